@@ -1,0 +1,71 @@
+"""Playouts: whole games played to their end inside one kernel call, every hero following a policy kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from sim.game import GAMES, RUNNING
+from sim.kernels import entry, kernel
+from sim.rules import play
+
+_MULTIPLIER = np.uint64(0x2545F4914F6CDD1D)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_STREAM = np.uint64(0xBF58476D1CE4E5B9)
+_FINISH = np.uint64(0x94D049BB133111EB)
+_12, _25, _27, _29, _32 = (np.uint64(bits) for bits in (12, 25, 27, 29, 32))
+
+
+@kernel
+def random_state(seed, stream):
+    """The start of random stream number `stream` of `seed`: never 0 (splitmix64, Steele, Lea and Flood 2014)."""
+    word = np.uint64(seed) * _GOLDEN + (np.uint64(stream) + np.uint64(1)) * _STREAM
+    word ^= word >> _29
+    word *= _FINISH
+    word ^= word >> _32
+    return word if word != np.uint64(0) else np.uint64(1)
+
+
+@kernel
+def next_random(state):
+    """The next state of the generator (xorshift64*, Vigna 2016)."""
+    state ^= state >> _12
+    state ^= state << _25
+    state ^= state >> _27
+    return state
+
+
+@kernel
+def below(state, bound):
+    """A number in 0..bound-1 out of a generator state, by scaling its high 32 bits."""
+    return np.int64((((state * _MULTIPLIER) >> _32) * np.uint64(bound)) >> _32)
+
+
+@kernel
+def random_order(game, state):
+    """The uniform policy: any of the five orders, looking at nothing. `state` is a fresh generator state."""
+    return below(state, 5)
+
+
+@kernel
+def play_out(game, state):
+    """Play `game` to its end with `random_order` for everybody; returns the generator state it ended with."""
+    while game.status == RUNNING:
+        state = next_random(state)
+        play(game, random_order(game, state), None)
+    return state
+
+
+@entry(types.int64(GAMES, types.int64))
+def play_out_all(games, seed):
+    """Play every game in place to its end with random orders, ``games[i]`` from stream i of `seed`.
+
+    Returns the number of plies played. Equal games and seeds give equal results.
+    """
+    plies = 0
+    for index in range(len(games)):
+        game = games[index]
+        before = game.turn
+        play_out(game, random_state(seed, index))
+        plies += game.turn - before
+    return plies
