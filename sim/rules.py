@@ -106,9 +106,8 @@ def _respawn(game, hero, heir):
 
 @kernel
 def _save_board(game, undo):
-    if undo is not None:
-        if undo.deaths == 0:
-            undo.cell[:] = game.cell
+    if undo is not None and undo.deaths == 0:
+        undo.cell[:] = game.cell
 
 
 @kernel

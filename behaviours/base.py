@@ -1,0 +1,219 @@
+"""What a trait is and what it sees: behaviour, vote, view, budget.
+
+A **behaviour** (trait) looks at a **view** and answers with **votes**: a direction, or a weight for directions, or nothing.
+By convention votes lie between -1 and 1; the bot file's weight scales them, and the agent sums. An **anytime** behaviour
+is a generator: every ``yield`` is a better answer than the one before, and the latest counts when time is up.
+
+A trait in ten lines::
+
+    class Coward(Behaviour):
+        \"\"\"Step away from whoever is next to us.\"\"\"
+
+        fear: float = Field(1.0, ge=0, le=10, description="vote against each threatened square")
+
+        def vote(self, view: View) -> Votes:
+            return {move: -self.fear * len(view.enemies_beside(view.landing(move))) for move in view.moves}
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from sim.game import ABSENT, DIRECTIONS, GAME, OFFSET, STAY, Games
+from sim.maps import Map, map_of
+from sim.rules import effects, step
+
+#: A direction (0..4), weights by direction, five weights in the order of the directions, or no opinion.
+Votes: TypeAlias = "int | Mapping[int, float] | Sequence[float] | NDArray[np.floating[Any]] | None"
+#: What `Behaviour.vote` may return: votes, or (anytime) a generator of ever better ones.
+Answer: TypeAlias = "Votes | Iterator[Votes]"
+
+_T = TypeVar("_T")
+
+
+class VoteError(ValueError):
+    """An answer that is no vote: a wrong shape, an unknown direction, NaN or infinity."""
+
+
+@dataclass
+class Budget:
+    """How long a trait may think: a number of nodes, or until the stop word is set; both may be absent.
+
+    `nodes` is the same play on any machine. `stop` is an int64 array of one word that somebody outside sets to 1 when
+    time is up; long kernels look at it every few hundred nodes. A trait without loops need not look at all.
+    """
+
+    nodes: int | None = None
+    stop: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
+
+    def expired(self) -> bool:
+        """Whether the stop word has been set."""
+        return bool(self.stop[0])
+
+
+class View:
+    """What a trait may see on one turn of ours. Built once per turn and worker, shared by the traits: never change it.
+
+    `games` is an array of one record (`sim.game.GAME`), `me` our hero's index 0..3, `history` the games as they were on
+    our last turns (oldest first, this turn not included; it may be empty), `budget` how long to think, `seed` the source
+    of all randomness of this game.
+    """
+
+    def __init__(
+        self,
+        games: Games,
+        me: int,
+        *,
+        history: Games | None = None,
+        budget: Budget | None = None,
+        seed: int = 0,
+        map: Map | None = None,
+    ) -> None:
+        self.games = games
+        self.me = me
+        self.history = history if history is not None else np.zeros(0, GAME)
+        self.budget = budget if budget is not None else Budget()
+        self.seed = seed
+        self.map = map if map is not None else map_of(games)
+        self._kept: dict[Any, Any] = {}
+
+    @property
+    def game(self) -> Any:
+        """The game as a record: ``view.game.turn``, ``view.game.hero[2].life``."""
+        return self.games[0]
+
+    @property
+    def hero(self) -> Any:
+        """Our hero's record: gold, pos, life, mines, spawn, last_dir, crashed."""
+        return self.games[0].hero[self.me]
+
+    @cached_property
+    def turn(self) -> int:
+        """The wire's turn: plies played so far."""
+        return int(self.games[0]["turn"])
+
+    @cached_property
+    def plies_left(self) -> int:
+        """Plies of ours still to come, this one included."""
+        return max(0, -(-(int(self.games[0]["max_turns"]) - self.turn) // 4))
+
+    @cached_property
+    def pos(self) -> int:
+        """Our square."""
+        return int(self.hero["pos"])
+
+    @cached_property
+    def life(self) -> int:
+        """Our life, 1..100."""
+        return int(self.hero["life"])
+
+    @cached_property
+    def gold(self) -> int:
+        """Our gold."""
+        return int(self.hero["gold"])
+
+    @cached_property
+    def enemies(self) -> tuple[int, ...]:
+        """Indices of the other heroes on the board."""
+        places = self.games[0]["hero"]["pos"].tolist()
+        return tuple(other for other in range(4) if other != self.me and places[other] != ABSENT[other])
+
+    @cached_property
+    def moves(self) -> tuple[int, ...]:
+        """The directions that have an effect of their own, Stay first. A wall, a hero, an own mine, or a tavern without
+        the gold for a beer is Stay by another name and not in here."""
+        mask = effects(self.games, 0, self.me)
+        return tuple(direction for direction in range(5) if mask >> direction & 1)
+
+    def after(self, direction: int) -> Games:
+        """The game (an array of one record) after our move, before anybody else's. Kept for the turn: do not change it."""
+
+        def compute() -> Games:
+            games = self.games.copy()
+            step(games, 0, direction)
+            return games
+
+        return self.shared(("after", direction), compute)
+
+    def landing(self, direction: int) -> int:
+        """The square on which our hero would stand after this move (our spawn if it kills us)."""
+        return int(self.after(direction)[0]["hero"][self.me]["pos"])
+
+    def enemies_beside(self, square: int) -> list[int]:
+        """Indices of the enemies north, south, east or west of a square."""
+        near = {square + int(offset) for offset in OFFSET[1:]}
+        places = self.games[0]["hero"]["pos"].tolist()
+        return [enemy for enemy in self.enemies if places[enemy] in near]
+
+    def rng(self, salt: str = "") -> np.random.Generator:
+        """A generator that depends on the game's seed, the turn and `salt` alone."""
+        return np.random.default_rng([self.seed & 0xFFFFFFFFFFFFFFFF, self.turn, self.me, *salt.encode()])
+
+    def shared(self, key: Any, compute: Callable[[], _T]) -> _T:
+        """What several traits need: computed at first use under `key`, kept for the turn."""
+        if key not in self._kept:
+            self._kept[key] = compute()
+        kept: _T = self._kept[key]
+        return kept
+
+
+class Behaviour(BaseModel):
+    """A trait. Its fields are its parameters: a table of the bot file, its validation and its help are the same thing.
+
+    Subclasses say in `vote` what they want, and nothing else; they keep no state between turns (a worker may be replaced
+    at any moment), and draw random numbers only from ``view.rng``.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def vote(self, view: View) -> Answer:
+        """The votes of this trait on this turn; see the module."""
+        raise NotImplementedError
+
+
+def as_votes(answer: Any) -> NDArray[np.float64] | None:
+    """Bring an answer into one form: five float64 in the order of the directions, or None for no opinion.
+
+    Raises `VoteError`, which says what was wrong, for anything that is no vote.
+    """
+    if answer is None:
+        return None
+    votes = np.zeros(5)
+    if isinstance(answer, bool) or isinstance(answer, str | bytes):
+        raise VoteError(f"a vote is a direction, weights or None, not {answer!r:.60}")
+    if isinstance(answer, int | np.integer):
+        votes[_direction(answer)] = 1.0
+    elif isinstance(answer, Mapping):
+        for direction, weight in answer.items():
+            votes[_direction(direction)] = _weight(weight)
+    elif isinstance(answer, Sequence | np.ndarray):
+        if len(np.shape(answer)) != 1 or len(answer) != 5:
+            raise VoteError(f"weights must be five numbers, one per direction, not of shape {np.shape(answer)}")
+        votes[:] = [_weight(weight) for weight in answer]
+    else:
+        raise VoteError(f"a vote is a direction, weights or None, not a {type(answer).__name__}")
+    return votes
+
+
+def _direction(value: Any) -> int:
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and STAY <= value < len(DIRECTIONS):
+        return int(value)
+    raise VoteError(f"{value!r:.60} is no direction (0..4: {', '.join(DIRECTIONS)})")
+
+
+def _weight(value: Any) -> float:
+    try:
+        weight = float(value)
+    except (TypeError, ValueError):
+        raise VoteError(f"{value!r:.60} is no number") from None
+    if not math.isfinite(weight):
+        raise VoteError(f"a vote of {weight} is not finite")
+    return weight
