@@ -1,0 +1,104 @@
+"""Where traits are found by name: built-in ones, those of installed packages, and a user's own.
+
+``find("tavern-finder")`` is a built-in name, ``find("coward")`` may be an entry point of the group
+`GROUP` that an installed package declares, and ``find("coward:Coward")`` is a class in any module that can be imported.
+Built-in names win over entry points. Nothing is imported before it is asked for, so listing the names is cheap.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from behaviours.base import Behaviour
+
+#: The group of entry points in which other packages offer traits.
+GROUP = "vindibot.behaviours"
+
+#: The traits that come with the project: name -> module:Class.
+BUILT_IN = {
+    "combat": "behaviours.combat:Combat",
+    "harvest": "behaviours.harvest:Harvest",
+    "look-ahead": "behaviours.lookahead:LookAhead",
+    "mine-finder": "behaviours.mine:MineFinder",
+    "movement-premium": "behaviours.premium:MovementPremium",
+    "random": "behaviours.random:Random",
+    "spawn-avoider": "behaviours.spawn:SpawnAvoider",
+    "stay": "behaviours.stay:Stay",
+    "tavern-finder": "behaviours.tavern:TavernFinder",
+    "trap-avoidance": "behaviours.trap:TrapAvoidance",
+}
+
+
+class BehaviourError(ValueError):
+    """A trait that cannot be had. The message says what was asked for, what is wrong, and the nearest right spelling."""
+
+
+def names() -> list[str]:
+    """All names that `find` knows without a colon: the built-in ones and the entry points, sorted."""
+    return sorted({*BUILT_IN, *(point.name for point in entry_points(group=GROUP))})
+
+
+def find(use: str) -> type[Behaviour]:
+    """The trait called `use`: a built-in name, the name of an entry point, or ``module:Class``.
+
+    Raises `BehaviourError` for an unknown name, a module that cannot be imported, or something that is no behaviour.
+    """
+    if ":" in use:
+        return _load(use, use)
+    if use in BUILT_IN:
+        return _load(use, BUILT_IN[use])
+    for point in entry_points(group=GROUP):
+        if point.name == use:
+            return _load(use, point.value)
+    hint = nearest(use, names())
+    raise BehaviourError(f"there is no trait {use!r}{hint}; a trait of your own is written module:Class")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`` (did you mean 'x'?)`` with the word among `known` that is spelled most alike, or nothing if none is near."""
+    folded = {name.replace("_", "-").lower(): name for name in known}
+    found = difflib.get_close_matches(word.replace("_", "-").lower(), folded, n=1)
+    return f" (did you mean {folded[found[0]]!r}?)" if found else ""
+
+
+def _load(use: str, path: str) -> type[Behaviour]:
+    """Import ``module:Class``; `use` is what the user wrote, for the messages."""
+    from behaviours.base import Behaviour
+
+    name, _, attribute = (part.strip() for part in path.partition(":"))
+    shown = repr(use) if use == path else f"{use!r} ({path})"
+    if not all(part.isidentifier() for part in name.split(".")) or not attribute:
+        raise BehaviourError(f"the trait {shown} is not of the form module:Class")
+    module = _module(shown, name)
+    found: Any = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            hint = nearest(part, (key for key, value in vars(found).items() if isinstance(value, type)))
+            raise BehaviourError(f"the trait {shown}: the module {name} has no class {part!r}{hint}")
+        found = getattr(found, part)
+    if not isinstance(found, type) or not issubclass(found, Behaviour):
+        raise BehaviourError(f"the trait {shown} is not a subclass of behaviours.base.Behaviour")
+    if found is Behaviour or found.vote is Behaviour.vote:
+        raise BehaviourError(f"the trait {shown} has no method vote")
+    return found
+
+
+def _module(shown: str, name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as problem:
+        missing = problem.name or ""
+        if name == missing or name.startswith(f"{missing}."):
+            raise BehaviourError(
+                f"the trait {shown}: no module {missing!r} beside the bot file or among the installed packages"
+            ) from problem
+        raise BehaviourError(f"the trait {shown}: its module {name} needs {missing!r}, which is not installed") from problem
+    except Exception as problem:  # whatever the user's own module raises when it is run
+        raise BehaviourError(
+            f"the trait {shown}: its module {name} cannot be imported ({type(problem).__name__}: {problem})"
+        ) from problem
