@@ -1,0 +1,339 @@
+"""Boards as text: the wire's two-character tiles, and drawings for people that hold a whole game.
+
+A square is two characters, row after row: blanks air, ``##`` wall, ``[]`` tavern, ``$-`` nobody's mine, ``$1`` a mine of
+hero 1, ``@1`` hero 1 himself (whatever is below him). A drawing is a picture, and below it whatever else is known::
+
+    +------+
+    |@1  $-|
+    |##  []|
+    |  @2$1|
+    +------+
+    turn 5 of 1200
+    @1 life 99 gold 3 mines 1 spawn 0,0 last Stay
+    @2 life 20 gold 0 mines 0 spawn 2,1 last East
+
+`draw` always writes all of it. `parse` needs only the picture, and of that not even the frame::
+
+    @1  $-
+    ##  []
+
+What is left out has its usual value; see `parse`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.game import (
+    ABSENT,
+    AIR,
+    ALL_CRASHED,
+    CELLS,
+    DIRECTIONS,
+    HERO_SHIFT,
+    LAST_MINE,
+    MAX_SIZE,
+    MINE,
+    NO_DIRECTION,
+    RUNNING,
+    STRIDE,
+    TILE_BITS,
+    TURN_MAX,
+    Games,
+    new_game,
+    place_heroes,
+    row_column,
+    square,
+)
+
+#: (row, column) of a hero, or None for one who is not there.
+Place = tuple[int, int] | None
+
+#: The text of every tile code.
+TILE_NAMES = ("  ", "##", "[]", "$-", *(f"${owner}" for owner in range(1, 10)), "$0")
+#: The tile code of every text; `TILE_NAMES` backwards.
+TILE_CODES = {name: code for code, name in enumerate(TILE_NAMES)}
+
+_UNREADABLE = 255
+
+
+class BoardError(ValueError):
+    """A board that cannot be read; the message says what is wrong and where (rows and columns count from 0)."""
+
+
+def _word(pair: str) -> int:
+    """Two characters as the number that a look at the text as 16-bit words gives."""
+    return int(np.frombuffer(pair.encode("ascii"), np.uint16)[0])
+
+
+def _reading_table() -> NDArray[np.uint8]:
+    table = np.full(1 << 16, _UNREADABLE, np.uint8)
+    for name, code in TILE_CODES.items():
+        table[_word(name)] = code
+    for hero in range(1, 5):
+        table[_word(f"@{hero}")] = hero << HERO_SHIFT
+    return table
+
+
+def _writing_table() -> NDArray[np.uint16]:
+    table = np.zeros(256, np.uint16)
+    for cell in range(256):
+        hero, tile = cell >> HERO_SHIFT, cell & TILE_BITS
+        table[cell] = _word(f"@{hero}" if 1 <= hero <= 4 else TILE_NAMES[min(tile, LAST_MINE)])
+    return table
+
+
+_READ = _reading_table()
+_WRITE = _writing_table()
+
+
+def _unreadable(text: str, size: int) -> BoardError:
+    for place in range(size * size):
+        pair = text[2 * place : 2 * place + 2]
+        if pair not in TILE_CODES and pair not in ("@1", "@2", "@3", "@4"):
+            return BoardError(f"row {place // size}, column {place % size}: {pair!r} is no tile")
+    return BoardError("the tiles cannot be read")
+
+
+def read_tiles(text: str, size: int) -> tuple[NDArray[np.uint8], list[Place]]:
+    """Read the wire's `tiles`: 2 * size * size characters.
+
+    Returns a (size, size) array of tile codes, air where a hero stands, and the (row, column) of heroes 1..4, None for
+    those who are not shown. Raises `BoardError`.
+    """
+    if len(text) != 2 * size * size:
+        raise BoardError(f"a board of size {size} has {2 * size * size} characters of tiles, not {len(text)}")
+    try:
+        words = np.frombuffer(text.encode("ascii"), np.uint16)
+    except UnicodeEncodeError:
+        raise _unreadable(text, size) from None
+    tiles = _READ[words]
+    heroes: list[Place] = [None, None, None, None]
+    for place in np.flatnonzero(tiles > TILE_BITS).tolist():
+        code = int(tiles[place])
+        if code == _UNREADABLE:
+            raise _unreadable(text, size)
+        hero = (code >> HERO_SHIFT) - 1
+        if heroes[hero] is not None:
+            raise BoardError(f"row {place // size}, column {place % size}: hero {hero + 1} is shown twice")
+        heroes[hero] = (place // size, place % size)
+        tiles[place] = AIR
+    return tiles.reshape(size, size), heroes
+
+
+def board_of(games: Games, index: int = 0) -> NDArray[np.uint8]:
+    """The cells of the board proper: a (size, size) view of ``games[index]``, tile and hero in each byte."""
+    size = int(games[index]["size"])
+    return games[index]["cell"].reshape(STRIDE, STRIDE)[1 : size + 1, 1 : size + 1]
+
+
+def tile_text(games: Games, index: int = 0) -> str:
+    """The wire's `tiles` of a game: 2 * size * size characters, heroes laid over what is below them."""
+    return _WRITE[board_of(games, index)].tobytes().decode("ascii")
+
+
+# ---- Drawing ----
+
+_ENDS = {ALL_CRASHED: "AllCrashed", TURN_MAX: "TurnMax"}
+
+
+def picture(games: Games, index: int = 0) -> str:
+    """The framed board alone, without the lines below it."""
+    size = int(games[index]["size"])
+    text = tile_text(games, index)
+    edge = "+" + "-" * 2 * size + "+"
+    rows = [f"|{text[2 * size * row : 2 * size * (row + 1)]}|" for row in range(size)]
+    return "\n".join([edge, *rows, edge])
+
+
+def _turn_line(game: Any) -> str:
+    line = f"turn {game['turn']} of {game['max_turns']}"
+    if game["training"]:
+        line += " training"
+    if game["status"] != RUNNING:
+        line += f" over {_ENDS[int(game['status'])]}"
+    return line
+
+
+def _hero_line(game: Any, index: int) -> str:
+    """One hero; where he is and what he stands on is said only if the picture does not show it."""
+    hero = game["hero"][index]
+    pos, spawn = int(hero["pos"]), int(hero["spawn"])
+    cell = int(game["cell"][pos])
+    words = [f"@{index + 1}"]
+    if pos == ABSENT[index]:
+        words.append("away")
+    elif cell >> HERO_SHIFT != index + 1:
+        words.append("at {},{}".format(*row_column(pos)))
+    elif cell & TILE_BITS != AIR:
+        words.append(f"on {TILE_NAMES[cell & TILE_BITS]}")
+    words.append(f"life {hero['life']} gold {hero['gold']} mines {hero['mines']}")
+    words.append("spawn away" if spawn == ABSENT[index] else "spawn {},{}".format(*row_column(spawn)))
+    if hero["last_dir"] != NO_DIRECTION:
+        words.append(f"last {DIRECTIONS[hero['last_dir']]}")
+    if hero["crashed"]:
+        words.append("crashed")
+    return " ".join(words)
+
+
+def draw(games: Games, index: int = 0) -> str:
+    """The whole game as text for people; `parse` gives back an equal game.
+
+    Heroes who are absent from the start and have not been asked to move are left out.
+    """
+    game = games[index]
+    lines = [picture(games, index), _turn_line(game)]
+    for hero in range(4):
+        line = _hero_line(game, hero)
+        if line != f"@{hero + 1} away life 100 gold 0 mines 0 spawn away":
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+# ---- Parsing ----
+
+_FRAME = re.compile(r"\s*\+-*\+\s*")
+_FACT = re.compile(r"\s*(turn\s|@[1-4]\s+(away|at|on|life|gold|mines|spawn|last|crashed)\b)")
+_HERO_WORDS = {"at": 1, "on": 1, "life": 1, "gold": 1, "mines": 1, "spawn": 1, "last": 1, "away": 0, "crashed": 0}
+
+
+def parse(text: str) -> Games:
+    """Read a drawing (see the module): an array of one game.
+
+    - Empty lines before the picture and after everything are dropped, and so is the indentation that all lines of the
+      picture share. A picture whose left column is all air therefore needs the bars ``|`` (those on the right may lack).
+    - Lines too short are filled up with air to the longest one; what is then missing to a square becomes wall, below or
+      on the right.
+    - A hero who is not shown is absent: he is not on the board and never will be.
+    - A hero's spawn is the square where he is drawn, unless his line says otherwise. His life is 100, his gold 0; mines
+      are counted on the board (a number that differs is an error). The turn is 0 of 1200.
+
+    Raises `BoardError` for anything unreadable, naming the line of the text (from 1) or the row and column.
+    """
+    numbered = [(number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1)]
+    first_fact = next((place for place, (_, line) in enumerate(numbered) if _FACT.match(line)), len(numbered))
+    rows = _picture_rows(numbered[:first_fact])
+    width = max((len(row) for row in rows), default=0)
+    if width == 0:
+        raise BoardError("there is no board in the text")
+    if width % 2:
+        raise BoardError(f"the longest row has {width} characters, an odd number: a square is two")
+    size = max(len(rows), width // 2)
+    if size > MAX_SIZE:
+        raise BoardError(f"the board has {len(rows)} rows and {width // 2} columns; at most {MAX_SIZE} are possible")
+    full = [row.ljust(width) + "##" * (size - width // 2) for row in rows]
+    full += ["##" * size] * (size - len(rows))
+    tiles, heroes = read_tiles("".join(full), size)
+    games = new_game(tiles, heroes, heroes)
+    for number, line in numbered[first_fact:]:
+        if line.strip():
+            _read_fact(games[0], line.split(), number)
+    place_heroes(games)
+    return games
+
+
+def _picture_rows(numbered: list[tuple[int, str]]) -> list[str]:
+    """The rows of the picture, without frame, bars, shared indentation and empty lines around it."""
+    lines = [line for _, line in numbered if not _FRAME.fullmatch(line)]
+    if any(line.lstrip().startswith("|") for line in lines):
+        rows = []
+        for line in lines:
+            inside = line.strip()
+            if inside.startswith("|"):
+                rows.append(inside[1:].removesuffix("|"))
+            elif inside:
+                raise BoardError(f"{line.strip()!r}: this row does not begin with a bar, others do")
+        return rows
+    while lines and not lines[0].strip():
+        del lines[0]
+    while lines and not lines[-1].strip():
+        del lines[-1]
+    indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return [line[indent:].rstrip() for line in lines]
+
+
+def _read_fact(game: Any, words: list[str], number: int) -> None:
+    try:
+        if words[0] == "turn":
+            _read_turn(game, words)
+        else:
+            if not re.fullmatch("@[1-4]", words[0]):
+                raise BoardError(f"{words[0]!r} is neither 'turn' nor a hero")
+            _read_hero(game, int(words[0][1]) - 1, words[1:])
+    except BoardError as problem:
+        raise BoardError(f"line {number}: {problem}") from None
+
+
+def _number(word: str, least: int, most: int) -> int:
+    if re.fullmatch("-?[0-9]+", word) and least <= int(word) <= most:
+        return int(word)
+    raise BoardError(f"{word!r} is no number from {least} to {most}")
+
+
+def _read_turn(game: Any, words: list[str]) -> None:
+    """``turn 5 [of 1200] [training] [over TurnMax|AllCrashed]``"""
+    ends = {name: status for status, name in _ENDS.items()}
+    rest = words[1:]
+    game["turn"] = _number(rest.pop(0) if rest else "", 0, 2**31 - 1)
+    while rest:
+        word = rest.pop(0)
+        if word == "training":
+            game["training"] = 1
+        elif word == "of" and rest:
+            game["max_turns"] = _number(rest.pop(0), -(2**31), 2**31 - 1)
+        elif word == "over" and rest and rest[0] in ends:
+            game["status"] = ends[rest.pop(0)]
+        else:
+            raise BoardError(f"{word!r} is not understood here; a turn is like 'turn 5 of 1200 training over TurnMax'")
+
+
+def _read_hero(game: Any, index: int, words: list[str]) -> None:
+    hero, shown = game["hero"][index], int(game["hero"][index]["pos"]) != ABSENT[index]
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word not in _HERO_WORDS or len(rest) < _HERO_WORDS[word]:
+            raise BoardError(f"{word!r} is not understood here; a hero is like '@1 life 20 gold 3 spawn 0,4 last East crashed'")
+        value = rest.pop(0) if _HERO_WORDS[word] else ""
+        if word in ("at", "away") and shown:
+            raise BoardError(f"hero {index + 1} is shown in the picture, he cannot be elsewhere as well")
+        if word == "at":
+            hero["pos"] = _place(value, int(game["size"]))
+            if hero["spawn"] == ABSENT[index]:
+                hero["spawn"] = hero["pos"]
+        elif word == "on":
+            if not shown or value not in TILE_CODES:
+                raise BoardError(f"{value!r} is no tile that hero {index + 1} can be shown on")
+            _stand_on(game, int(hero["pos"]), TILE_CODES[value])
+        elif word == "spawn":
+            hero["spawn"] = ABSENT[index] if value == "away" else _place(value, int(game["size"]))
+        elif word == "last":
+            if value not in DIRECTIONS:
+                raise BoardError(f"{value!r} is no direction ({', '.join(DIRECTIONS)})")
+            hero["last_dir"] = DIRECTIONS.index(value)
+        elif word == "life":
+            hero["life"] = _number(value, 1, 100)
+        elif word == "gold":
+            hero["gold"] = _number(value, 0, 2**31 - 1)
+        elif word == "crashed":
+            hero["crashed"] = 1
+        elif word == "mines" and _number(value, 0, CELLS) != hero["mines"]:
+            raise BoardError(f"hero {index + 1} owns {hero['mines']} mines on this board, not {value}")
+
+
+def _place(word: str, size: int) -> int:
+    match = re.fullmatch("([0-9]+),([0-9]+)", word)
+    if not match or not all(int(number) < size for number in match.groups()):
+        raise BoardError(f"{word!r} is no row,column from 0,0 to {size - 1},{size - 1}")
+    return square(int(match[1]), int(match[2]))
+
+
+def _stand_on(game: Any, pos: int, tile: int) -> None:
+    """Put a tile under a hero (odd hand-made maps only); a mine counts for its owner."""
+    game["cell"][pos] = (int(game["cell"][pos]) & ~TILE_BITS) | tile
+    if MINE < tile <= MINE + 4:
+        game["hero"][tile - MINE - 1]["mines"] += 1

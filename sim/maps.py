@@ -1,0 +1,217 @@
+"""Maps: what never changes during a game.
+
+A `Map` comes from a text (`parse_map`), from the maps that we ship (`named_map`), from the generator
+(`sim.generator.generate`), or from a game in progress (`map_of`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.atlas import ATLAS
+from sim.board import TILE_CODES, TILE_NAMES, Place
+from sim.game import (
+    ABSENT,
+    AIR,
+    MAX_SIZE,
+    MINE,
+    STRIDE,
+    TAVERN,
+    TILE_BITS,
+    WALL,
+    Games,
+    mirrored,
+    new_game,
+    row_column,
+)
+from sim.paths import all_pairs
+
+#: Maps of running games that are kept; each may hold two megabytes of distances.
+KEPT_MAPS = 16
+
+
+class MapError(ValueError):
+    """A map text that is refused. `line` and `column` count characters from 1; the message begins with them."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        super().__init__(f"line {line}, column {column}: {message}")
+        self.line = line
+        self.column = column
+
+
+class Map:
+    """A map. Immutable: do not write into its arrays.
+
+    `size` is 1..28; `tiles` a (size, size) uint8 array of tile codes without heroes, owners of mines as given; `starts` and
+    `spawns` hold (row, column) of heroes 1..4, None for one who is not there. Equal maps have equal tiles, starts and
+    spawns; the name does not matter.
+    """
+
+    def __init__(self, tiles: NDArray[np.uint8], starts: list[Place], spawns: list[Place], name: str = "") -> None:
+        self.tiles: NDArray[np.uint8] = np.array(tiles, np.uint8)
+        self.size: int = len(self.tiles)
+        if not 1 <= self.size <= MAX_SIZE or self.tiles.shape != (self.size, self.size):
+            raise ValueError(f"a map is square with at most {MAX_SIZE} rows, this one has the shape {self.tiles.shape}")
+        self.starts, self.spawns = list(starts), list(spawns)
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Map) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"<Map {self.name or self.digest} {self.size}x{self.size}>"
+
+    def text(self) -> str:
+        """The map as text, one line per row, heroes on their starts; `parse_map` reads it (spawns follow from hero 1)."""
+        rows = [[TILE_NAMES[tile] for tile in row] for row in self.tiles.tolist()]
+        for hero, start in enumerate(self.starts, 1):
+            if start is not None:
+                rows[start[0]][start[1]] = f"@{hero}"
+        return "\n".join("".join(row) for row in rows) + "\n"
+
+    def new_game(self, max_turns: int = 1200, training: bool = False) -> Games:
+        """A game on this map before its first ply; `max_turns` counts plies."""
+        return new_game(self.tiles, self.starts, self.spawns, max_turns=max_turns, training=training)
+
+    @cached_property
+    def digest(self) -> str:
+        """16 hexadecimal digits that name the map's contents."""
+        places = repr((self.size, self.starts, self.spawns)).encode()
+        return hashlib.sha256(places + self.tiles.tobytes()).hexdigest()[:16]
+
+    @cached_property
+    def cells(self) -> NDArray[np.uint8]:
+        """The padded board (uint8[1024], see `sim.game`) with nobody's mines and no heroes."""
+        cells = np.full((STRIDE, STRIDE), WALL, np.uint8)
+        cells[1 : self.size + 1, 1 : self.size + 1] = np.minimum(self.tiles, MINE)
+        return cells.ravel()
+
+    def _squares(self, tile: int) -> NDArray[np.int64]:
+        return np.flatnonzero(self.cells == tile).astype(np.int64)
+
+    @cached_property
+    def mines(self) -> NDArray[np.int64]:
+        """The squares of all mines, in the order of rows."""
+        return self._squares(MINE)
+
+    @cached_property
+    def taverns(self) -> NDArray[np.int64]:
+        """The squares of all taverns, in the order of rows."""
+        return self._squares(TAVERN)
+
+    @cached_property
+    def open(self) -> NDArray[np.int64]:
+        """The squares of air, in the order of rows."""
+        return self._squares(AIR)
+
+    @cached_property
+    def distances(self) -> NDArray[np.int16]:
+        """Moves between any two squares, int16 [1024, 1024], as `sim.paths.all_pairs`; some milliseconds at first use."""
+        return all_pairs(self.cells)
+
+
+# ---- The map of a running game ----
+
+# Every cell without its hero and with nobody's mine.
+_NEUTRAL = np.array([min(cell & TILE_BITS, MINE) for cell in range(256)], np.uint8)
+
+
+def map_of(games: Games, index: int = 0) -> Map:
+    """The map of a running game: mines are nobody's, and heroes start on their spawns. Kept for the games met last."""
+    game = games[index]
+    return _map_for(int(game["size"]), _NEUTRAL[game["cell"]].tobytes(), game["hero"]["spawn"].tobytes())
+
+
+@lru_cache(maxsize=KEPT_MAPS)
+def _map_for(size: int, cells: bytes, spawns: bytes) -> Map:
+    board = np.frombuffer(cells, np.uint8).reshape(STRIDE, STRIDE)[1 : size + 1, 1 : size + 1]
+    squares = np.frombuffer(spawns, np.int16).tolist()
+    places: list[Place] = [None if spawn == ABSENT[hero] else row_column(spawn) for hero, spawn in enumerate(squares)]
+    return Map(board, places, places)
+
+
+# ---- Maps given as text ----
+
+_LINE_END = re.compile("\r\n|\n|\f")
+
+
+def parse_map(text: str, name: str = "") -> Map:
+    """Read a custom map as the original server does (RULES section 9), as far as it is square.
+
+    Lines are cut into pairs, short ones filled up with air, missing ones added below. ``$`` and a digit is a mine of that
+    owner, ``$`` and anything else nobody's; ``@`` and a digit is a hero. Exactly four different digits must occur; in their
+    order they are heroes 1..4 (of two places with the same digit the later counts). Hero 1 spawns where he stands and the
+    others on the mirrored squares, wherever they start. Raises `MapError` with line and column.
+    """
+    lines = _LINE_END.split(text)
+    dropped = 0
+    while lines and not lines[-1]:
+        del lines[-1]
+    while lines and not lines[0]:
+        del lines[0]
+        dropped += 1
+    size = _size_of(lines, dropped)
+    tiles = np.zeros((size, size), np.uint8)
+    heroes: dict[str, tuple[int, int]] = {}
+    for row, line in enumerate(lines):
+        padded = line.ljust(2 * size)
+        for column in range(size):
+            pair = padded[2 * column : 2 * column + 2]
+            if pair[0] == "@" and pair[1] in "0123456789":
+                if pair[1] not in heroes and len(heroes) == 4:
+                    raise MapError(f"{pair} is a fifth hero; a map has four", row + dropped + 1, 2 * column + 1)
+                heroes[pair[1]] = (row, column)
+            elif pair in TILE_CODES:
+                tiles[row, column] = TILE_CODES[pair]
+            elif pair[0] == "$":
+                tiles[row, column] = MINE
+            else:
+                known = "two blanks, ##, [], $- or $ and a digit, @ and a digit"
+                raise MapError(f"{pair!r} is no square ({known})", row + dropped + 1, 2 * column + 1)
+    if len(heroes) != 4:
+        seen = ", ".join(f"@{digit}" for digit in sorted(heroes)) or "none"
+        raise MapError(f"a map has four heroes, here is {seen}", dropped + len(lines), len(lines[-1]) + 1)
+    starts: list[Place] = [heroes[digit] for digit in sorted(heroes)]
+    first = heroes[min(heroes)]
+    spawns: list[Place] = [*mirrored(*first, size)]
+    return Map(tiles, starts, spawns, name)
+
+
+def _size_of(lines: list[str], dropped: int) -> int:
+    """The size of a square map of these lines (`dropped` empty ones stood before them)."""
+    if not lines:
+        raise MapError("the map is empty", 1, 1)
+    longest = max(range(len(lines)), key=lambda row: len(lines[row]))
+    width = len(lines[longest])
+    if width % 2:
+        message = f"the longest line has {width} characters, an odd number: a square is two"
+        raise MapError(message, longest + dropped + 1, width)
+    size = width // 2
+    if size > MAX_SIZE:
+        raise MapError(f"{size} columns; a map has at most {MAX_SIZE}", longest + dropped + 1, 2 * MAX_SIZE + 1)
+    if len(lines) > size:
+        message = f"there are {len(lines)} lines for {size} columns; a map is square"
+        raise MapError(message, size + dropped + 1, 1)
+    return size
+
+
+# ---- The maps that we ship ----
+
+
+def named_map(name: str) -> Map:
+    """One of our own maps, by its name (see `NAMES`) or as ``m1`` .. ``m6``. Raises `KeyError` for any other name."""
+    return parse_map(ATLAS[ALIASES.get(name, name)], ALIASES.get(name, name))
+
+
+#: The names of our own maps, the six first also answer to ``m1`` .. ``m6``.
+NAMES: tuple[str, ...] = tuple(ATLAS)
+#: The original server's names of its six maps, for our own.
+ALIASES = {f"m{number}": name for number, name in enumerate(NAMES[:6], 1)}
