@@ -17,6 +17,7 @@ kernel, never a pause of seconds in the middle of a game.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import shutil
@@ -64,15 +65,20 @@ def _writable(folder: Path) -> bool:
 
 
 def _choose_folder() -> Path:
+    name = f"kernels-{_digest()}"
     inherited = os.environ.get(FOLDER_VARIABLE)
-    if inherited and _writable(Path(inherited)):
+    # Only a parent with the same sources may choose for us: the variable also reaches programs of other versions.
+    if inherited and Path(inherited).name == name and _writable(Path(inherited)):
         return Path(inherited)
     configured = os.environ.get("NUMBA_CACHE_DIR")
     base = Path(configured) if configured else user_cache_path("vindibot", appauthor=False)
-    folder = base / f"kernels-{_digest()}"
+    folder = base / name
     if not _writable(folder):
         refused = folder
-        folder = Path(tempfile.mkdtemp(prefix="vindibot-kernels-"))
+        scratch = tempfile.mkdtemp(prefix="vindibot-")
+        atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+        folder = Path(scratch) / name
+        folder.mkdir()
         warnings.warn(
             f"the kernel cache {refused} cannot be written; kernels are compiled again into {folder} "
             "(set NUMBA_CACHE_DIR to a folder of yours to keep them)",

@@ -1,0 +1,66 @@
+"""How the traits of a game have behaved: who raised or hung how often, who is benched, how long each takes."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from inspect import isgeneratorfunction
+
+import structlog
+
+from behaviours.base import Behaviour
+
+log = structlog.get_logger("vindibot.traits")
+
+#: Turns of a trait that are looked back on.
+WINDOW = 20
+#: Strikes within the window that bench a trait for the rest of the game.
+STRIKES = 3
+
+
+@dataclass
+class Conduct:
+    """One trait's record in one game. A strike is a turn in which it raised or had to be killed."""
+
+    label: str
+    weight: float
+    anytime: bool
+    allowed: int = STRIKES
+    benched: bool = False
+    mean_ms: float = 0.0
+    failures: int = 0
+    strikes: deque[bool] = field(default_factory=lambda: deque(maxlen=WINDOW))
+
+    @property
+    def suspect(self) -> bool:
+        """Whether it has misbehaved lately, so that it had better run alone."""
+        return any(self.strikes)
+
+    def answered(self, ms: float) -> None:
+        """It answered in `ms` milliseconds."""
+        self.strikes.append(False)
+        self.mean_ms += (ms - self.mean_ms) * 0.2
+
+    def voided(self, note: str) -> None:
+        """Its answer was no vote: no strike, but it is told."""
+        self.strikes.append(False)
+        self._tell("void vote", note)
+
+    def struck(self, note: str) -> None:
+        """It raised, or its worker had to be killed or died."""
+        self.strikes.append(True)
+        self._tell("trait failed", note)
+        if not self.benched and sum(self.strikes) >= self.allowed:
+            self.benched = True
+            log.error("trait benched", trait=self.label, strikes=sum(self.strikes), turns=len(self.strikes), last=note)
+
+    def _tell(self, event: str, note: str) -> None:
+        """Log the 1st, 2nd, 4th, 8th … failure: enough to see it, never a flood."""
+        self.failures += 1
+        if self.failures & (self.failures - 1) == 0:
+            log.warning(event, trait=self.label, count=self.failures, reason=note)
+
+
+def is_anytime(behaviour: type[Behaviour] | Behaviour) -> bool:
+    """Whether a behaviour's `vote` is a generator."""
+    return isgeneratorfunction(behaviour.vote)

@@ -1,0 +1,420 @@
+"""The process pool: workers that stay alive between turns, get the game, and stream votes back until the deadline.
+
+One law: `ask` is back at its deadline, whatever the traits do. A trait that does not come back is killed with its worker
+after a grace period, and a warm replacement takes over, in the same turn if there is time. Votes carry the number of
+their request, so a late one never counts in another turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import structlog
+
+from sim.game import Games
+from vindibot import preload, worker
+from vindibot.ballot import BallotEntry, Status
+from vindibot.conduct import Conduct
+from vindibot.errors import VindibotError
+from vindibot.runner import Vote
+from vindibot.worker import TraitPlan
+
+log = structlog.get_logger("vindibot.pool")
+
+#: Seconds before the deadline at which the stop word is set, so that what looks at it can still have a last word.
+STOP_AHEAD = 0.010
+#: Seconds that a worker may take to import and build the traits.
+START_PATIENCE = 60.0
+#: A place whose worker dies this often in a row before it is ready is given up.
+START_ATTEMPTS = 3
+
+
+class Voters(Protocol):
+    """Whoever can be asked for the votes of a turn: the pool, or the traits in this very process."""
+
+    conducts: Sequence[Conduct]
+
+    async def start(self) -> None:
+        """Be ready: build the traits. Raises `VindibotError` if that fails."""
+
+    async def ask(
+        self, games: Games, me: int, history: Games, *, deadline: float, seed: int, nodes: int | None = None
+    ) -> list[BallotEntry]:
+        """One entry for each trait of the bot, by `deadline` (on the monotonic clock)."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """End it; nothing is left running."""
+
+
+@dataclass
+class _Turn:
+    """The request that is being voted on."""
+
+    number: int
+    games: Games
+    me: int
+    history: Games
+    deadline: float
+    seed: int
+    nodes: int | None
+    done: asyncio.Future[None]
+    waiting: list[int] = field(default_factory=list)
+    open: set[int] = field(default_factory=set)
+    votes: dict[int, Vote] = field(default_factory=dict)
+    killed: dict[int, str] = field(default_factory=dict)
+
+
+class _Worker:
+    """One place of the pool and the process that fills it at present."""
+
+    def __init__(self, index: int, plans: Sequence[TraitPlan], folders: Sequence[str], context: Any, lifeline: Any) -> None:
+        self.index = index
+        self.words = context.RawArray("q", 2)
+        shared = np.frombuffer(self.words, np.int64)
+        self.stop, self.running = shared[:1], shared[1:]
+        self.ready = False
+        self.dead = False
+        self.number = 0
+        self.assigned: list[int] = []
+        self.buffer = bytearray()
+        request_end, self.requests = context.Pipe(duplex=False)
+        self.answers, answer_end = context.Pipe(duplex=False)
+        self.process = context.Process(
+            target=worker.main,
+            args=(plans, folders, request_end, answer_end, lifeline, self.words),
+            name=f"vindibot-worker-{index}",
+            daemon=True,
+        )
+        try:
+            self.process.start()
+        finally:
+            request_end.close()
+            answer_end.close()
+
+    @property
+    def idle(self) -> bool:
+        return self.ready and not self.dead and not self.assigned
+
+    def kill(self) -> None:
+        """End the process and everything it has started."""
+        pid = self.process.pid
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+
+    def close(self) -> None:
+        """Release what the process held. Call it when the process is gone."""
+        self.requests.close()
+        self.answers.close()
+        with contextlib.suppress(ValueError):
+            self.process.join(1.0)
+            self.process.close()
+
+
+class Pool:
+    """Traits spread over worker processes. See `Voters`; used from one event loop, for one game at a time."""
+
+    def __init__(
+        self,
+        plans: Sequence[TraitPlan],
+        conducts: Sequence[Conduct],
+        *,
+        workers: int,
+        folders: Sequence[str] = (),
+        grace: float = 0.1,
+    ) -> None:
+        self.plans, self.conducts = list(plans), list(conducts)
+        self.grace = grace
+        self.folders = list(folders)
+        self.replacements: list[float] = []  # seconds from a death to a ready replacement, for those who measure
+        self._count = max(1, min(workers, len(self.plans)))
+        self._context = context(self.folders, {plan.class_path.partition(":")[0] for plan in self.plans})
+        self._lifeline, self._parent_end = self._context.Pipe(duplex=False)
+        self._workers: list[_Worker] = []
+        self._failed_starts = [0] * self._count
+        self._died_at: dict[int, float] = {}
+        self._changed = asyncio.Event()
+        self._failure = ""
+        self._turn: _Turn | None = None
+        self._number = 0
+        self._closed = False
+
+    async def start(self) -> None:
+        """Start the workers and wait until each has built the traits."""
+        self._workers = [self._hire(index) for index in range(self._count)]
+        try:
+            async with asyncio.timeout(START_PATIENCE):
+                while not all(one.ready for one in self._workers):
+                    if self._failure:
+                        raise VindibotError(f"a worker process could not build the bot's traits: {self._failure}")
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            await self.close()
+            raise VindibotError(f"the worker processes were not ready after {START_PATIENCE:.0f} s") from None
+        except BaseException:
+            await self.close()
+            raise
+
+    async def ask(
+        self, games: Games, me: int, history: Games, *, deadline: float, seed: int, nodes: int | None = None
+    ) -> list[BallotEntry]:
+        """The votes of every trait that came in by `deadline` (monotonic seconds); sooner if all are in."""
+        loop = asyncio.get_running_loop()
+        self._number += 1
+        turn = _Turn(self._number, games, me, history, deadline, seed, nodes, loop.create_future())
+        hung = {int(one.running[0]) for one in self._workers if one.assigned and not one.dead}
+        turn.waiting = [trait for trait, conduct in enumerate(self.conducts) if not conduct.benched and trait not in hung]
+        turn.open = {trait for trait, conduct in enumerate(self.conducts) if not conduct.benched}
+        self._turn = turn
+        timers = [
+            loop.call_later(max(0.0, deadline - STOP_AHEAD - time.monotonic()), self._set_stop, turn),
+            loop.call_later(max(0.0, deadline - time.monotonic()), self._time_is_up, turn),
+        ]
+        self._hand_out(turn)
+        self._check_done(turn)
+        try:
+            await turn.done
+        finally:
+            for timer in timers:
+                timer.cancel()
+            self._set_stop(turn)
+            self._turn = None
+            for one in self._workers:
+                if one.assigned and not one.dead and one.number == turn.number:
+                    loop.call_later(self.grace, self._reap, one, turn.number)
+        return [self._entry(turn, trait) for trait in range(len(self.conducts))]
+
+    async def close(self) -> None:
+        """End all workers and whatever they have started."""
+        self._closed = True
+        loop = asyncio.get_running_loop()
+        for one in self._workers:
+            self._forget(one, loop)
+            one.kill()
+            one.close()
+        self._workers = []
+        self._lifeline.close()
+        self._parent_end.close()
+
+    # -- handing out --
+
+    def _hand_out(self, turn: _Turn) -> None:
+        """Give what waits to the workers that are free: suspects alone, cheap traits first, anytime ones last."""
+        free = [one for one in self._workers if one.idle]
+        if not free or not turn.waiting:
+            return
+        suspects = [trait for trait in turn.waiting if self.conducts[trait].suspect]
+        others = [trait for trait in turn.waiting if not self.conducts[trait].suspect]
+        shares: list[list[int]] = [[] for _ in free]
+        if suspects and others and len(self._workers) > 1:
+            # They wait for a worker of their own rather than take the others down.
+            shares[-1] = suspects
+            turn.waiting = [] if len(free) > 1 else others
+            self._spread(others, shares[:-1])
+        else:
+            turn.waiting = []
+            self._spread(others, shares)
+            self._spread(suspects, shares)
+        for one, share in zip(free, shares, strict=True):
+            if share:
+                self._send(one, turn, share)
+
+    def _spread(self, traits: Sequence[int], shares: Sequence[list[int]]) -> None:
+        """Spread traits over the shares, the longest first to the least loaded; each share ends up in running order."""
+        if not shares:
+            return
+        load = [0.0] * len(shares)
+        for trait in sorted(traits, key=lambda one: (self.conducts[one].anytime, self.conducts[one].mean_ms), reverse=True):
+            least = min(range(len(shares)), key=lambda one: (load[one], len(shares[one])))
+            shares[least].append(trait)
+            load[least] += self.conducts[trait].mean_ms
+        for share in shares:
+            share.sort(key=lambda one: (self.conducts[one].suspect, self.conducts[one].anytime, self.conducts[one].mean_ms))
+
+    def _send(self, one: _Worker, turn: _Turn, traits: list[int]) -> None:
+        one.assigned, one.number = traits, turn.number
+        one.stop[0], one.running[0] = 0, traits[0]
+        seconds = max(0.0, turn.deadline - time.monotonic())
+        request = worker.encode_request(
+            turn.number, turn.games, turn.me, turn.history, seconds, self.grace, turn.nodes, turn.seed, traits
+        )
+        with contextlib.suppress(BrokenPipeError):  # it has just died; its sentinel will tell
+            os.write(one.requests.fileno(), request)
+
+    # -- what comes back --
+
+    def _readable(self, one: _Worker) -> None:
+        try:
+            data = os.read(one.answers.fileno(), 1 << 16)
+        except BlockingIOError:
+            return
+        if not data:
+            asyncio.get_running_loop().remove_reader(one.answers.fileno())
+            return
+        one.buffer += data
+        for kind, number, content in worker.decode_messages(one.buffer):
+            if isinstance(content, Vote):
+                self._received(one, kind, number, content)
+            elif kind == worker.READY:
+                self._became_ready(one)
+            else:
+                self._failure = content
+                self._changed.set()
+
+    def _became_ready(self, one: _Worker) -> None:
+        one.ready = True
+        self._failed_starts[one.index] = 0
+        died = self._died_at.pop(one.index, None)
+        if died is not None:
+            self.replacements.append(time.monotonic() - died)
+            log.info("worker replaced", worker=one.index, ms=round(self.replacements[-1] * 1000, 1))
+        self._changed.set()
+        if self._turn is not None:
+            self._hand_out(self._turn)
+
+    def _received(self, one: _Worker, kind: int, number: int, vote: Vote) -> None:
+        conduct = self.conducts[vote.trait]
+        if kind == worker.OUTPUT:
+            log.info("trait printed", trait=conduct.label, text=vote.note)
+            return
+        if vote.final and number == one.number and vote.trait in one.assigned:
+            one.assigned.remove(vote.trait)
+            if vote.status == "error":
+                conduct.struck(vote.note)
+            elif vote.status == "void":
+                conduct.voided(vote.note)
+            else:
+                conduct.answered(vote.ms)
+        turn = self._turn
+        if turn is None or number != turn.number:
+            return  # too late: it belongs to another turn
+        turn.votes[vote.trait] = vote
+        if vote.final:
+            turn.open.discard(vote.trait)
+            if turn.waiting and one.idle:
+                self._hand_out(turn)
+            self._check_done(turn)
+
+    def _check_done(self, turn: _Turn) -> None:
+        if not turn.open and not turn.done.done():
+            turn.done.set_result(None)
+
+    def _entry(self, turn: _Turn, trait: int) -> BallotEntry:
+        conduct = self.conducts[trait]
+        vote = turn.votes.get(trait)
+        votes = list(vote.votes) if vote is not None and vote.votes is not None else None
+        ms = vote.ms if vote is not None else 0.0
+        status: Status = "late"
+        note = vote.note if vote is not None else ""
+        if trait in turn.killed:
+            status, note = "killed", turn.killed[trait]
+        elif vote is not None and vote.status == "error":
+            status = "error"
+        elif vote is not None and vote.status == "void":
+            status = "void"
+        elif vote is not None and (vote.final or conduct.anytime):
+            status = "ok"  # an anytime trait that is stopped by the clock has done what it is for
+        elif conduct.benched:
+            status = "benched"
+        return BallotEntry(conduct.label, conduct.weight, votes, ms, status, note)
+
+    # -- time and death --
+
+    def _set_stop(self, turn: _Turn) -> None:
+        for one in self._workers:
+            if one.number == turn.number:
+                one.stop[0] = 1
+
+    def _time_is_up(self, turn: _Turn) -> None:
+        if not turn.done.done():
+            turn.done.set_result(None)
+
+    def _reap(self, one: _Worker, number: int) -> None:
+        """Kill a worker that still has not come back from request `number`."""
+        if not one.dead and one.number == number and one.assigned:
+            log.warning("worker killed", worker=one.index, trait=self.conducts[int(one.running[0])].label, reason="hung")
+            one.kill()
+
+    def _died(self, one: _Worker) -> None:
+        """The process of a place has ended, by our hand or another's: pass its work on and replace it."""
+        if one.dead:
+            return
+        one.dead = True
+        with contextlib.suppress(OSError):
+            os.set_blocking(one.answers.fileno(), False)
+            self._readable(one)  # its last words
+        loop = asyncio.get_running_loop()
+        self._forget(one, loop)
+        one.kill()  # its children, if it had any
+        lost = list(one.assigned)
+        culprit = int(one.running[0]) if int(one.running[0]) in lost else None
+        if culprit is not None:
+            self.conducts[culprit].struck("its worker process ended while it ran")
+        started = one.ready
+        exit_code = one.process.exitcode
+        one.close()
+        if self._closed:
+            return
+        log.warning("worker died", worker=one.index, exit_code=exit_code)
+        self._replace(one.index, started)
+        turn = self._turn
+        if turn is not None and one.number == turn.number:
+            if culprit is not None:
+                turn.killed[culprit] = "its worker process was killed"
+                turn.open.discard(culprit)
+            turn.waiting += [trait for trait in lost if trait != culprit]
+            self._hand_out(turn)
+            self._check_done(turn)
+
+    def _replace(self, index: int, had_started: bool) -> None:
+        self._failed_starts[index] += 0 if had_started else 1
+        if self._failed_starts[index] >= START_ATTEMPTS:
+            log.error("worker given up", worker=index, reason=self._failure or "it dies before it is ready")
+            self._failure = self._failure or "it dies before it is ready"
+            self._changed.set()
+            return
+        self._died_at.setdefault(index, time.monotonic())
+        self._workers[index] = self._hire(index)
+
+    def _hire(self, index: int) -> _Worker:
+        one = _Worker(index, self.plans, self.folders, self._context, self._lifeline)
+        loop = asyncio.get_running_loop()
+        loop.add_reader(one.answers.fileno(), self._readable, one)
+        loop.add_reader(one.process.sentinel, self._died, one)
+        return one
+
+    def _forget(self, one: _Worker, loop: asyncio.AbstractEventLoop) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            loop.remove_reader(one.answers.fileno())
+        with contextlib.suppress(OSError, ValueError):
+            loop.remove_reader(one.process.sentinel)
+
+
+def context(folders: Sequence[str], modules: set[str]) -> Any:
+    """The multiprocessing context of workers: a fork server that has the traits loaded, or spawn where there is none.
+
+    The fork server is one per process and takes its preloads from the first call; a module that a later bot needs is then
+    imported by each of its workers.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    chosen = multiprocessing.get_context("forkserver")
+    os.environ.setdefault(preload.VARIABLE, json.dumps({"folders": list(folders), "modules": sorted(modules)}))
+    chosen.set_forkserver_preload(["__main__", preload.__name__])
+    return chosen
+
+
+Progress = Callable[[str], None]

@@ -1,0 +1,118 @@
+"""Running traits on one view: the same code in a worker process and in process.
+
+A trait may do anything; whatever it does becomes a `Vote` with a status. What nothing here can do is stop a loop that
+never looks up: that is what the pool's processes are for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from inspect import isgenerator
+from typing import Any
+
+from behaviours.base import Behaviour, View, VoteError, as_votes
+
+#: Longest text of a note (an exception's message, say) that is kept.
+NOTE_LENGTH = 300
+
+
+@dataclass(frozen=True)
+class Vote:
+    """What a trait has said so far: five numbers or None for no opinion, how long it took, and whether it has finished.
+
+    `status` is "ok", "error" (it raised) or "void" (its answer was no vote); `note` says what was wrong.
+    """
+
+    trait: int
+    votes: tuple[float, ...] | None
+    ms: float
+    final: bool
+    status: str = "ok"
+    note: str = ""
+
+
+Publish = Callable[[Vote], None]
+
+
+@dataclass
+class _Anytime:
+    """A generator at work: the latest votes it gave and the milliseconds it has used."""
+
+    trait: int
+    answers: Iterator[Any]
+    votes: tuple[float, ...] | None = None
+    ms: float = 0.0
+
+
+def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, around: Callable[[int], Any] | None = None) -> None:
+    """Let each trait (number, behaviour) vote on `view`, in this order; `publish` gets every vote at once.
+
+    Plain traits answer first. Anytime traits then take turns, one ``yield`` each, until all have ended or the budget's
+    stop word is set. Every trait publishes exactly one final vote unless the process dies before. `around`, if given, is
+    called with a trait's number before its code runs (to direct what it prints).
+    """
+    at_work: list[_Anytime] = []
+    for number, behaviour in traits:
+        if around is not None:
+            around(number)
+        started = time.perf_counter()
+        try:
+            answer = behaviour.vote(view)
+            if isgenerator(answer):
+                at_work.append(_Anytime(number, answer))
+                continue
+            votes = _checked(answer)
+        except BaseException as problem:
+            publish(_failure(number, problem, _since(started)))
+        else:
+            publish(Vote(number, votes, _since(started), final=True))
+    while at_work:
+        for job in list(at_work):
+            if around is not None:
+                around(job.trait)
+            if not _advance(job, view, publish):
+                at_work.remove(job)
+
+
+def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
+    """One more ``yield`` of an anytime trait; False when it has published its final vote."""
+    started = time.perf_counter()
+    try:
+        if view.budget.expired():
+            close = getattr(job.answers, "close", None)
+            if close is not None:
+                close()
+            raise StopIteration
+        votes = _checked(next(job.answers))
+    except StopIteration:
+        job.ms += _since(started)
+        publish(Vote(job.trait, job.votes, job.ms, final=True))
+        return False
+    except BaseException as problem:
+        publish(_failure(job.trait, problem, job.ms + _since(started)))
+        return False
+    job.ms += _since(started)
+    job.votes = votes
+    publish(Vote(job.trait, votes, job.ms, final=False))
+    return True
+
+
+def _checked(answer: Any) -> tuple[float, ...] | None:
+    votes = as_votes(answer)
+    return None if votes is None else tuple(votes.tolist())
+
+
+def _failure(trait: int, problem: BaseException, ms: float) -> Vote:
+    status = "void" if isinstance(problem, VoteError) else "error"
+    try:
+        text = str(problem)
+    except BaseException:  # an exception of a user's own whose __str__ raises
+        text = "(its message cannot be printed)"
+    note = text if status == "void" else f"{type(problem).__name__}: {text}"
+    return Vote(trait, None, ms, final=True, status=status, note=note[:NOTE_LENGTH])
+
+
+def _since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000
