@@ -1,0 +1,269 @@
+"""Bots: a TOML file of weighted traits, read, merged with what it extends, and checked by building every trait.
+
+::
+
+    name = "careful"             # shown name; the file's name without it
+    extends = "seed"             # optional: traits of that file are kept, and overridden table by table
+
+    [traits.tavern-finder]       # the label; `use` says which trait it is, and defaults to the label
+    weight = 2
+    life_threshold = 50          # everything but use, weight and enabled is a parameter of the trait
+
+    [traits.coward]
+    use = "coward:Coward"        # class Coward in coward.py beside this file
+    weight = 0.5
+
+    [traits.mine-finder]
+    enabled = false              # drops an inherited trait
+
+A trait that is overridden keeps its inherited weight and parameters, unless it is given another `use`: then only the
+weight is kept.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from behaviours.registry import BehaviourError
+from behaviours.registry import find as find_behaviour
+from vindibot.errors import UsageError
+from vindibot.files import TomlFile, find, read_chain
+from vindibot.reasons import dotted, explain, shown, unknown
+
+if TYPE_CHECKING:
+    from behaviours.base import Behaviour
+
+#: The largest weight of a trait, either way.
+LARGEST_WEIGHT = 1e6
+#: The longest name of a bot, in characters.
+LONGEST_NAME = 40
+
+_KEYS = ("name", "extends", "traits")
+_TRAIT_KEYS = ("use", "weight", "enabled")
+
+
+@dataclass(frozen=True)
+class TraitSpec:
+    """A trait of a bot as plain data, from which any process can build it.
+
+    `label` is unique in the bot; `use` is what the file says; `class_path` is ``module:Class``; `parameters` are those
+    that the file sets, the others have the trait's defaults.
+    """
+
+    label: str
+    use: str
+    weight: float
+    class_path: str
+    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def build(self) -> Behaviour:
+        """Make the behaviour; see `make_importable` for those that lie beside a bot file."""
+        return _make(find_behaviour(self.class_path), self.parameters)
+
+
+@dataclass(frozen=True)
+class Bot:
+    """A bot as plain data, cheap to send to another process.
+
+    `path` is its file, `folders` those that must be importable for its own traits: the folder of its file and of the files
+    it extends. `origins` says for each key (``traits.combat.weight``) where it is set.
+    """
+
+    name: str
+    path: str
+    folders: tuple[str, ...]
+    traits: tuple[TraitSpec, ...]
+    origins: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False, repr=False)
+
+    @property
+    def folder(self) -> str:
+        """The folder of the bot's file."""
+        return self.folders[0]
+
+    def build(self) -> list[tuple[TraitSpec, Behaviour]]:
+        """Make all traits, in the order of the file; the bot's folders are importable from then on."""
+        make_importable(self.folders)
+        return [(trait, trait.build()) for trait in self.traits]
+
+
+def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:
+    """Read a bot: a path (``bots/seed.toml``) or a bare name (``seed``), looked up beside the file that names it (in the
+    folder `beside`), in the current folder, and among the bots that ship with the package; each time also in ``bots/``.
+
+    Every trait is imported and built once. Raises `UsageError` that names the file, the line, the trait and the key, for
+    whatever is wrong: no such file or trait, bad TOML, unknown, missing or bad parameters, files that extend each other in
+    a circle, no trait left.
+    """
+    path = find(str(name), kind="bot", beside=beside, folder="bots")
+    chain = read_chain(path, kind="bot", folder="bots")
+    folders = tuple(dict.fromkeys(str(file.path.resolve().parent) for file in reversed(chain)))
+    tables: dict[str, _Table] = {}
+    for file in chain:
+        _merge(tables, file)
+    last = chain[-1]
+    shown_name = _name(last)
+    make_importable(folders)
+    traits = tuple(_trait(label, table, folders) for label, table in tables.items() if table.enabled)
+    if not traits:
+        raise UsageError(f"{last.at(['traits'])}: this bot has no enabled trait: add a table [traits.NAME]")
+    origins = {dotted(key): file.at(key) for table in tables.values() for key, file in table.origins.items()}
+    return Bot(shown_name, str(last.path.resolve()), folders, traits, origins)
+
+
+@dataclass
+class _Table:
+    """A trait's table while the files are merged; `origins` maps each key's path to the last file that set it."""
+
+    use: str
+    weight: float = 1.0
+    enabled: bool = True
+    parameters: dict[str, Any] = field(default_factory=dict)
+    origins: dict[tuple[str, ...], TomlFile] = field(default_factory=dict)
+
+
+def _name(file: TomlFile) -> str:
+    name = file.data.get("name", file.path.stem)
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
+        raise file.refuse(["name"], f"must be a text of 1 to {LONGEST_NAME} printable characters, not {shown(name)}")
+    return name
+
+
+def _merge(tables: dict[str, _Table], file: TomlFile) -> None:
+    """Lay a file's traits over those of the files it extends."""
+    for key in file.data:
+        if key not in _KEYS:
+            raise file.refuse([key], unknown(key, _KEYS))
+    traits = file.data.get("traits", {})
+    if not isinstance(traits, Mapping):
+        raise file.refuse(["traits"], f"must be tables, one for each trait: [traits.NAME], not {shown(traits)}")
+    for label, entries in traits.items():
+        path = ("traits", label)
+        if not isinstance(entries, Mapping):
+            raise file.refuse(path, f"must be a table with a weight: [traits.{label}], not {shown(entries)}")
+        table = tables.get(label)
+        use = entries.get("use", table.use if table else label)
+        if not isinstance(use, str):
+            raise file.refuse((*path, "use"), f"must be the name of a trait, not {shown(use)}")
+        if table is None or use != table.use:
+            table = _Table(use, table.weight) if table else _Table(use)
+            table.origins[path] = file
+            tables[label] = table
+        table.weight = _weight(file, (*path, "weight"), entries.get("weight", table.weight))
+        table.enabled = entries.get("enabled", True)
+        if not isinstance(table.enabled, bool):
+            raise file.refuse((*path, "enabled"), f"must be true or false, not {shown(table.enabled)}")
+        for key, value in entries.items():
+            table.origins[*path, key] = file
+            if key not in _TRAIT_KEYS:
+                table.parameters[key] = value
+
+
+def _weight(file: TomlFile, path: Sequence[str], value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST_WEIGHT:
+        raise file.refuse(path, f"must be a number from {-LARGEST_WEIGHT:.0f} to {LARGEST_WEIGHT:.0f}, not {shown(value)}")
+    return float(value)
+
+
+def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
+    """Find and build a trait, so that a slip is found now and not in a game."""
+    path = ("traits", label)
+    place = table.origins.get((*path, "use"), table.origins[path])
+    where = (*path, "use") if (*path, "use") in table.origins else path
+    try:
+        kind = find_behaviour(table.use)
+    except BehaviourError as problem:
+        raise UsageError(f"{place.at(where)}: {_hidden(table.use, folders) or problem}") from problem
+    if hidden := _hidden(table.use, folders):
+        raise UsageError(f"{place.at(where)}: {hidden}")
+    for key, value in table.parameters.items():
+        if not _finite(value):
+            raise table.origins[*path, key].refuse((*path, key), f"must be finite, not {shown(value)}")
+    try:
+        _make(kind, table.parameters)
+    except ValidationError as problem:
+        lines = []
+        for slip in problem.errors(include_url=False):
+            inner = tuple(str(part) for part in slip["loc"])
+            full = (*path, *inner)
+            file = next((table.origins[full[:n]] for n in range(len(full), 1, -1) if full[:n] in table.origins), place)
+            known = list(kind.model_fields) if len(inner) == 1 else []
+            words = explain(slip, known=[*known, *_TRAIT_KEYS] if known else [])
+            lines.append(f"{file.at(full)}: {dotted(full)} {words}")
+        raise UsageError("\n".join(lines)) from None
+    except Exception as problem:  # whatever the user's own class raises when it is built
+        raise UsageError(f"{place.at(where)}: {dotted(path)} cannot be built: {type(problem).__name__}: {problem}") from problem
+    return TraitSpec(label, table.use, table.weight, f"{kind.__module__}:{kind.__qualname__}", dict(table.parameters))
+
+
+def _make(kind: type[Behaviour], parameters: Mapping[str, Any]) -> Behaviour:
+    """Build a behaviour strictly: no number from a text, no whole number from true. As JSON, since there lists may stand
+    for tuples and texts for words and paths, as in TOML."""
+    return kind.model_validate_json(json.dumps(parameters, default=str), strict=True)
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(_finite(inner) for inner in value.values())
+    if isinstance(value, list):
+        return all(_finite(inner) for inner in value)
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+#: The bots' folders that this module has put on ``sys.path``, and the modules that were there before.
+_folders: tuple[str, ...] = ()
+_older: frozenset[str] = frozenset()
+
+
+def make_importable(folders: Iterable[str]) -> None:
+    """Let ``use = "coward:Coward"`` find coward.py in a bot's folders, from now on in this process; workers call it too.
+
+    The folders go to the end of ``sys.path``, so that no file beside a bot can take the place of an installed module.
+    Folders of another bot are taken off, and the modules that came from them are forgotten (not unloaded: classes in use
+    stay as they are), since two versions of a bot may both have a coward.py.
+    """
+    global _folders, _older
+    wanted = tuple(folders)
+    if wanted == _folders:
+        importlib.invalidate_caches()
+        return
+    for name in [name for name in sys.modules if name not in _older and _home(name) in _folders]:
+        del sys.modules[name]
+    sys.path[:] = [folder for folder in sys.path if folder not in _folders]
+    _folders = tuple(folder for folder in wanted if folder not in sys.path)
+    _older = frozenset(sys.modules)
+    sys.path.extend(_folders)
+    importlib.invalidate_caches()
+
+
+def _home(name: str) -> str | None:
+    """The folder from which a module, or the package it belongs to, was imported."""
+    module = sys.modules.get(name.partition(".")[0])
+    origin = getattr(getattr(module, "__spec__", None), "origin", None)
+    if not origin:
+        return None
+    path = Path(origin)
+    return str(path.parent.parent if path.name == "__init__.py" else path.parent)
+
+
+def _hidden(use: str, folders: Sequence[str]) -> str:
+    """What to say if a module beside the bot file was meant, but another one of that name is found first; else nothing."""
+    top = use.partition(":")[0].partition(".")[0].strip()
+    if ":" not in use or top not in sys.modules:
+        return ""
+    for folder in folders:
+        for beside in (Path(folder, f"{top}.py"), Path(folder, top, "__init__.py")):
+            if beside.is_file() and _home(top) not in folders:
+                other = getattr(sys.modules[top], "__file__", None) or "a module of Python itself"
+                return (
+                    f"the trait {use!r}: {beside.name if top in beside.stem else top} is hidden by {other}: give it another name"
+                )
+    return ""

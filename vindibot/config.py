@@ -1,0 +1,315 @@
+"""The configuration of a command: defaults, files, environment and options brought together, each value with its origin.
+
+A later layer overrides an earlier one, key by key: defaults; the configuration file, after the file it `extends`;
+variables of the environment (``VINDIBOT_TIME__MARGIN_MS`` is ``time.margin_ms``); options of the command line. Every layer
+is checked as a whole, so that an error names the file and line, the variable or the option in which the slip is.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar, get_args
+
+from pydantic import BaseModel, SecretStr, ValidationError
+
+from behaviours.registry import nearest
+from vindibot.errors import UsageError
+from vindibot.files import TomlFile, find, leaves, look_up, read_chain, shipped, short
+from vindibot.reasons import dotted, explain, shown
+from vindibot.settings import WORDS, PlaySettings, Settings
+
+__all__ = ["Config", "MapChoice", "Origin", "PlaySettings", "Row", "load", "load_play", "read_map", "shipped"]
+
+#: Variables of the environment begin with this; two underscores lead into a table.
+PREFIX = "VINDIBOT_"
+#: Names the configuration file, where no option does.
+CONFIG_VARIABLE = "VINDIBOT_CONFIG"
+#: Variables that are ours, but no settings.
+OTHER_VARIABLES = frozenset({CONFIG_VARIABLE, "VINDIBOT_KERNEL_CACHE"})
+
+T = TypeVar("T", bound=Settings)
+Path_ = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a value comes from. `name` is the file, the variable or the option; `line` counts from 1, where it is known."""
+
+    kind: Literal["default", "file", "environment", "option"]
+    name: str = ""
+    line: int | None = None
+    folder: Path | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        if self.kind == "default":
+            return "default"
+        if self.kind == "file":
+            return short(self.name) if self.line is None else f"{short(self.name)}, line {self.line}"
+        return f"environment variable {self.name}" if self.kind == "environment" else f"option {self.name}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One setting as ``vindibot config`` shows it; a key's value is masked."""
+
+    key: str
+    value: str
+    origin: Origin
+    description: str
+
+
+@dataclass(frozen=True)
+class Config(Generic[T]):
+    """Settings, and for each key (``time.margin_ms``) that is not at its default, where it was set."""
+
+    settings: T
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+
+    def origin(self, key: str) -> Origin:
+        """Where the value of a key comes from."""
+        return self.origins.get(key, Origin("default"))
+
+    def rows(self) -> list[Row]:
+        """All settings in the order of their declaration."""
+        return list(_rows(self.settings, self.origin))
+
+    def refuse(self, key: str, words: str) -> UsageError:
+        """An error about the value of a key that says where it was set: for what only turns out when it is used."""
+        origin = self.origin(key)
+        return UsageError(f"{key} {words}" if origin.kind == "default" else f"{origin}: {key} {words}")
+
+
+def load_play(
+    config: str | Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    option_names: Mapping[str, str] | None = None,
+) -> Config[PlaySettings]:
+    """The settings of ``vindibot play``; see `load`.
+
+    A `bot`, `against`, `key_file` or map file named in a configuration file may lie beside it: such values come back as
+    paths that work from the current folder. Of `key` and `key_file` the one set later in the order of the layers counts,
+    the other is emptied. Settings that cannot both be meant raise `UsageError`.
+    """
+    loaded = load(PlaySettings, config, overrides, environ=environ, option_names=option_names)
+    changes: dict[str, Any] = {}
+    for key, folder in (("bot", "bots"), ("against", "bots"), ("key_file", ""), ("map", "")):
+        value, origin = getattr(loaded.settings, key), loaded.origin(key)
+        if value and origin.folder is not None and "\n" not in str(value):
+            found = look_up(str(value), beside=origin.folder, folder=folder)
+            if found is not None:
+                changes[key] = found if key == "key_file" else str(found)
+    if loaded.settings.key is not None and loaded.settings.key_file is not None:
+        later = _RANK[loaded.origin("key_file").kind] > _RANK[loaded.origin("key").kind]
+        changes["key" if later else "key_file"] = None
+    settled = Config(loaded.settings.model_copy(update=changes), loaded.origins)
+    for key, other, words in settled.settings.conflicts():
+        raise settled.refuse(key, f"{words} ({other} is set by {settled.origin(other)})")
+    return settled
+
+
+_RANK = {"default": 0, "file": 1, "environment": 2, "option": 3}
+
+
+def load(
+    model: type[T],
+    config: str | Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    option_names: Mapping[str, str] | None = None,
+) -> Config[T]:
+    """Bring the layers together into `model`.
+
+    `config` is a configuration file or the name of one (``arena``); without it VINDIBOT_CONFIG is asked, and without that
+    there is no file. `overrides` are the options: dotted keys with values, or with text to be read as in the environment;
+    None is an option that was not given. `option_names` says what a key is called on the command line where that is not
+    ``--time-margin-ms``. `environ` stands in for the process's environment.
+
+    Raises `UsageError`, with all that is wrong in the first layer in which anything is.
+    """
+    environ = os.environ if environ is None else environ
+    names = option_names or {}
+    tables = _tables(model)
+    merged: dict[Path_, Any] = {}
+    origins: dict[str, Origin] = {}
+
+    def add(layer: Mapping[str, Any], origin_of: Callable[[Path_], Origin]) -> None:
+        _check(model, layer, origin_of)
+        for path, value in leaves(layer, tables):
+            merged[path] = value
+            origins[dotted(path)] = origin_of(path)
+
+    for file in _files(config, environ):
+        add({key: value for key, value in file.data.items() if key != "extends"}, _origin_in(file))
+    add(_from_environment(tables, environ), lambda path: Origin("environment", variable(path)))
+    add(
+        _from_options(tables, overrides or {}),
+        lambda path: Origin("option", names.get(dotted(path), "--" + "-".join(path).replace("_", "-"))),
+    )
+    return Config(model.model_validate(_nested(merged)), origins)
+
+
+def variable(path: Sequence[str]) -> str:
+    """The variable of the environment for a key: ``VINDIBOT_TIME__MARGIN_MS`` for ``("time", "margin_ms")``."""
+    return PREFIX + "__".join(path).upper()
+
+
+@dataclass(frozen=True)
+class MapChoice:
+    """The map that was asked for: `kind` says whether `text` is a map's text or the name of a known map; "random" is
+    none in particular. `source` names it in messages."""
+
+    kind: Literal["random", "name", "text"]
+    text: str = ""
+    source: str = ""
+
+
+def read_map(value: str) -> MapChoice:
+    """What the setting `map` means: text of more than one line is a map, then a file of that name, then a known name.
+
+    Raises `UsageError` if the file cannot be read.
+    """
+    if not value.strip():
+        return MapChoice("random")
+    if "\n" in value:
+        return MapChoice("text", value, "the text of map")
+    path = look_up(value)
+    if path is None:
+        if "/" in value or "\\" in value or Path(value).suffix:
+            raise UsageError(f"there is no map file {shown(value)}")
+        return MapChoice("name", value, f"map {value}")
+    try:
+        return MapChoice("text", path.read_text("utf-8"), short(path))
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else "this is not UTF-8 text"
+        raise UsageError(f"{short(path)}: the map cannot be read: {reason}") from None
+
+
+def _files(config: str | Path | None, environ: Mapping[str, str]) -> list[TomlFile]:
+    name = str(config) if config is not None else environ.get(CONFIG_VARIABLE, "")
+    return read_chain(find(name, kind="configuration"), kind="configuration") if name else []
+
+
+def _origin_in(file: TomlFile) -> Callable[[Path_], Origin]:
+    return lambda path: Origin("file", str(file.path), file.line(path), file.path.resolve().parent)
+
+
+def _tables(model: type[BaseModel]) -> dict[str, Any]:
+    """The keys of a model: a dictionary for each table, the field's type for each value."""
+    tables: dict[str, Any] = {}
+    for name, info in model.model_fields.items():
+        inner = info.annotation
+        tables[name] = _tables(inner) if isinstance(inner, type) and issubclass(inner, BaseModel) else inner
+    return tables
+
+
+def _from_environment(tables: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    known = {variable(path): path for path in _paths(tables)}
+    values = {}
+    for name, text in environ.items():
+        if not name.startswith(PREFIX) or name in OTHER_VARIABLES:
+            continue
+        if name not in known:
+            raise UsageError(f"environment variable {name} is no setting of ours{nearest(name, [*known, CONFIG_VARIABLE])}")
+        values[known[name]] = _from_text(text, known[name], tables)
+    return _nested(values)
+
+
+def _from_options(tables: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    known = {dotted(path): path for path in _paths(tables)}
+    values = {}
+    for key, value in overrides.items():
+        if value is None:
+            continue
+        if key not in known:
+            raise UsageError(f"there is no setting {shown(key)}{nearest(key, known)}")
+        path = known[key]
+        if isinstance(value, Path):
+            value = str(value)
+        values[path] = _from_text(value, path, tables) if isinstance(value, str) else value
+    return _nested(values)
+
+
+def _paths(tables: Mapping[str, Any], path: Path_ = ()) -> Iterator[Path_]:
+    for key, inner in tables.items():
+        if isinstance(inner, Mapping):
+            yield from _paths(inner, (*path, key))
+        else:
+            yield (*path, key)
+
+
+def _from_text(text: str, path: Path_, tables: Mapping[str, Any]) -> Any:
+    """The value that a text of the environment stands for; text that is no number or yes and no stays text, for the
+    model to refuse."""
+    kind: Any = tables
+    for part in path:
+        kind = kind[part]
+    kinds = get_args(kind) or (kind,)
+    if bool in kinds:
+        return {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}.get(
+            text.strip().lower(), text
+        )
+    if any(number in kinds or any(number in get_args(inner) for inner in kinds) for number in (int, float)):
+        try:
+            value = tomllib.loads(f"value = {text.strip()}")["value"]
+        except tomllib.TOMLDecodeError:
+            return text.strip()
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else text.strip()
+    return text
+
+
+def _nested(values: Mapping[Path_, Any]) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    for path, value in values.items():
+        table = data
+        for part in path[:-1]:
+            table = table.setdefault(part, {})
+        table[path[-1]] = value
+    return data
+
+
+def _check(model: type[BaseModel], layer: Mapping[str, Any], origin_of: Callable[[Path_], Origin]) -> None:
+    """Refuse a layer that does not fit the model, with one line for each slip."""
+    try:
+        model.model_validate(layer)
+    except ValidationError as problem:
+        lines = []
+        for slip in problem.errors(include_url=False):
+            path = tuple(str(part) for part in slip["loc"])
+            known, secret = _surroundings(model, path)
+            lines.append(f"{origin_of(path)}: {dotted(path)} {explain(slip, secret=secret, known=known)}")
+        raise UsageError("\n".join(lines)) from None
+
+
+def _surroundings(model: type[BaseModel], path: Path_) -> tuple[list[str], bool]:
+    """The keys of the table in which `path` ends, and whether its value is a secret."""
+    for part in path[:-1]:
+        info = model.model_fields.get(part)
+        if info is None or not (isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel)):
+            return [], True
+        model = info.annotation
+    info = model.model_fields.get(path[-1]) if path else None
+    return list(model.model_fields), info is not None and SecretStr in (info.annotation, *get_args(info.annotation))
+
+
+def _rows(settings: BaseModel, origin: Callable[[str], Origin], path: Path_ = ()) -> Iterator[Row]:
+    for name, info in type(settings).model_fields.items():
+        value, key = getattr(settings, name), dotted((*path, name))
+        if isinstance(value, BaseModel):
+            yield from _rows(value, origin, (*path, name))
+        else:
+            yield Row(key, _shown(key, value), origin(key), info.description or "")
+
+
+def _shown(key: str, value: Any) -> str:
+    if value is None:
+        value = WORDS.get(key, "")
+    if isinstance(value, SecretStr):
+        return '"***"'
+    return shown(str(value) if isinstance(value, Path) else value)

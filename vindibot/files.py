@@ -1,0 +1,183 @@
+"""The TOML files people keep: where they are looked up, how they are read, and how one extends another.
+
+A path is looked up beside the file that names it, then in the current folder, then among the files that ship with the
+package (``config/`` in a checkout). A bare name is a path without its ending: ``arena`` is ``arena.toml``.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from behaviours.registry import nearest
+from vindibot.errors import UsageError
+from vindibot.reasons import dotted, shown
+
+#: A file that extends a file that extends ... is followed this far.
+LONGEST_CHAIN = 20
+
+_PACKAGE = Path(__file__).resolve().parent
+_KEY = re.compile(r"""[A-Za-z0-9_-]+|"[^"]*"|'[^']*'""")
+_HEADER = re.compile(r"^\s*\[(?P<name>[^\[\]]+)\]\s*(#.*)?$")
+_ENTRY = re.compile(r"""^\s*(?P<name>(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
+
+
+def shipped_folder() -> Path:
+    """The folder of the files that ship with the package: inside an installed package, or the checkout's ``config/``."""
+    installed = _PACKAGE / "config_files"
+    return installed if installed.is_dir() else _PACKAGE.parent / "config"
+
+
+def shipped(name: str) -> Path:
+    """A file that ships with the package: ``shipped("bots/seed.toml")``. It need not exist."""
+    return shipped_folder() / name
+
+
+def places(beside: Path | None = None) -> list[Path]:
+    """The folders in which a path is looked up, in this order; `beside` is the folder of the file that names the path."""
+    folders = [beside, Path.cwd(), shipped_folder()]
+    return list(dict.fromkeys(folder for folder in folders if folder is not None))
+
+
+def look_up(name: str, *, beside: Path | None = None, folder: str = "", not_this: Path | None = None) -> Path | None:
+    """The file that `name` means, or None.
+
+    A name without ``.toml`` is tried with it first. With `folder` (``bots``), each place's subfolder of that name is tried
+    after the place itself. `not_this` is passed over, so that a file may extend a shipped one of its own name. Among the
+    shipped files a leading ``config/`` is read past: it is where they are in a checkout.
+    """
+    endings = [name] if name.endswith(".toml") else [f"{name}.toml", name]
+    for place in places(beside):
+        texts = [*endings, *(f"{folder}/{text}" for text in endings if folder)]
+        if place == shipped_folder():
+            texts += [text.removeprefix("config/") for text in texts if text.startswith("config/")]
+        for text in texts:
+            path = Path(text).expanduser()
+            path = path if path.is_absolute() else place / path
+            if _is_file(path) and not (not_this and path.samefile(not_this)):
+                return path
+    return None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have, or a folder we may not look into
+        return False
+
+
+def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", not_this: Path | None = None) -> Path:
+    """As `look_up`; raises `UsageError` that says where it looked and which file is spelled most alike. `kind` is for
+    the message: ``bot``, ``configuration``."""
+    path = look_up(name, beside=beside, folder=folder, not_this=not_this)
+    if path is not None:
+        return path
+    there = [place / sub for place in places(beside) for sub in dict.fromkeys(("", folder))]
+    stems = sorted({found.stem for place in there if place.is_dir() for found in place.glob("*.toml")})
+    wanted = Path(name)
+    if wanted.is_absolute() or wanted.expanduser() != wanted:
+        raise UsageError(f"there is no {kind} file {name}")
+    looked = ", ".join(short(place) for place in there if place.is_dir())
+    raise UsageError(f"there is no {kind} {shown(name)}{nearest(wanted.stem, stems)}; looked in {looked}")
+
+
+def short(path: Path | str) -> str:
+    """A path as people want to read it: relative where it lies in the current folder."""
+    path = Path(path)
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)
+
+
+@dataclass(frozen=True)
+class TomlFile:
+    """A TOML file that was read: its path, its text, and its tables as plain dictionaries."""
+
+    path: Path
+    text: str
+    data: dict[str, Any]
+
+    def line(self, path: Sequence[str]) -> int | None:
+        """The line (from 1) on which a key stands, as far as it can be told without a parser; None where it cannot."""
+        table: tuple[str, ...] = ()
+        header = None
+        for number, text in enumerate(self.text.splitlines(), start=1):
+            if found := _HEADER.match(text):
+                table = _names(found["name"])
+                header = number if table == tuple(path) else header
+            elif (found := _ENTRY.match(text)) and _leads_to((*table, *_names(found["name"])), path):
+                return number
+        return header
+
+    def at(self, path: Sequence[str] = ()) -> str:
+        """Where a key stands, for a message: ``arena.toml, line 3``."""
+        line = self.line(path) if path else None
+        return short(self.path) if line is None else f"{short(self.path)}, line {line}"
+
+    def refuse(self, path: Sequence[str], words: str) -> UsageError:
+        """The error to raise about the value of a key: file, line, key with its path, and what is wrong with it."""
+        return UsageError(f"{self.at(path)}: {dotted(path)} {words}")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip("\"'") for name in _KEY.findall(text))
+
+
+def _leads_to(entry: tuple[str, ...], path: Sequence[str]) -> bool:
+    """Whether an entry is the key itself, or an inline table that holds it."""
+    return entry == tuple(path[: len(entry)])
+
+
+def read(path: Path) -> TomlFile:
+    """Read one TOML file; raises `UsageError` that names the file, and the line and column of a slip in its syntax."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise UsageError(f"{short(path)}: this is not UTF-8 text (byte {problem.start})") from None
+    except OSError as problem:
+        raise UsageError(f"{short(path)}: cannot be read: {problem.strerror or problem}") from None
+    try:
+        return TomlFile(path, text, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as problem:
+        message = str(problem)
+        raise UsageError(f"{short(path)}: this is not TOML: {message[:1].lower()}{message[1:]}") from None
+    except RecursionError:
+        raise UsageError(f"{short(path)}: this is not TOML: it is nested too deeply") from None
+
+
+def read_chain(path: Path, *, kind: str, folder: str = "") -> list[TomlFile]:
+    """A file and all that it `extends`, the most basic first, so that later ones override earlier ones.
+
+    Raises `UsageError` for a file that cannot be read, or that extends itself in the end.
+    """
+    chain = [read(path)]
+    while (base := chain[-1].data.get("extends")) is not None:
+        last = chain[-1]
+        if not isinstance(base, str) or not base:
+            raise last.refuse(["extends"], f"must be the name of a {kind} file, not {shown(base)}")
+        try:
+            found = find(base, kind=kind, beside=last.path.parent, folder=folder, not_this=last.path)
+        except UsageError as problem:
+            raise last.refuse(["extends"], f"leads nowhere: {problem.message}") from None
+        if any(found.samefile(file.path) for file in chain) or len(chain) >= LONGEST_CHAIN:
+            turns = " -> ".join(short(file.path) for file in chain)
+            raise last.refuse(["extends"], f"goes round in a circle: {turns} -> {short(found)}")
+        chain.append(read(found))
+    return chain[::-1]
+
+
+def leaves(
+    data: Mapping[str, Any], tables: Mapping[str, Any], path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The values of nested tables with their paths; only what `tables` has as a table is opened, all else is a value."""
+    for key, value in data.items():
+        inner = tables.get(key)
+        if isinstance(value, Mapping) and isinstance(inner, Mapping):
+            yield from leaves(value, inner, (*path, key))
+        else:
+            yield (*path, key), value

@@ -1,0 +1,93 @@
+"""Why a value was refused, in plain words: what pydantic found wrong, said for people who edit files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from behaviours.registry import nearest
+
+#: Values shown in messages are cut to this many characters.
+SHOWN = 60
+
+_WANTED = {
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "dict_type": "must be a table",
+    "finite_number": "must be a finite number",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "int_from_float": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "list_type": "must be a list",
+    "model_attributes_type": "must be a table",
+    "model_type": "must be a table",
+    "string_type": "must be text",
+    "tuple_type": "must be a list",
+}
+_LIMITS = {
+    "greater_than": ("must be more than {}", "gt"),
+    "greater_than_equal": ("must be at least {}", "ge"),
+    "less_than": ("must be less than {}", "lt"),
+    "less_than_equal": ("must be at most {}", "le"),
+    "multiple_of": ("must be a multiple of {}", "multiple_of"),
+    "string_too_long": ("must have at most {} characters", "max_length"),
+    "string_too_short": ("must have at least {} characters", "min_length"),
+    "too_long": ("must have at most {} items", "max_length"),
+    "too_short": ("must have at least {} items", "min_length"),
+}
+
+
+def dotted(path: Iterable[Any]) -> str:
+    """A key with its path, as people write it: ``time.margin_ms``."""
+    return ".".join(str(part) for part in path)
+
+
+def shown(value: Any) -> str:
+    """A value as it stands in a TOML file, cut to a readable length."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "a table"
+    if isinstance(value, str):
+        text = '"' + "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in value[: SHOWN + 1]) + '"'
+    else:
+        text = repr(value)
+    return text if len(text) <= SHOWN + 2 else f"{text[:SHOWN]}..."
+
+
+def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence[str] = ()) -> str:
+    """The words that follow a key: ``must be at least 0, not -5``.
+
+    `problem` is one of pydantic's ``ValidationError.errors()``. With `secret`, the value itself is left out. `known` are
+    the keys that could have stood where an unknown one stands.
+    """
+    kind, context = str(problem["type"]), problem.get("ctx", {})
+    if kind == "extra_forbidden":
+        return unknown(str(problem["loc"][-1]), known)
+    if kind == "missing":
+        return "is missing"
+    if kind in ("value_error", "assertion_error"):
+        return str(context.get("error", problem["msg"]))
+    hint = ""
+    if kind in _LIMITS:
+        words, limit = _LIMITS[kind]
+        wanted = words.format(context.get(limit, "?"))
+    elif kind in ("literal_error", "enum"):
+        expected = str(context.get("expected", ""))
+        wanted = f"must be {expected}"
+        if isinstance(problem["input"], str):
+            hint = nearest(problem["input"], (word.strip().strip("'\"") for word in expected.replace(" or ", ",").split(",")))
+    else:
+        message = str(problem["msg"])
+        wanted = _WANTED.get(kind) or f"is refused: {message[:1].lower()}{message[1:]}"
+    return wanted if secret else f"{wanted}, not {shown(problem['input'])}{hint}"
+
+
+def unknown(word: str, known: Sequence[str]) -> str:
+    """What to say of a key that does not exist: the nearest right spelling, else all there is."""
+    hint = nearest(word, known)
+    if hint or not known:
+        return f"is no known key{hint}"
+    return f"is no known key here (there are: {', '.join(known)})"
