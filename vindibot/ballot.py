@@ -80,7 +80,7 @@ def tally(
     candidate, or one that is no direction.
     """
     entries = list(entries)
-    standing = tuple(sorted(set(candidates)))
+    standing = tuple(sorted({int(candidate) for candidate in candidates}))
     if not standing or not 0 <= standing[0] <= standing[-1] < len(DIRECTIONS):
         raise ValueError(f"the candidates must be directions 0..4, at least one, not {candidates!r}")
     shares = [entry.weighted for entry in entries if entry.votes is not None]

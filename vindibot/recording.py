@@ -1,0 +1,398 @@
+"""Recordings: what a bot saw, thought and did in one game, as a file of JSON lines.
+
+The first line is the header (`Header`): bot, traits and weights, our hero, the server. Then comes one line for each turn
+of ours, with the server's game object as it came, the votes and milliseconds of every trait, the sums and the order; the
+last line says how the game ended. Each line is written at once, so a crash loses at most the line being written.
+
+The plies between two turns of ours are not stored: they follow from the heroes' last directions through the rules
+(`Recording.plies`). Where that does not work out, because a turn was lost, the gap is marked.
+
+No key, token or play URL is ever written.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
+
+import numpy as np
+import structlog
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from sim.game import DIRECTIONS, GAME, Games
+from vindibot import __version__
+from vindibot.ballot import Ballot, BallotEntry, Status
+from vindibot.errors import VindibotError
+from vindibot.plies import Ply, replay
+from vindibot.protocol import GameState, ProtocolError, read_game, to_games
+
+#: The file's format and the newest version of it that this program writes and reads.
+FORMAT: Final = "vindibot-recording"
+VERSION: Final = 1
+#: How the file of a recording ends.
+SUFFIX = ".jsonl"
+
+_SECRETS = frozenset({"key", "token", "playUrl", "viewUrl", "play_url", "view_url"})
+_log = structlog.get_logger("vindibot.recording")
+
+
+class RecordingError(VindibotError):
+    """A recording that cannot be read; the message names file, line and reason."""
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class TraitHeader(_Line):
+    """A trait of the bot: the label in its file, the weight, what `use` names, and its parameters."""
+
+    label: str
+    weight: float
+    use: str = ""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+
+class Header(_Line):
+    """The first line. `hero` is our hero's id 1..4, `server` scheme, host and port only, `started` ISO 8601 with zone."""
+
+    format: Literal["vindibot-recording"] = FORMAT
+    version: int = Field(VERSION, ge=1, le=VERSION)
+    program: str = __version__
+    bot: str
+    traits: tuple[TraitHeader, ...] = ()
+    game: str
+    hero: int = Field(ge=1, le=4)
+    mode: Literal["training", "arena"] = "training"
+    server: str = ""
+    seed: int = 0
+    limit_ms: float | None = None
+    started: str = Field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    @field_validator("server")
+    @classmethod
+    def _origin(cls, server: str) -> str:
+        """Only scheme, host and port: whatever else a URL holds (user, password, query) may be a secret."""
+        parts = urlsplit(server)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.scheme and parts.netloc else ""
+
+
+@dataclass(frozen=True)
+class RecordedTurn:
+    """One turn of ours: the state as on the wire and as a game (an array of one record), and the ballot."""
+
+    turn: int
+    state: GameState
+    games: Games = field(repr=False, compare=False)
+    ballot: Ballot
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the game ended for us: the termination's name, and the last state, if it reached us."""
+
+    termination: str
+    message: str = ""
+    state: GameState | None = None
+    games: Games | None = field(default=None, repr=False, compare=False)
+
+
+# ---- Writing ----
+
+
+class Recorder:
+    """Writes one recording into `folder`, which is made if need be; the file's name follows from the header.
+
+    Nothing here raises into the game: where the disk refuses, one warning is logged, the game goes on, and the recording
+    lacks the turns that could not be written. `path` is None if there is no file at all.
+    """
+
+    def __init__(self, folder: Path, header: Header) -> None:
+        self.path: Path | None = None
+        self._file = -1
+        self._whole = 0  # bytes up to the end of the last whole line
+        self._warned = False
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file, self.path = _create(folder, header)
+        except OSError as error:
+            self._warn("this game is not recorded", error)
+        self._write(header.model_dump(mode="json"))
+
+    def turn(self, state: GameState | Mapping[str, Any], ballot: Ballot) -> None:
+        """Record a turn of ours: the state as it came, and what the vote came to."""
+        raw = _raw(state)
+        votes = [vars(entry) | {"ms": _number(entry.ms)} for entry in ballot.entries]
+        line = {"turn": raw["turn"], "order": DIRECTIONS[ballot.direction], "votes": votes, "sums": ballot.sums}
+        line |= {"candidates": ballot.candidates, "margin_ms": _number(ballot.margin_ms), "fallback": ballot.fallback}
+        self._write(line | {"state": raw})
+
+    def finish(self, termination: str, state: GameState | Mapping[str, Any] | None = None, message: str = "") -> None:
+        """Record how the game ended for us, and close the file."""
+        # A last resort: an error's text might quote the URL of a request.
+        message = re.sub(r"(/api/[^/\s]+/)[^/\s]+(/play)", r"\1...\2", message)
+        outcome: dict[str, Any] = {"termination": termination, "message": message}
+        if state is not None:
+            outcome["state"] = _raw(state)
+        self._write({"outcome": outcome})
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; a recording without an outcome is one of an interrupted game."""
+        if self._file >= 0:
+            file, self._file = self._file, -1
+            try:
+                os.close(file)
+            except OSError as error:
+                self._warn("the recording may be incomplete", error)
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        if self._file < 0:
+            return
+        text = json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=_plain)
+        data = text.encode("utf-8", "backslashreplace") + b"\n"
+        try:
+            if os.lseek(self._file, 0, os.SEEK_END) != self._whole:
+                os.ftruncate(self._file, self._whole)  # half a line, from when the disk was full
+                os.lseek(self._file, self._whole, os.SEEK_SET)
+            written = 0
+            while written < len(data):
+                written += os.write(self._file, data[written:])
+            self._whole += len(data)
+        except OSError as error:
+            self._warn("the recording will lack turns", error)
+
+    def _warn(self, what: str, error: OSError) -> None:
+        if not self._warned:
+            self._warned = True
+            _log.warning(f"{what}: {error.strerror or error}", path=str(self.path or error.filename or ""))
+
+
+def _create(folder: Path, header: Header) -> tuple[int, Path]:
+    """A new file, never one that exists. The game's id comes from a server: it must not lead out of the folder."""
+    when = re.sub(r"[^0-9T]", "", header.started[:19]).replace("T", "-")
+    parts = [re.sub(r"[^A-Za-z0-9_-]+", "-", part)[:40].strip("-") or "x" for part in (when, header.bot, header.game)]
+    name = "-".join([*parts, f"hero{header.hero}"])
+    for number in range(1000):
+        path = folder / f"{name}{f'-{number}' if number else ''}{SUFFIX}"
+        try:
+            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), path
+        except FileExistsError:
+            continue
+    raise OSError(f"{folder} has a thousand recordings of this game")
+
+
+def _raw(state: GameState | Mapping[str, Any]) -> dict[str, Any]:
+    raw = state.wire() if isinstance(state, GameState) else state
+    return {key: value for key, value in raw.items() if key not in _SECRETS}
+
+
+def _number(value: float) -> float | None:
+    """Milliseconds for JSON, which has no infinity (there is no deadline in tests) and no NaN."""
+    return round(float(value), 3) if math.isfinite(value) else None
+
+
+def _plain(value: Any) -> Any:
+    """numpy's numbers and arrays as JSON, and anything else that a trait's parameters may hold as text."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else str(value)
+
+
+# ---- Reading ----
+
+
+_Five = Annotated[list[float], Field(min_length=5, max_length=5)]
+
+
+class _Vote(_Line):
+    label: str
+    weight: float
+    votes: _Five | None = None
+    ms: float | None = None
+    status: Status = "ok"
+    note: str = ""
+
+
+class _TurnLine(_Line):
+    turn: int
+    order: Literal["Stay", "North", "South", "East", "West"]
+    votes: list[_Vote]
+    sums: _Five
+    candidates: tuple[Annotated[int, Field(ge=0, le=4)], ...]
+    margin_ms: float | None = None
+    fallback: bool = False
+    state: dict[str, Any]
+
+
+class _Ending(_Line):
+    termination: str
+    message: str = ""
+    state: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recording as read. `turns` are our turns in order; `outcome` is None where the file has none, because the game was
+    interrupted; `cut` says that the last line was cut off and left out."""
+
+    path: Path
+    header: Header
+    turns: tuple[RecordedTurn, ...]
+    outcome: Outcome | None = None
+    cut: bool = False
+
+    @property
+    def me(self) -> int:
+        """Our hero's index, 0..3."""
+        return self.header.hero - 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of heroes 1..4; empty strings where no state was recorded."""
+        state = self.turns[0].state if self.turns else self.outcome.state if self.outcome else None
+        return tuple(hero.name for hero in state.heroes) if state else ("", "", "", "")
+
+    def turn(self, turn: int) -> RecordedTurn:
+        """Our turn with the wire's number `turn`. Raises `RecordingError`, which names the nearest ones, if there is none."""
+        for recorded in self.turns:
+            if recorded.turn == turn:
+                return recorded
+        near = sorted(sorted((own.turn for own in self.turns), key=lambda own: abs(own - turn))[:2])
+        hint = f"the nearest are {' and '.join(map(str, near))}" if near else "it has no turns at all"
+        raise RecordingError(f"{self.path}: turn {turn} is not a recorded turn of hero {self.header.hero}; {hint}", 2)
+
+    def history(self, turn: int, rounds: int | None = None) -> Games:
+        """The games of our turns before `turn`, oldest first; only the last `rounds` of them if given."""
+        before = [own.games for own in self.turns if own.turn < turn]
+        before = before if rounds is None else before[max(0, len(before) - rounds) :]
+        return np.concatenate(before) if before else np.zeros(0, GAME)
+
+    def plies(self) -> Iterator[Ply]:
+        """The game as far as it is known: every state from the first to the last, recomputed between our turns.
+
+        The first is the state before the first ply, if it can be told; a state after unknown plies is marked as a gap.
+        """
+        known = [own.games for own in self.turns]
+        if self.outcome is not None and self.outcome.games is not None:
+            known.append(self.outcome.games)
+        return replay(known)
+
+
+def read_recording(path: Path | str) -> Recording:
+    """Read a recording. A last line that was cut off is left out and noted (`Recording.cut`); anything else that is wrong
+    raises `RecordingError` with the file's name, the line and the reason."""
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read: {error.strerror or error}", 2) from None
+    lines = data.split(b"\n")
+    ended = not lines[-1]
+    lines = lines[:-1] if ended else lines
+    objects: list[dict[str, Any]] = []
+    cut = False
+    for number, line in enumerate(lines, 1):
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            # Zeros at the end are what some file systems leave of a line when the power goes.
+            if number > 1 and number == len(lines) and (not ended or not line.strip(b"\0")):
+                cut = True
+                break
+            raise RecordingError(f"{path}, line {number}: this is no JSON ({error})") from None
+        if not isinstance(value, dict):
+            raise RecordingError(f"{path}, line {number}: every line is a JSON object, not a {type(value).__name__}")
+        objects.append(value)
+    if not objects:
+        raise RecordingError(f"{path}: the file is empty, it is no recording")
+    return _assemble(path, objects, cut)
+
+
+@contextmanager
+def _located(path: Path, number: int) -> Iterator[None]:
+    """Turns what is wrong with a line into an error that says which line of which file it is."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise RecordingError(f"{path}, line {number}: {where}: {first['msg']}") from None
+    except VindibotError as error:
+        raise RecordingError(f"{path}, line {number}: {error.message}") from None
+
+
+def _assemble(path: Path, objects: list[dict[str, Any]], cut: bool) -> Recording:
+    with _located(path, 1):
+        header = _read_header(objects[0])
+    turns: list[RecordedTurn] = []
+    outcome: Outcome | None = None
+    for number, value in enumerate(objects[1:], 2):
+        with _located(path, number):
+            if outcome is not None:
+                raise RecordingError("the outcome must be the last line")
+            if "outcome" in value:
+                outcome = _read_outcome(value["outcome"], header.mode == "training")
+                continue
+            turn = _read_turn(value, header.mode == "training")
+            if turns and turn.turn <= turns[-1].turn:
+                raise RecordingError(f"turn {turn.turn} comes after turn {turns[-1].turn}")
+            if turn.turn % 4 != header.hero - 1:
+                raise RecordingError(f"turn {turn.turn} is not one of hero {header.hero}, the recording's own")
+            turns.append(turn)
+    return Recording(path, header, tuple(turns), outcome, cut)
+
+
+def _read_header(value: dict[str, Any]) -> Header:
+    if value.get("format") != FORMAT:
+        raise RecordingError(f"this is no recording: its first line must say that its format is {FORMAT!r}")
+    version = value.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise RecordingError(f"the format's version is {version}, this program reads up to {VERSION}: update vindibot")
+    return Header.model_validate(value)
+
+
+def _read_turn(value: dict[str, Any], training: bool) -> RecordedTurn:
+    line = _TurnLine.model_validate(value)
+    state, games = _read_state(line.state, training)
+    if state.turn != line.turn:
+        raise RecordingError(f"the line is of turn {line.turn}, its state of turn {state.turn}")
+    entries = [
+        BallotEntry(vote.label, vote.weight, vote.votes, _read_number(vote.ms), vote.status, vote.note) for vote in line.votes
+    ]
+    direction, margin = DIRECTIONS.index(line.order), _read_number(line.margin_ms)
+    ballot = Ballot(entries, line.sums, line.candidates, direction, margin, line.fallback)
+    return RecordedTurn(line.turn, state, games, ballot)
+
+
+def _read_outcome(value: Any, training: bool) -> Outcome:
+    line = _Ending.model_validate(value)
+    state, games = _read_state(line.state, training) if line.state is not None else (None, None)
+    return Outcome(line.termination, line.message, state, games)
+
+
+def _read_state(value: dict[str, Any], training: bool) -> tuple[GameState, Games]:
+    try:
+        state = read_game(value)
+        games = to_games(state)
+    except ProtocolError as error:
+        raise RecordingError(f"state: {error.message}") from None
+    games[0]["training"] = training
+    return state, games
+
+
+def _read_number(value: float | None) -> float:
+    return math.nan if value is None else value
