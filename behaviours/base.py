@@ -82,8 +82,14 @@ class View:
         self.history = history if history is not None else np.zeros(0, GAME)
         self.budget = budget if budget is not None else Budget()
         self.seed = seed
-        self.map = map if map is not None else map_of(games)
+        if map is not None:
+            self.map = map
         self._kept: dict[Any, Any] = {}
+
+    @cached_property
+    def map(self) -> Map:
+        """What never changes during the game: walls, taverns, mines, spawns, all distances."""
+        return map_of(self.games)
 
     @property
     def game(self) -> Any:

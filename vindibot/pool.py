@@ -14,11 +14,11 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from multiprocessing import forkserver
 from typing import Any, Protocol
 
-import numpy as np
 import structlog
 
 from sim.game import Games
@@ -35,7 +35,7 @@ log = structlog.get_logger("vindibot.pool")
 STOP_AHEAD = 0.010
 #: Seconds that a worker may take to import and build the traits.
 START_PATIENCE = 60.0
-#: A place whose worker dies this often in a row before it is ready is given up.
+#: After this many deaths in a row before it was ready, a worker is replaced with growing pauses, no longer at once.
 START_ATTEMPTS = 3
 
 
@@ -62,17 +62,15 @@ class _Turn:
     """The request that is being voted on."""
 
     number: int
-    games: Games
+    payload: tuple[int, bytes]
     me: int
-    history: Games
     deadline: float
     seed: int
     nodes: int | None
     done: asyncio.Future[None]
     waiting: list[int] = field(default_factory=list)
-    open: set[int] = field(default_factory=set)
     votes: dict[int, Vote] = field(default_factory=dict)
-    killed: dict[int, str] = field(default_factory=dict)
+    failures: dict[int, tuple[Status, str]] = field(default_factory=dict)
 
 
 class _Worker:
@@ -80,19 +78,18 @@ class _Worker:
 
     def __init__(self, index: int, plans: Sequence[TraitPlan], folders: Sequence[str], context: Any, lifeline: Any) -> None:
         self.index = index
-        self.words = context.RawArray("q", 2)
-        shared = np.frombuffer(self.words, np.int64)
-        self.stop, self.running = shared[:1], shared[1:]
+        self.memory = context.RawArray("b", worker.Board.size(len(plans)))
+        self.board = worker.Board(self.memory)
         self.ready = False
         self.dead = False
         self.number = 0
-        self.assigned: list[int] = []
+        self.assigned: tuple[int, ...] = ()
         self.buffer = bytearray()
         request_end, self.requests = context.Pipe(duplex=False)
         self.answers, answer_end = context.Pipe(duplex=False)
         self.process = context.Process(
             target=worker.main,
-            args=(plans, folders, request_end, answer_end, lifeline, self.words),
+            args=(plans, folders, request_end, answer_end, lifeline, self.memory),
             name=f"vindibot-worker-{index}",
             daemon=True,
         )
@@ -174,10 +171,10 @@ class Pool:
         """The votes of every trait that came in by `deadline` (monotonic seconds); sooner if all are in."""
         loop = asyncio.get_running_loop()
         self._number += 1
-        turn = _Turn(self._number, games, me, history, deadline, seed, nodes, loop.create_future())
-        hung = {int(one.running[0]) for one in self._workers if one.assigned and not one.dead}
+        payload = worker.encode_turn(games, history)
+        turn = _Turn(self._number, payload, me, deadline, seed, nodes, loop.create_future())
+        hung = {int(one.board.running[0]) for one in self._workers if one.assigned and not one.dead}
         turn.waiting = [trait for trait, conduct in enumerate(self.conducts) if not conduct.benched and trait not in hung]
-        turn.open = {trait for trait, conduct in enumerate(self.conducts) if not conduct.benched}
         self._turn = turn
         timers = [
             loop.call_later(max(0.0, deadline - STOP_AHEAD - time.monotonic()), self._set_stop, turn),
@@ -194,6 +191,7 @@ class Pool:
             self._turn = None
             for one in self._workers:
                 if one.assigned and not one.dead and one.number == turn.number:
+                    self._collect(turn, one)
                     loop.call_later(self.grace, self._reap, one, turn.number)
         return [self._entry(turn, trait) for trait in range(len(self.conducts))]
 
@@ -202,9 +200,11 @@ class Pool:
         self._closed = True
         loop = asyncio.get_running_loop()
         for one in self._workers:
-            self._forget(one, loop)
-            one.kill()
-            one.close()
+            if not one.dead:
+                one.dead = True
+                self._forget(one, loop)
+                one.kill()
+                one.close()
         self._workers = []
         self._lifeline.close()
         self._parent_end.close()
@@ -245,12 +245,10 @@ class Pool:
             share.sort(key=lambda one: (self.conducts[one].suspect, self.conducts[one].anytime, self.conducts[one].mean_ms))
 
     def _send(self, one: _Worker, turn: _Turn, traits: list[int]) -> None:
-        one.assigned, one.number = traits, turn.number
-        one.stop[0], one.running[0] = 0, traits[0]
+        one.assigned, one.number = tuple(traits), turn.number
+        one.board.stop[0], one.board.running[0] = 0, traits[0]
         seconds = max(0.0, turn.deadline - time.monotonic())
-        request = worker.encode_request(
-            turn.number, turn.games, turn.me, turn.history, seconds, self.grace, turn.nodes, turn.seed, traits
-        )
+        request = worker.encode_request(turn.number, turn.payload, turn.me, seconds, self.grace, turn.nodes, turn.seed, traits)
         with contextlib.suppress(BrokenPipeError):  # it has just died; its sentinel will tell
             os.write(one.requests.fileno(), request)
 
@@ -265,14 +263,16 @@ class Pool:
             asyncio.get_running_loop().remove_reader(one.answers.fileno())
             return
         one.buffer += data
-        for kind, number, content in worker.decode_messages(one.buffer):
-            if isinstance(content, Vote):
-                self._received(one, kind, number, content)
+        for kind, number, trait, text in worker.decode_messages(one.buffer):
+            if kind == worker.DONE:
+                self._came_back(one, number)
             elif kind == worker.READY:
                 self._became_ready(one)
-            else:
-                self._failure = content
+            elif kind == worker.FAILED:
+                self._failure = text
                 self._changed.set()
+            else:
+                self._told(kind, number, trait, text)
 
     def _became_ready(self, one: _Worker) -> None:
         one.ready = True
@@ -282,34 +282,53 @@ class Pool:
             self.replacements.append(time.monotonic() - died)
             log.info("worker replaced", worker=one.index, ms=round(self.replacements[-1] * 1000, 1))
         self._changed.set()
-        if self._turn is not None:
-            self._hand_out(self._turn)
+        self._go_on()
 
-    def _received(self, one: _Worker, kind: int, number: int, vote: Vote) -> None:
-        conduct = self.conducts[vote.trait]
-        if kind == worker.OUTPUT:
-            log.info("trait printed", trait=conduct.label, text=vote.note)
+    def _came_back(self, one: _Worker, number: int) -> None:
+        """A worker has answered a request, this turn's or (too late to count) an earlier one."""
+        if number != one.number:
             return
-        if vote.final and number == one.number and vote.trait in one.assigned:
-            one.assigned.remove(vote.trait)
-            if vote.status == "error":
-                conduct.struck(vote.note)
-            elif vote.status == "void":
-                conduct.voided(vote.note)
-            else:
-                conduct.answered(vote.ms)
         turn = self._turn
-        if turn is None or number != turn.number:
-            return  # too late: it belongs to another turn
-        turn.votes[vote.trait] = vote
-        if vote.final:
-            turn.open.discard(vote.trait)
-            if turn.waiting and one.idle:
-                self._hand_out(turn)
-            self._check_done(turn)
+        if turn is not None and number == turn.number:
+            self._collect(turn, one)
+        for trait in one.assigned:
+            vote = one.board.get(number, trait)
+            if vote is not None and (turn is None or trait not in turn.failures):
+                self.conducts[trait].answered(vote.ms)
+        one.assigned = ()
+        self._go_on()
+
+    def _told(self, kind: int, number: int, trait: int, text: str) -> None:
+        conduct = self.conducts[trait]
+        if kind == worker.OUTPUT:
+            log.info("trait printed", trait=conduct.label, text=text)
+            return
+        status: Status = "error" if kind == worker.ERROR else "void"
+        if status == "error":
+            conduct.struck(text)
+        else:
+            conduct.voided(text)
+        if self._turn is not None and number == self._turn.number:
+            self._turn.failures[trait] = status, text
+
+    def _collect(self, turn: _Turn, one: _Worker) -> None:
+        """Take the votes that a worker has published for this turn so far."""
+        for trait in one.assigned:
+            vote = one.board.get(turn.number, trait)
+            if vote is not None:
+                turn.votes[trait] = vote
+
+    def _go_on(self) -> None:
+        """After a worker has become free: hand out what waits; the turn is over when nothing waits and nobody works."""
+        turn = self._turn
+        if turn is None:
+            return
+        self._hand_out(turn)
+        self._check_done(turn)
 
     def _check_done(self, turn: _Turn) -> None:
-        if not turn.open and not turn.done.done():
+        working = any(one.assigned and one.number == turn.number and not one.dead for one in self._workers)
+        if not turn.waiting and not working and not turn.done.done():
             turn.done.set_result(None)
 
     def _entry(self, turn: _Turn, trait: int) -> BallotEntry:
@@ -318,13 +337,9 @@ class Pool:
         votes = list(vote.votes) if vote is not None and vote.votes is not None else None
         ms = vote.ms if vote is not None else 0.0
         status: Status = "late"
-        note = vote.note if vote is not None else ""
-        if trait in turn.killed:
-            status, note = "killed", turn.killed[trait]
-        elif vote is not None and vote.status == "error":
-            status = "error"
-        elif vote is not None and vote.status == "void":
-            status = "void"
+        note = ""
+        if trait in turn.failures:
+            status, note = turn.failures[trait]
         elif vote is not None and (vote.final or conduct.anytime):
             status = "ok"  # an anytime trait that is stopped by the clock has done what it is for
         elif conduct.benched:
@@ -336,7 +351,7 @@ class Pool:
     def _set_stop(self, turn: _Turn) -> None:
         for one in self._workers:
             if one.number == turn.number:
-                one.stop[0] = 1
+                one.board.stop[0] = 1
 
     def _time_is_up(self, turn: _Turn) -> None:
         if not turn.done.done():
@@ -345,7 +360,7 @@ class Pool:
     def _reap(self, one: _Worker, number: int) -> None:
         """Kill a worker that still has not come back from request `number`."""
         if not one.dead and one.number == number and one.assigned:
-            log.warning("worker killed", worker=one.index, trait=self.conducts[int(one.running[0])].label, reason="hung")
+            log.warning("worker killed", worker=one.index, trait=self.conducts[int(one.board.running[0])].label, reason="hung")
             one.kill()
 
     def _died(self, one: _Worker) -> None:
@@ -359,35 +374,40 @@ class Pool:
         loop = asyncio.get_running_loop()
         self._forget(one, loop)
         one.kill()  # its children, if it had any
+        turn = self._turn
         lost = list(one.assigned)
-        culprit = int(one.running[0]) if int(one.running[0]) in lost else None
+        culprit = int(one.board.running[0]) if lost else None
         if culprit is not None:
             self.conducts[culprit].struck("its worker process ended while it ran")
-        started = one.ready
-        exit_code = one.process.exitcode
+        if turn is not None and one.number == turn.number:
+            self._collect(turn, one)
+            if culprit is not None:
+                turn.failures.setdefault(culprit, ("killed", "its worker process ended while it ran"))
+            said = {trait for trait in lost if trait in turn.votes and turn.votes[trait].final}
+            turn.waiting += [trait for trait in lost if trait != culprit and trait not in said]
+        started, exit_code = one.ready, one.process.exitcode
         one.close()
         if self._closed:
             return
         log.warning("worker died", worker=one.index, exit_code=exit_code)
         self._replace(one.index, started)
-        turn = self._turn
-        if turn is not None and one.number == turn.number:
-            if culprit is not None:
-                turn.killed[culprit] = "its worker process was killed"
-                turn.open.discard(culprit)
-            turn.waiting += [trait for trait in lost if trait != culprit]
-            self._hand_out(turn)
-            self._check_done(turn)
+        self._go_on()
 
     def _replace(self, index: int, had_started: bool) -> None:
-        self._failed_starts[index] += 0 if had_started else 1
-        if self._failed_starts[index] >= START_ATTEMPTS:
-            log.error("worker given up", worker=index, reason=self._failure or "it dies before it is ready")
-            self._failure = self._failure or "it dies before it is ready"
-            self._changed.set()
-            return
         self._died_at.setdefault(index, time.monotonic())
-        self._workers[index] = self._hire(index)
+        failed = self._failed_starts[index] = 0 if had_started else self._failed_starts[index] + 1
+        if failed < START_ATTEMPTS:
+            self._workers[index] = self._hire(index)
+            return
+        self._failure = self._failure or "it dies before it is ready"
+        self._changed.set()
+        pause = min(30.0, 0.25 * 2 ** (failed - START_ATTEMPTS))
+        log.error("worker dies before it is ready", worker=index, reason=self._failure, next_try_s=pause)
+        asyncio.get_running_loop().call_later(pause, self._hire_again, index)
+
+    def _hire_again(self, index: int) -> None:
+        if not self._closed:
+            self._workers[index] = self._hire(index)
 
     def _hire(self, index: int) -> _Worker:
         one = _Worker(index, self.plans, self.folders, self._context, self._lifeline)
@@ -406,15 +426,30 @@ class Pool:
 def context(folders: Sequence[str], modules: set[str]) -> Any:
     """The multiprocessing context of workers: a fork server that has the traits loaded, or spawn where there is none.
 
-    The fork server is one per process and takes its preloads from the first call; a module that a later bot needs is then
-    imported by each of its workers.
+    The fork server is one per process and is started by the first call; a module that a later bot needs is then imported
+    by each of its workers.
     """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     chosen = multiprocessing.get_context("forkserver")
-    os.environ.setdefault(preload.VARIABLE, json.dumps({"folders": list(folders), "modules": sorted(modules)}))
     chosen.set_forkserver_preload(["__main__", preload.__name__])
+    with _environment(folders, modules):
+        forkserver.ensure_running()
     return chosen
 
 
-Progress = Callable[[str], None]
+@contextlib.contextmanager
+def _environment(folders: Sequence[str], modules: set[str]) -> Iterator[None]:
+    """What the fork server must know at its start: what to load, and where this project lies (its path is not ours)."""
+    top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    kept = {name: os.environ.get(name) for name in (preload.VARIABLE, "PYTHONPATH")}
+    os.environ[preload.VARIABLE] = json.dumps({"folders": list(folders), "modules": sorted(modules)})
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (top, kept["PYTHONPATH"])))
+    try:
+        yield
+    finally:
+        for name, value in kept.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -34,6 +34,7 @@ class Vote:
 
 
 Publish = Callable[[Vote], None]
+Around = Callable[[int], None]
 
 
 @dataclass
@@ -46,7 +47,7 @@ class _Anytime:
     ms: float = 0.0
 
 
-def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, around: Callable[[int], Any] | None = None) -> None:
+def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, around: Around | None = None) -> None:
     """Let each trait (number, behaviour) vote on `view`, in this order; `publish` gets every vote at once.
 
     Plain traits answer first. Anytime traits then take turns, one ``yield`` each, until all have ended or the budget's

@@ -1,7 +1,10 @@
 """A worker process: it builds the bot's traits once, then answers one request per turn with a stream of votes.
 
 It is told everything it needs with each request and remembers nothing but compiled kernels and tables of the map, so a
-replacement knows as much as the worker it replaces. What travels are flat bytes (see `Request` and `Message`).
+replacement knows as much as the worker it replaces. Requests come through a pipe as flat bytes. Votes go out through
+shared memory, a slot per trait, the moment they are given: they cost no system call, an anytime trait may improve its answer
+as often as it likes, and what was said before a hang is not lost. The end of a request, and whatever has a text (an
+exception, printed lines), goes through a second pipe.
 """
 
 from __future__ import annotations
@@ -14,7 +17,6 @@ import signal
 import struct
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from behaviours.base import Behaviour, Budget, View
+from sim import kernels
 from sim.game import GAME, Games
 from vindibot.runner import Vote, run
 
@@ -29,15 +32,14 @@ from vindibot.runner import Vote, run
 HISTORY = 8
 #: Characters that a trait may print per turn; what goes beyond is counted and dropped.
 OUTPUT_LIMIT = 4096
-#: An anytime trait may publish this many answers at once, and then one a millisecond.
-BURST = 64
 #: Seconds after its deadline and grace at which a worker ends itself, if nobody did it (its parent is gone, then).
 LAST_RESORT = 0.5
 
-_REQUEST = struct.Struct("<IIddqQBBB")
-_MESSAGE = struct.Struct("<IBBIf5dI")
-READY, FAILED, VOTE, PARTIAL, NO_OPINION, PARTIAL_NO_OPINION, ERROR, VOID, OUTPUT = range(9)
-_STATUS = {ERROR: "error", VOID: "void"}
+_LENGTH = struct.Struct("<I")
+_REQUEST = struct.Struct("<IddqQBBB")
+_MESSAGE = struct.Struct("<IBBI")
+#: Kinds of messages: the traits are built; they cannot be; the request is answered; a trait failed; a trait printed.
+READY, FAILED, DONE, ERROR, VOID, OUTPUT = range(6)
 
 
 @dataclass(frozen=True)
@@ -54,47 +56,94 @@ class TraitPlan:
         return built
 
 
+class Board:
+    """The shared memory of a worker: a stop word, the trait that is running, and the latest vote of each trait.
+
+    A slot is written by the worker alone. Its head (request number, count of writes, state) is written last and read
+    before and after the rest, so that a half-written vote is never taken for one.
+    """
+
+    WORDS = 2
+    _HEAD = struct.Struct("<IHBB")
+    _BODY = struct.Struct("<d5d")
+    SLOT = 64
+
+    def __init__(self, memory: Any) -> None:
+        self._bytes = memoryview(memory).cast("B")
+        words = np.frombuffer(memory, np.int64, self.WORDS)
+        self.stop, self.running = words[:1], words[1:]
+        self._writes = 0
+
+    @classmethod
+    def size(cls, traits: int) -> int:
+        """Bytes needed for so many traits."""
+        return cls.WORDS * 8 + traits * cls.SLOT
+
+    def put(self, number: int, vote: Vote) -> None:
+        """Publish a vote for request `number`."""
+        at = self.WORDS * 8 + vote.trait * self.SLOT
+        self._writes = (self._writes + 1) & 0xFFFF
+        opinion = vote.votes is not None
+        self._BODY.pack_into(self._bytes, at + 8, vote.ms, *(vote.votes or (0.0,) * 5))
+        self._HEAD.pack_into(self._bytes, at, number, self._writes, 2 if vote.final else 1, opinion)
+
+    def get(self, number: int, trait: int) -> Vote | None:
+        """The latest vote of a trait for request `number`; None if there is none (or one is just being written)."""
+        at = self.WORDS * 8 + trait * self.SLOT
+        for _ in range(3):
+            head = self._HEAD.unpack_from(self._bytes, at)
+            ms, *votes = self._BODY.unpack_from(self._bytes, at + 8)
+            if head == self._HEAD.unpack_from(self._bytes, at):
+                break
+        else:
+            return None
+        if head[0] != number or head[2] == 0:
+            return None
+        return Vote(trait, tuple(votes) if head[3] else None, ms, head[2] == 2)
+
+
+def encode_turn(games: Games, history: Games) -> tuple[int, bytes]:
+    """What all workers get: how many of our last turns are in it, and the game followed by them as bytes."""
+    kept = history[-HISTORY:]
+    return len(kept), games.tobytes() + kept.tobytes()
+
+
 def encode_request(
-    number: int, games: Games, me: int, history: Games, seconds: float, grace: float, nodes: int | None, seed: int, traits: Sequence[int]
+    number: int,
+    turn: tuple[int, bytes],
+    me: int,
+    seconds: float,
+    grace: float,
+    nodes: int | None,
+    seed: int,
+    traits: Sequence[int],
 ) -> bytes:
-    """One turn for one worker: request `number`, the game, our hero, our last turns, the time and the traits to run.
+    """The request `number` to one worker: to run `traits`, in this order, on a turn (see `encode_turn`) of hero `me`.
 
     `seconds` is how long the turn lasts, `grace` how long after that the worker may still live; for its last resort only.
     """
-    kept = history[-HISTORY:]
-    head = _REQUEST.pack(
-        number, 0, seconds, grace, -1 if nodes is None else nodes, seed & 0xFFFFFFFFFFFFFFFF, me, len(kept), len(traits)
-    )
-    body = b"".join((head, bytes(traits), games.tobytes(), kept.tobytes()))
-    return struct.pack("<I", len(body)) + body
+    remembered, body = turn
+    budget = -1 if nodes is None else nodes
+    head = _REQUEST.pack(number, seconds, grace, budget, seed & 0xFFFFFFFFFFFFFFFF, me, remembered, len(traits))
+    return b"".join((_LENGTH.pack(len(head) + len(traits) + len(body)), head, bytes(traits), body))
 
 
-def decode_messages(buffer: bytearray) -> list[tuple[int, int, Vote | str]]:
-    """Take the whole messages off the front of `buffer`: (kind, request number, vote or text)."""
-    found: list[tuple[int, int, Vote | str]] = []
-    start, size = 0, _MESSAGE.size
+def decode_messages(buffer: bytearray) -> list[tuple[int, int, int, str]]:
+    """Take the whole messages off the front of `buffer`: (kind, request number, trait, text)."""
+    found, start, size = [], 0, _MESSAGE.size
     while len(buffer) - start >= size:
-        number, kind, trait, _, ms, *votes, length = _MESSAGE.unpack_from(buffer, start)
+        number, kind, trait, length = _MESSAGE.unpack_from(buffer, start)
         if len(buffer) - start < size + length:
             break
-        text = bytes(buffer[start + size : start + size + length]).decode(errors="replace") if length else ""
+        found.append((kind, number, trait, buffer[start + size : start + size + length].decode(errors="replace")))
         start += size + length
-        if kind in (READY, FAILED):
-            found.append((kind, number, text))
-        elif kind == OUTPUT:
-            found.append((kind, number, Vote(trait, None, 0.0, final=False, note=text)))
-        else:
-            opinion = kind in (VOTE, PARTIAL)
-            final = kind not in (PARTIAL, PARTIAL_NO_OPINION)
-            vote = Vote(trait, tuple(votes) if opinion else None, ms, final, _STATUS.get(kind, "ok"), text)
-            found.append((kind, number, vote))
     del buffer[:start]
     return found
 
 
-def _encode(number: int, kind: int, trait: int = 0, ms: float = 0.0, votes: Sequence[float] | None = None, text: str = "") -> bytes:
+def _encode(number: int, kind: int, trait: int = 0, text: str = "") -> bytes:
     body = text.encode(errors="replace")
-    return _MESSAGE.pack(number, kind, trait, 0, ms, *(votes or (0.0,) * 5), len(body)) + body
+    return _MESSAGE.pack(number, kind, trait, len(body)) + body
 
 
 class _Captured(io.TextIOBase):
@@ -126,45 +175,20 @@ class _Captured(io.TextIOBase):
         return taken
 
 
-class _Publisher:
-    """Writes votes to the pool as they come; anytime traits that answer too often are thinned out, never their last word."""
-
-    def __init__(self, pipe: int) -> None:
-        self.pipe = pipe
-        self.number = 0
-        self._sent: dict[int, int] = {}
-        self._began = 0.0
-
-    def begin(self, number: int) -> None:
-        self.number, self._sent, self._began = number, {}, time.monotonic()
-
-    def publish(self, vote: Vote) -> None:
-        if not vote.final:
-            sent = self._sent.get(vote.trait, 0)
-            if sent > BURST + (time.monotonic() - self._began) * 1000:
-                return
-            self._sent[vote.trait] = sent + 1
-        if vote.status != "ok":
-            kind = ERROR if vote.status == "error" else VOID
-        elif vote.votes is None:
-            kind = NO_OPINION if vote.final else PARTIAL_NO_OPINION
-        else:
-            kind = VOTE if vote.final else PARTIAL
-        self.send(_encode(self.number, kind, vote.trait, vote.ms, vote.votes, vote.note))
-
-    def send(self, message: bytes) -> None:
-        while message:
-            message = message[os.write(self.pipe, message) :]
+def _write(pipe: int, message: bytes) -> None:
+    while message:
+        message = message[os.write(pipe, message) :]
 
 
-def _read_exactly(pipe: int, count: int) -> bytes:
-    data = os.read(pipe, count)
-    while len(data) < count:
-        more = os.read(pipe, count - len(data))
-        if not more:
-            raise EOFError
-        data += more
-    return data
+def _read_request(pipe: int) -> memoryview:
+    """The next request without its length. Raises EOFError when the pool has closed its end."""
+    data = os.read(pipe, 1 << 16)
+    while data and (len(data) < 4 or len(data) < 4 + _LENGTH.unpack_from(data)[0]):
+        more = os.read(pipe, 1 << 16)
+        data = data + more if more else b""
+    if not data:
+        raise EOFError
+    return memoryview(data)[4:]
 
 
 def _die_with_parent(lifeline: int) -> None:
@@ -178,8 +202,8 @@ def _die_with_parent(lifeline: int) -> None:
     threading.Thread(target=watch, name="lifeline", daemon=True).start()
 
 
-def main(plans: Sequence[TraitPlan], folders: Sequence[str], requests: Any, answers: Any, lifeline: Any, stop: Any) -> None:
-    """The life of a worker. `requests`, `answers` and `lifeline` are ends of pipes, `stop` a shared word (int64).
+def main(plans: Sequence[TraitPlan], folders: Sequence[str], requests: Any, answers: Any, lifeline: Any, memory: Any) -> None:
+    """The life of a worker. `requests`, `answers` and `lifeline` are ends of pipes, `memory` is for a `Board`.
 
     It ends when the pipe of requests is closed. Its process group is its own, so that whatever it starts can be ended with it.
     """
@@ -192,38 +216,44 @@ def main(plans: Sequence[TraitPlan], folders: Sequence[str], requests: Any, answ
         os.dup2(nothing, stream)
     captured = _Captured()
     sys.stdout = sys.stderr = captured
-    publisher = _Publisher(answers.fileno())
+    pipe = answers.fileno()
     sys.path[:0] = [folder for folder in folders if folder not in sys.path]
     try:
         built = [plan.build() for plan in plans]
+        kernels.warm()
     except BaseException as problem:
-        publisher.send(_encode(0, FAILED, text=f"{type(problem).__name__}: {problem}"))
+        _write(pipe, _encode(0, FAILED, text=f"{type(problem).__name__}: {problem}"))
         return
-    publisher.send(_encode(0, READY))
+    _write(pipe, _encode(0, READY, text="preloaded" if "vindibot.preload" in sys.modules else "cold"))
     with contextlib.suppress(EOFError, BrokenPipeError):
-        _serve(built, requests.fileno(), publisher, captured, np.frombuffer(stop, np.int64))
+        _serve(built, requests.fileno(), pipe, captured, Board(memory))
 
 
-def _serve(built: Sequence[Behaviour], pipe: int, publisher: _Publisher, captured: _Captured, stop: Any) -> None:
+def _serve(built: Sequence[Behaviour], requests: int, answers: int, captured: _Captured, board: Board) -> None:
     games, history = np.zeros(1, GAME), np.zeros(HISTORY, GAME)
+    number = 0
 
     def around(trait: int) -> None:
         captured.trait = trait
+        board.running[0] = trait
+
+    def publish(vote: Vote) -> None:
+        if vote.status != "ok":
+            _write(answers, _encode(number, ERROR if vote.status == "error" else VOID, vote.trait, vote.note))
+        board.put(number, vote)
 
     while True:
-        (length,) = struct.unpack("<I", _read_exactly(pipe, 4))
-        body = _read_exactly(pipe, length)
-        number, _, seconds, grace, nodes, seed, me, remembered, count = _REQUEST.unpack_from(body)
+        body = _read_request(requests)
+        number, seconds, grace, nodes, seed, me, remembered, count = _REQUEST.unpack_from(body)
         start = _REQUEST.size + count
-        numbers = body[_REQUEST.size : start]
         # Into writable arrays of our own: a read-only view of the bytes would be another type to the kernels.
         games[:] = np.frombuffer(body, GAME, 1, start)
         history[:remembered] = np.frombuffer(body, GAME, remembered, start + GAME.itemsize)
         signal.setitimer(signal.ITIMER_REAL, seconds + grace + LAST_RESORT)
-        budget = Budget(None if nodes < 0 else nodes, stop)
-        publisher.begin(number)
+        budget = Budget(None if nodes < 0 else nodes, board.stop)
         view = View(games, me, history=history[:remembered], budget=budget, seed=seed)
-        run([(trait, built[trait]) for trait in numbers], view, publisher.publish, around)
+        run([(trait, built[trait]) for trait in body[_REQUEST.size : start]], view, publish, around)
         signal.setitimer(signal.ITIMER_REAL, 0)
         for trait, text in captured.take():
-            publisher.send(_encode(number, OUTPUT, trait, text=text))
+            _write(answers, _encode(number, OUTPUT, trait, text))
+        _write(answers, _encode(number, DONE))
