@@ -77,7 +77,8 @@ HERO = np.dtype(
 )
 
 #: One game. `turn` counts plies; the hero to move is `turn & 3` (0-based). `shared` is 1 where spawn squares coincide, so
-#: that two heroes can stand on one square (odd hand-made maps only).
+#: that two heroes can stand on one square (odd hand-made maps only). Write ``game["size"]``: ``game.size`` is numpy's own,
+#: the number of elements, wherever the code is not compiled.
 GAME = np.dtype(
     (
         np.record,

@@ -42,6 +42,12 @@ _WORD = np.uintp
 
 
 @kernel
+def _end(game):
+    """The square after the last row in use."""
+    return (np.int64(game["size"]) + 1) * STRIDE
+
+
+@kernel
 def tile_at(game, square):
     """The tile code of a square, whoever stands there."""
     return np.int64(game.cell[_WORD(square)]) & TILE_BITS
@@ -77,7 +83,7 @@ def _transfer_mines(game, loser, heir):
         game.hero[heir - 1].mines += count
     # One masked pass over the rows in use: it is compiled to wide vector instructions and beats a list of mines.
     old, new, high, low = np.uint8(MINE + 1 + loser), np.uint8(MINE + heir), np.uint8(0xF0), np.uint8(TILE_BITS)
-    for square in range(STRIDE, (game.size + 1) * STRIDE):
+    for square in range(STRIDE, _end(game)):
         cell = game.cell[_WORD(square)]
         game.cell[_WORD(square)] = ((cell & high) | new) if (cell & low) == old else cell
 
@@ -266,7 +272,7 @@ def hash_of(game):
     total = _mover_key(np.int64(game.turn) & 3)
     for hero in range(4):
         total ^= _hero_key(game.hero[hero], hero)
-    for square in range(STRIDE, (game.size + 1) * STRIDE):
+    for square in range(STRIDE, _end(game)):
         tile = tile_at(game, square)
         if tile >= MINE:
             total ^= _mine_key(square, tile)
@@ -283,7 +289,7 @@ def rehash(old, game, saved):
         if after.pos != before.pos or after.life != before.life:
             new ^= _hero_key(after, hero) ^ _hero_key(before, hero)
     if saved.deaths:
-        for square in range(STRIDE, (game.size + 1) * STRIDE):
+        for square in range(STRIDE, _end(game)):
             tile, was = tile_at(game, square), np.int64(saved.cell[_WORD(square)]) & TILE_BITS
             if tile != was:
                 new ^= _mine_key(square, tile) ^ _mine_key(square, was)

@@ -1,0 +1,229 @@
+"""The map generator of the original server (RULES section 10): a random quarter, mirrored, made one piece.
+
+Equal seeds and arguments give equal maps, on every machine and with every version of numpy: the random numbers are our own.
+Even the original's odd choice of places for taverns is kept (see `_tavern_places`), so that maps are drawn from the
+same distribution; the statistics of both were compared.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from sim.game import AIR, CELLS, MAX_SIZE, MINE, OFFSET, STRIDE, TAVERN, WALL, mirrored, row_column
+from sim.kernels import entry, kernel
+from sim.maps import Map
+from sim.playout import below, next_random, random_state
+
+#: The smallest size that the original generates.
+MIN_SIZE = 8
+#: How often a map, and how often a spawn on it, is tried.
+ATTEMPTS = 100
+
+_DONE, _NO_SPAWN, _NO_MINE, _NO_TAVERN = range(4)
+_MESSAGES = {
+    _NO_SPAWN: "Can't find a good starting position",
+    _NO_MINE: "Board has no mine",
+    _NO_TAVERN: "No place found for a tavern",
+}
+
+_BYTES = types.Array(types.uint8, 1, "C")
+_INT64S = types.Array(types.int64, 1, "C")
+
+
+class GeneratorError(ValueError):
+    """A map that cannot be generated; the message is the original's."""
+
+
+@kernel
+def _draw(state, bound):
+    """A number in 0..bound-1; `state` is a uint64 array of one word, the generator's."""
+    state[0] = next_random(state[0])
+    return below(state[0], bound)
+
+
+@kernel
+def _at(row, column):
+    return (row + 1) * STRIDE + column + 1
+
+
+@kernel
+def _put_mirrored(cells, row, column, last, tile):
+    cells[_at(row, column)] = tile
+    cells[_at(last - row, column)] = tile
+    cells[_at(row, last - column)] = tile
+    cells[_at(last - row, last - column)] = tile
+
+
+@kernel
+def _flood(cells, start, reached):
+    """Mark in `reached` (uint8[1024]) the air that can be walked to from `start`, itself included; returns how much."""
+    reached[:] = 0
+    queue = np.empty(CELLS, np.int64)
+    queue[0] = start
+    reached[start] = 1
+    head, tail = 0, 1
+    while head < tail:
+        here = queue[head]
+        head += 1
+        for direction in range(1, 5):
+            square = here + OFFSET[direction]
+            if cells[square] == AIR and not reached[square]:
+                reached[square] = 1
+                queue[tail] = square
+                tail += 1
+    return tail
+
+
+@kernel
+def _touches(cells, square, tile):
+    """Whether one of the four neighbours of a square is `tile`."""
+    north, south, east, west = cells[square - STRIDE], cells[square + STRIDE], cells[square + 1], cells[square - 1]
+    return north == tile or south == tile or east == tile or west == tile
+
+
+@kernel
+def _mines_at_air(cells):
+    """How many mines have air beside them."""
+    count = 0
+    for square in range(STRIDE, CELLS - STRIDE):
+        if cells[square] == MINE and _touches(cells, square, AIR):
+            count += 1
+    return count
+
+
+@kernel
+def _find_spawn(cells, size, state, reached):
+    """A square from which its mirrors up-down and left-right can be walked to, and in `reached` what else; or 0."""
+    half, last = size // 2, size - 1
+    for _ in range(ATTEMPTS):
+        row, column = _draw(state, half - 2), _draw(state, half - 2)
+        spawn = _at(row, column)
+        if cells[spawn] == AIR:
+            _flood(cells, spawn, reached)
+            if reached[_at(last - row, column)] and reached[_at(row, last - column)]:
+                return spawn
+    return 0
+
+
+@kernel
+def _tavern_places(cells, size, spawn, places):
+    """The places tried for a tavern, as squares into `places`, in random order later; returns their number.
+
+    The original strings the left halves of all rows together and reads them as a square board, whose rows are of another
+    length; it floods that from the spawn's coordinates and uses the coordinates found on the real board.
+    """
+    half = size // 2
+    width = np.int64(np.sqrt(size * half))
+    folded, reached = np.full(CELLS, WALL, np.uint8), np.zeros(CELLS, np.uint8)
+    for place in range(width * width):
+        folded[_at(place // width, place % width)] = cells[_at(place // half, place % half)]
+    _flood(folded, spawn, reached)
+    count = 0
+    for square in range(CELLS):
+        if reached[square]:
+            places[count] = square
+            count += 1
+    return count
+
+
+@kernel
+def _place_taverns(cells, size, spawn, open_squares, state):
+    """Put four mirrored taverns where they cut nothing off; whether there was such a place."""
+    last = size - 1
+    places, reached = np.empty(CELLS, np.int64), np.empty(CELLS, np.uint8)
+    count = _tavern_places(cells, size, spawn, places)
+    mines = _mines_at_air(cells)
+    while count:
+        pick = _draw(state, count)
+        square = places[pick]
+        count -= 1
+        places[pick] = places[count]
+        row, column = square // STRIDE - 1, square % STRIDE - 1
+        spawn_row, spawn_column = spawn // STRIDE - 1, spawn % STRIDE - 1
+        on_spawn = (row == spawn_row or row == last - spawn_row) and (column == spawn_column or column == last - spawn_column)
+        if cells[square] != AIR or on_spawn:
+            continue
+        _put_mirrored(cells, row, column, last, TAVERN)
+        if _flood(cells, spawn, reached) == open_squares - 4 and _mines_at_air(cells) == mines:
+            return True
+        _put_mirrored(cells, row, column, last, AIR)
+    return False
+
+
+@kernel
+def _attempt(cells, size, walls, mines, state):
+    """One attempt to fill `cells` (uint8[1024]); returns (what came of it, spawn square of hero 1)."""
+    half, last = size // 2, size - 1
+    cells[:] = WALL
+    for row in range(half):
+        for column in range(half):
+            number = _draw(state, 100)
+            tile = MINE if number < mines else (WALL if number < mines + walls else AIR)
+            _put_mirrored(cells, row, column, last, tile)
+    reached = np.empty(CELLS, np.uint8)
+    spawn = _find_spawn(cells, size, state, reached)
+    if spawn == 0:
+        return _NO_SPAWN, 0
+    open_squares, kept_mines = 0, 0
+    for square in range(STRIDE, CELLS - STRIDE):
+        if reached[square]:
+            open_squares += 1
+        elif cells[square] == MINE and _touches(reached, square, 1):
+            kept_mines += 1
+        else:
+            cells[square] = WALL
+    if kept_mines == 0:
+        return _NO_MINE, 0
+    if not _place_taverns(cells, size, spawn, open_squares, state):
+        return _NO_TAVERN, 0
+    return _DONE, spawn
+
+
+@entry(types.int64(_BYTES, types.uint64, _INT64S, _INT64S))
+def _fill(cells, seed, wanted, drawn):
+    """Attempts until one succeeds; returns the spawn square of hero 1, or -(why the last one failed).
+
+    `wanted` holds size, wall and mine percentage, those below 0 left to the arena's draw; `drawn` gets what it came to.
+    """
+    state = np.empty(1, np.uint64)
+    state[0] = random_state(seed, 0)
+    drawn[0] = 10 + 2 * _draw(state, 10)
+    drawn[1] = 10 + _draw(state, 32)
+    drawn[2] = 3 + _draw(state, 7)
+    for place in range(3):
+        if wanted[place] >= 0:
+            drawn[place] = wanted[place]
+    outcome = _NO_SPAWN
+    for _ in range(ATTEMPTS):
+        outcome, spawn = _attempt(cells, drawn[0], drawn[1], drawn[2], state)
+        if outcome == _DONE:
+            return spawn
+    return -outcome
+
+
+def generate(seed: int, size: int | None = None, walls: int | None = None, mines: int | None = None) -> Map:
+    """The map of a seed (any int, of which 64 bits count).
+
+    `size` is even, 8..28; `walls` and `mines` are percentages 0..100 of the squares before the map is tidied up. Those not
+    given are drawn as an arena draws them: sizes 10 to 28, walls 10 to 41, mines 3 to 9, uniformly. What is drawn for one does
+    not depend on the others. Heroes start on their spawns. Raises `GeneratorError` for a wrong size or percentage, or when 100 attempts failed.
+    """
+    if size is not None and size < MIN_SIZE:
+        raise GeneratorError(f"Board is too small: size {size}, at least {MIN_SIZE}")
+    if size is not None and size % 2:
+        raise GeneratorError(f"Board size is odd: {size}")
+    if size is not None and size > MAX_SIZE:
+        raise GeneratorError(f"Board is too large: size {size}, at most {MAX_SIZE}")
+    for what, percent in (("walls", walls), ("mines", mines)):
+        if percent is not None and not 0 <= percent <= 100:
+            raise GeneratorError(f"{percent} percent of {what}: 0 to 100 are possible")
+    wanted = np.array([-1 if number is None else number for number in (size, walls, mines)], np.int64)
+    cells, drawn = np.empty(CELLS, np.uint8), np.empty(3, np.int64)
+    spawn = _fill(cells, np.uint64(seed & 0xFFFFFFFFFFFFFFFF), wanted, drawn)
+    if spawn < 0:
+        raise GeneratorError(_MESSAGES[-spawn])
+    size, walls, mines = drawn.tolist()
+    places = mirrored(*row_column(spawn), size)
+    tiles = cells.reshape(STRIDE, STRIDE)[1 : size + 1, 1 : size + 1]
+    return Map(tiles, [*places], [*places], f"seed {seed}, size {size}, walls {walls}, mines {mines}")
