@@ -13,68 +13,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from recorded import BALLOT, HEADER, PLAYERS, raw, record, states_of
 from structlog.testing import capture_logs
 
 from sim.board import tile_text
-from sim.game import CRASH, DIRECTIONS, NORTH, RUNNING, STAY, Games, equal, row_column
+from sim.game import CRASH, DIRECTIONS, NORTH, RUNNING, Games, equal, row_column
 from sim.generator import generate
 from sim.rules import step
 from vindibot.ballot import Ballot, BallotEntry
 from vindibot.plies import replay
-from vindibot.protocol import Player, ProtocolError, from_games, read_game, to_games
-from vindibot.recording import Header, Recorder, Recording, RecordingError, TraitHeader, read_recording
+from vindibot.protocol import ProtocolError, read_game, to_games
+from vindibot.recording import Header, Recorder, RecordingError, read_recording
 
 ORACLE = Path(__file__).resolve().parents[2] / "shared" / "oracle"
-PLAYERS = [Player("seed", "u1", 1200), Player("[red]two[/]"), Player("drei ☃"), Player('"vier"\n')]
-BALLOT = Ballot(
-    [
-        BallotEntry("tavern-finder", 0.9, [0, 1, 0, 0, 0], 0.25),
-        BallotEntry("combat", 0.6, None, 1.5),
-        BallotEntry("search", 2, [0.0, -1, 0.5, 0, 0], 700, "late", "no last answer"),
-    ],
-    [0.0, -1.1, 1.0, 0.0, 0.0],
-    (0, 1, 2),
-    2,
-    212.5,
-    False,
-)
-HEADER = Header(
-    bot="seed", traits=(TraitHeader(label="combat", weight=0.6, use="combat"),), game="abcd1234", hero=1, mode="arena"
-)
-
-
-def states_of(seed: int, plies: int = 120, crashes: float = 0.0, *, training: bool = False) -> list[Games]:
-    """All states of a game of random orders on a small map; who crashed stays where he is."""
-    rng = np.random.default_rng(seed)
-    games = generate(seed, size=int(rng.choice([8, 10, 12]))).new_game(max_turns=plies, training=training)
-    states = [games.copy()]
-    while games[0]["status"] == RUNNING:
-        hero = games[0]["hero"][int(games[0]["turn"]) % 4]
-        order = STAY if hero["crashed"] else CRASH if rng.random() < crashes else int(rng.integers(5))
-        step(games, 0, order)
-        states.append(games.copy())
-    return states
-
-
-def raw(games: Games) -> dict[str, Any]:
-    return from_games(games, game_id="abcd1234", players=PLAYERS)
-
-
-def record(
-    folder: Path, states: list[Games], hero: int, *, without: frozenset[int] = frozenset(), outcome: bool = True
-) -> Recording:
-    """The recording that hero (1..4) would have made of a game, but for the turns in `without`."""
-    mode = "training" if states[0][0]["training"] else "arena"
-    with Recorder(folder, HEADER.model_copy(update={"hero": hero, "mode": mode})) as recorder:
-        for state in states:
-            game = state[0]
-            own = game["status"] == RUNNING and game["turn"] % 4 == hero - 1 and not game["hero"][hero - 1]["crashed"]
-            if own and int(game["turn"]) not in without:
-                recorder.turn(raw(state), BALLOT)
-        if outcome:
-            recorder.finish("finished", raw(states[-1]))
-    assert recorder.path is not None
-    return read_recording(recorder.path)
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
