@@ -17,6 +17,7 @@ from typing import Any, Generic, Literal, TypeVar, get_args
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from behaviours.registry import nearest
+from vindibot.address import ServerAddress
 from vindibot.errors import UsageError
 from vindibot.files import TomlFile, find, leaves, look_up, read_chain, shipped, short
 from vindibot.reasons import dotted, explain, shown
@@ -108,6 +109,11 @@ def load_play(
         later = _RANK[loaded.origin("key_file").kind] > _RANK[loaded.origin("key").kind]
         changes["key" if later else "key_file"] = None
     settled = Config(loaded.settings.model_copy(update=changes), loaded.origins)
+    if settled.settings.server:
+        try:
+            ServerAddress.parse(settled.settings.server, allow_old_domain=settled.settings.allow_old_domain)
+        except UsageError as problem:
+            raise settled.refuse("server", f"is refused: {problem.message}") from None
     for key, other, words in settled.settings.conflicts():
         raise settled.refuse(key, f"{words} ({other} is set by {settled.origin(other)})")
     return settled
@@ -312,4 +318,4 @@ def _shown(key: str, value: Any) -> str:
         value = WORDS.get(key, "")
     if isinstance(value, SecretStr):
         return '"***"'
-    return shown(str(value) if isinstance(value, Path) else value)
+    return shown(str(value) if isinstance(value, Path) else value, width=500)

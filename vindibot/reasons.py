@@ -44,17 +44,17 @@ def dotted(path: Iterable[Any]) -> str:
     return ".".join(str(part) for part in path)
 
 
-def shown(value: Any) -> str:
-    """A value as it stands in a TOML file, cut to a readable length."""
+def shown(value: Any, width: int = SHOWN) -> str:
+    """A value as it stands in a TOML file, cut to about `width` characters."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
         return "a table"
     if isinstance(value, str):
-        text = '"' + "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in value[: SHOWN + 1]) + '"'
+        text = '"' + "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in value[: width + 1]) + '"'
     else:
         text = repr(value)
-    return text if len(text) <= SHOWN + 2 else f"{text[:SHOWN]}..."
+    return text if len(text) <= width + 2 else f"{text[:width]}..."
 
 
 def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence[str] = ()) -> str:

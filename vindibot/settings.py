@@ -10,9 +10,11 @@ import math
 import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, WithJsonSchema
+
+from vindibot.address import ServerAddress
+from vindibot.errors import UsageError
 
 
 def cores() -> int:
@@ -39,21 +41,11 @@ def _to_path(value: Any) -> Any:
 
 
 def _check_server(value: str) -> str:
-    """Bring a server's address into one form; raises ValueError in words that repeat no more of it than is needed."""
-    if not value:
-        return ""
+    """Bring a server's address into one form; whether it may be given a key is asked later."""
     try:
-        parts = urlsplit(value)
-        host, _ = parts.hostname, parts.port
-    except ValueError as problem:
-        raise ValueError(f"is no address of a server: {problem}") from None
-    if parts.scheme not in ("http", "https"):
-        raise ValueError("must be an address that begins with http:// or https:// (or empty, for the embedded server)")
-    if not host or not value.isprintable() or " " in value:
-        raise ValueError("is no address of a server: it must look like http://127.0.0.1:9000")
-    if parts.username is not None or parts.query or parts.fragment:
-        raise ValueError("must be the bare address of a server, without a name, a password or parameters (keys go into key)")
-    return value.rstrip("/")
+        return str(ServerAddress.parse(value, allow_old_domain=True)) if value.strip() else ""
+    except UsageError as problem:
+        raise ValueError(f"is refused: {problem.message}") from None
 
 
 Server = Annotated[str, AfterValidator(_check_server)]
