@@ -176,9 +176,10 @@ class Pool:
         hung = {int(one.board.running[0]) for one in self._workers if one.assigned and not one.dead}
         turn.waiting = [trait for trait, conduct in enumerate(self.conducts) if not conduct.benched and trait not in hung]
         self._turn = turn
+        ahead = deadline - time.monotonic()
         timers = [
-            loop.call_later(max(0.0, deadline - STOP_AHEAD - time.monotonic()), self._set_stop, turn),
-            loop.call_later(max(0.0, deadline - time.monotonic()), self._time_is_up, turn),
+            loop.call_later(max(0.0, ahead - STOP_AHEAD), self._set_stop, turn),
+            loop.call_later(max(0.0, ahead), self._time_is_up, turn),
         ]
         self._hand_out(turn)
         self._check_done(turn)
@@ -236,13 +237,16 @@ class Pool:
         """Spread traits over the shares, the longest first to the least loaded; each share ends up in running order."""
         if not shares:
             return
-        load = [0.0] * len(shares)
-        for trait in sorted(traits, key=lambda one: (self.conducts[one].anytime, self.conducts[one].mean_ms), reverse=True):
-            least = min(range(len(shares)), key=lambda one: (load[one], len(shares[one])))
+        if not traits:
+            return
+        keys = [(one.suspect, one.anytime, one.mean_ms) for one in self.conducts]
+        load = [(0.0, 0)] * len(shares)  # milliseconds, traits
+        for trait in sorted(traits, key=lambda one: keys[one][1:], reverse=True):
+            least = load.index(min(load))
             shares[least].append(trait)
-            load[least] += self.conducts[trait].mean_ms
+            load[least] = load[least][0] + keys[trait][2], load[least][1] + 1
         for share in shares:
-            share.sort(key=lambda one: (self.conducts[one].suspect, self.conducts[one].anytime, self.conducts[one].mean_ms))
+            share.sort(key=keys.__getitem__)
 
     def _send(self, one: _Worker, turn: _Turn, traits: list[int]) -> None:
         one.assigned, one.number = tuple(traits), turn.number
@@ -289,11 +293,14 @@ class Pool:
         if number != one.number:
             return
         turn = self._turn
-        if turn is not None and number == turn.number:
-            self._collect(turn, one)
+        current = turn if turn is not None and number == turn.number else None
         for trait in one.assigned:
             vote = one.board.get(number, trait)
-            if vote is not None and (turn is None or trait not in turn.failures):
+            if vote is None:
+                continue
+            if current is not None:
+                current.votes[trait] = vote
+            if vote.status == "ok":
                 self.conducts[trait].answered(vote.ms)
         one.assigned = ()
         self._go_on()

@@ -66,6 +66,8 @@ class Board:
     WORDS = 2
     _HEAD = struct.Struct("<IHBB")
     _BODY = struct.Struct("<d5d")
+    _SLOT = struct.Struct("<IHBBd5d")
+    _STATUS = ("ok", "error", "void")
     SLOT = 64
 
     def __init__(self, memory: Any) -> None:
@@ -85,21 +87,19 @@ class Board:
         self._writes = (self._writes + 1) & 0xFFFF
         opinion = vote.votes is not None
         self._BODY.pack_into(self._bytes, at + 8, vote.ms, *(vote.votes or (0.0,) * 5))
-        self._HEAD.pack_into(self._bytes, at, number, self._writes, 2 if vote.final else 1, opinion)
+        flags = opinion | self._STATUS.index(vote.status) << 1
+        self._HEAD.pack_into(self._bytes, at, number, self._writes, 2 if vote.final else 1, flags)
 
     def get(self, number: int, trait: int) -> Vote | None:
         """The latest vote of a trait for request `number`; None if there is none (or one is just being written)."""
         at = self.WORDS * 8 + trait * self.SLOT
         for _ in range(3):
-            head = self._HEAD.unpack_from(self._bytes, at)
-            ms, *votes = self._BODY.unpack_from(self._bytes, at + 8)
-            if head == self._HEAD.unpack_from(self._bytes, at):
-                break
-        else:
-            return None
-        if head[0] != number or head[2] == 0:
-            return None
-        return Vote(trait, tuple(votes) if head[3] else None, ms, head[2] == 2)
+            said, writes, state, flags, ms, *votes = self._SLOT.unpack_from(self._bytes, at)
+            if said != number or state == 0:
+                return None
+            if self._HEAD.unpack_from(self._bytes, at) == (said, writes, state, flags):
+                return Vote(trait, tuple(votes) if flags & 1 else None, ms, state == 2, self._STATUS[flags >> 1])
+        return None
 
 
 def encode_turn(games: Games, history: Games) -> tuple[int, bytes]:
@@ -230,7 +230,11 @@ def main(plans: Sequence[TraitPlan], folders: Sequence[str], requests: Any, answ
 
 
 def _serve(built: Sequence[Behaviour], requests: int, answers: int, captured: _Captured, board: Board) -> None:
-    games, history = np.zeros(1, GAME), np.zeros(HISTORY, GAME)
+    # Into one writable array of our own (a read-only view of the bytes would be another type to the kernels), as bytes
+    # (NumPy copies records field by field).
+    memory = np.zeros(1 + HISTORY, GAME)
+    raw = memoryview(memory.view(np.uint8))
+    games, history = memory[:1], memory[1:]
     number = 0
 
     def around(trait: int) -> None:
@@ -246,9 +250,7 @@ def _serve(built: Sequence[Behaviour], requests: int, answers: int, captured: _C
         body = _read_request(requests)
         number, seconds, grace, nodes, seed, me, remembered, count = _REQUEST.unpack_from(body)
         start = _REQUEST.size + count
-        # Into writable arrays of our own: a read-only view of the bytes would be another type to the kernels.
-        games[:] = np.frombuffer(body, GAME, 1, start)
-        history[:remembered] = np.frombuffer(body, GAME, remembered, start + GAME.itemsize)
+        raw[: len(body) - start] = body[start:]
         signal.setitimer(signal.ITIMER_REAL, seconds + grace + LAST_RESORT)
         budget = Budget(None if nodes < 0 else nodes, board.stop)
         view = View(games, me, history=history[:remembered], budget=budget, seed=seed)

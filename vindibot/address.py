@@ -1,0 +1,124 @@
+"""The address of a server: which URLs belong to it, and the one old domain that must not be given a key.
+
+A key and the token of a game are only ever sent to the origin (scheme, host and port) that the user configured. A
+server states the URL for orders itself (``playUrl``), built from whatever it believes to be its name; of that URL only
+the path is used, so that no answer can send a token elsewhere.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from vindibot.errors import UsageError
+
+#: The public server's old domain. It was given up and belongs to strangers now.
+OLD_DOMAIN = "vindinium.org"
+
+_PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"[0-9a-z_]([0-9a-z_.-]*[0-9a-z_])?\.?")
+_UNSAFE = re.compile(r"[^!-~]|\\")
+
+
+@dataclass(frozen=True)
+class ServerAddress:
+    """Where a server is. `host` is in lower case, without brackets; `prefix` is the path below which it lives, ``""`` for most."""
+
+    scheme: str
+    host: str
+    port: int
+    prefix: str = ""
+
+    @classmethod
+    def parse(cls, text: str, *, allow_old_domain: bool = False) -> ServerAddress:
+        """Read a URL such as ``http://localhost:8080``; ``http://`` may be left out. Raises `UsageError`.
+
+        The old public domain is refused unless `allow_old_domain`.
+        """
+        given = text.strip()
+        if not given:
+            raise UsageError("the server's address is empty; give one such as http://localhost:8080")
+        if "@" in given:
+            raise UsageError("the server's address must not hold a user name, a password or any other '@'")
+        problem = f"{given!r:.200} is not the address of a server"
+        try:
+            parts = urlsplit(given if "://" in given else f"http://{given}")
+            host, port = parts.hostname or "", parts.port
+        except ValueError:
+            raise UsageError(f"{problem}: its host or port cannot be read") from None
+        if parts.scheme not in _PORTS:
+            raise UsageError(f"{problem}: it must begin with http:// or https://")
+        if not (_HOST.fullmatch(host) or _is_ip(host)):
+            raise UsageError(f"{problem}: it names no host; give one such as http://localhost:8080")
+        if parts.query or parts.fragment or _UNSAFE.search(parts.path):
+            raise UsageError(f"{problem}: only a host, a port and a path are expected")
+        if is_old_domain(host) and not allow_old_domain:
+            raise UsageError(
+                f"refusing to use {host}: the domain {OLD_DOMAIN} no longer belongs to the public Vindinium server, and whoever"
+                " owns it now would be sent your key. Give the address of another server, or force it with allow_old_domain."
+            )
+        return cls(parts.scheme, host, _PORTS[parts.scheme] if port is None else port, parts.path.rstrip("/"))
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, as in ``http://localhost:8080``; the scheme's own port is left out."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}" if self.port == _PORTS[self.scheme] else f"{self.scheme}://{host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the server is on this machine."""
+        return self.host.rstrip(".") == "localhost" or (_is_ip(self.host) and ipaddress.ip_address(self.host).is_loopback)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the host is an IP address, so that no name needs to be looked up."""
+        return _is_ip(self.host)
+
+    def __str__(self) -> str:
+        return self.origin + self.prefix
+
+    def url(self, path: str) -> str:
+        """The URL of a path of the protocol, such as ``/api/training``."""
+        return self.origin + self.prefix + path
+
+    def play_url(self, stated: str) -> str:
+        """The URL for orders: the path of the `playUrl` that the server stated, on this origin whatever it stated.
+
+        Raises ValueError (without the URL in it) for a text that is no URL.
+        """
+        try:
+            parts = urlsplit(stated)
+        except ValueError:
+            raise ValueError("it is no URL") from None
+        path = parts.path + (f"?{parts.query}" if parts.query else "")
+        if not path.startswith("/") or path.startswith("//") or _UNSAFE.search(path) or "/../" in path:
+            raise ValueError("it has no proper path")
+        if self.prefix and not path.startswith(f"{self.prefix}/"):
+            path = self.prefix + path
+        return self.origin + path
+
+    def owns(self, stated: str) -> bool:
+        """Whether a URL is on this origin."""
+        try:
+            parts = urlsplit(stated)
+            port = parts.port if parts.port is not None else _PORTS.get(parts.scheme)
+        except ValueError:
+            return False
+        return (parts.scheme, parts.hostname, port) == (self.scheme, self.host, self.port)
+
+
+def is_old_domain(host: str) -> bool:
+    """Whether a host name is the old public server's, or below it."""
+    name = host.rstrip(".").lower()
+    return name == OLD_DOMAIN or name.endswith(f".{OLD_DOMAIN}")
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

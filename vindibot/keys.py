@@ -1,0 +1,85 @@
+"""Where a player's key comes from: the variable ``VINDIBOT_KEY``, a key file, or the configuration, in this order.
+
+A key is a secret: it is kept as a pydantic `SecretStr`, which shows stars when printed, and no message holds it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import structlog
+from pydantic import SecretStr
+
+from vindibot.errors import UsageError
+
+#: The environment variable that holds a key.
+KEY_VARIABLE = "VINDIBOT_KEY"
+#: A key file is a line of text; what is larger is some other file.
+MAX_KEY_FILE_BYTES = 4096
+
+_KEY = re.compile(r"[!-~]{1,256}")
+_log = structlog.get_logger("vindibot.keys")
+
+
+def find_key(
+    *, key: SecretStr | str | None = None, key_file: Path | str | None = None, environ: Mapping[str, str] | None = None
+) -> SecretStr | None:
+    """The key to play with, or None where none is given anywhere.
+
+    Looked for in `environ` (``VINDIBOT_KEY``; an empty value counts as absent), then in `key_file`, then `key` as the
+    configuration has it. Raises `UsageError` for a key file that cannot be read and for a text that cannot be a key.
+    """
+    value = (os.environ if environ is None else environ).get(KEY_VARIABLE, "").strip()
+    if value:
+        return check_key(value, KEY_VARIABLE)
+    if key_file is not None:
+        return read_key_file(Path(key_file))
+    if key is None:
+        return None
+    text = key.get_secret_value() if isinstance(key, SecretStr) else key
+    return check_key(text, "the configured key") if text.strip() else None
+
+
+def require_key(
+    *, key: SecretStr | str | None = None, key_file: Path | str | None = None, environ: Mapping[str, str] | None = None
+) -> SecretStr:
+    """As `find_key`, but to have none is a `UsageError` that says how to give one."""
+    found = find_key(key=key, key_file=key_file, environ=environ)
+    if found is None:
+        raise UsageError(
+            f"no key to play with: set {KEY_VARIABLE}, or name a file that holds it (key_file), or put it into the configuration"
+            " (key). A server gives you one when you register a bot there."
+        )
+    return found
+
+
+def read_key_file(path: Path) -> SecretStr:
+    """The key in a file: its first line that is neither blank nor a comment (``#``). Raises `UsageError`."""
+    path = path.expanduser()
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_KEY_FILE_BYTES + 1)
+            open_to_others = os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077
+    except OSError as error:
+        raise UsageError(f"the key file {path} cannot be read: {error.strerror or 'unknown error'}") from None
+    if len(content) > MAX_KEY_FILE_BYTES:
+        raise UsageError(f"{path} is no key file: it has more than {MAX_KEY_FILE_BYTES} bytes")
+    lines = (line.strip() for line in content.decode("utf-8-sig", "replace").splitlines())
+    line = next((line for line in lines if line and not line.startswith("#")), None)
+    if line is None:
+        raise UsageError(f"the key file {path} is empty: write the key into it")
+    key = check_key(line, f"the key in {path}")
+    if open_to_others:
+        _log.warning("other users of this machine may read the key file; `chmod 600` keeps it yours", path=str(path))
+    return key
+
+
+def check_key(text: str, where: str) -> SecretStr:
+    """A text as a key, without blanks around it. Raises `UsageError`, which names `where` but not the text."""
+    key = text.strip()
+    if not _KEY.fullmatch(key):
+        raise UsageError(f"{where} is not a key: a key has 1 to 256 visible ASCII characters and no blanks")
+    return SecretStr(key)

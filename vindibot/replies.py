@@ -1,0 +1,121 @@
+"""What a server's reply to a player means: a state of the game, or which of the protocol's refusals.
+
+The texts are those of the original server (``Vindinium - Time out! You must play faster``); only their telling parts are
+looked for, in any case.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
+from enum import Enum
+
+from vindibot.masking import Mask
+from vindibot.protocol import LIMIT_HEADER, Answer, ProtocolError, read_answer
+from vindibot.transport import Reply
+
+#: Statuses that a repeat may cure: the server, or something before it, is overloaded or starting.
+_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class Meaning(Enum):
+    """What a reply says."""
+
+    ANSWER = "a state of the game"
+    WAIT = "not our turn"
+    TIMED_OUT = "our move was late"
+    OVER = "the game is finished"
+    UNKNOWN = "unknown game or token"
+    BUSY = "try again"
+    GARBLED = "success, but nothing readable"
+    MALFORMED = "JSON, but not the protocol's"
+    REFUSED = "refused for good"
+    LOST = "no reply at all"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A reply, judged. `words` are the server's own (masked, one line) or what was wrong; `status` is 0 for no reply;
+    `retry_after` the seconds that the server asked to wait."""
+
+    meaning: Meaning
+    words: str = ""
+    answer: Answer | None = None
+    received_at: float = 0.0
+    status: int = 0
+    retry_after: float | None = None
+    limit: float | None = None
+
+
+def judge(reply: Reply, mask: Mask) -> Verdict:
+    """What `reply` means. Never raises; the words hold no secret that `mask` knows or recognises."""
+    if reply.status == 200:
+        return _success(reply, mask)
+    words = _words(reply, mask)
+    if reply.status == 400:
+        meaning = _refusal(words.lower())
+    elif reply.status == 404:
+        meaning = Meaning.UNKNOWN
+    elif reply.status in _BUSY:
+        meaning = Meaning.BUSY
+    elif 300 <= reply.status < 400:
+        meaning = Meaning.REFUSED
+        words = (
+            f"it redirects to {mask(reply.headers.get('location', 'nowhere'))!r:.200}, and redirects are not followed with a key"
+        )
+    else:
+        meaning = Meaning.GARBLED if reply.status < 300 else Meaning.REFUSED
+    return Verdict(meaning, words, status=reply.status, retry_after=_retry_after(reply))
+
+
+def _success(reply: Reply, mask: Mask) -> Verdict:
+    try:
+        answer = read_answer(reply.body)
+    except ProtocolError as error:
+        meaning, words = Meaning.MALFORMED, mask(error.message)
+        try:
+            json.loads(reply.body)
+        except ValueError:
+            meaning, words = Meaning.GARBLED, f"no JSON but {mask.excerpt(reply.body)!r}"
+        return Verdict(meaning, words, status=200)
+    return Verdict(Meaning.ANSWER, answer=answer, received_at=reply.received_at, status=200, limit=_limit(reply))
+
+
+def _refusal(words: str) -> Meaning:
+    if "time out" in words:
+        return Meaning.TIMED_OUT
+    if "is finished" in words:
+        return Meaning.OVER
+    if "not supposed to play" in words or "not your turn" in words:
+        return Meaning.WAIT
+    return Meaning.REFUSED
+
+
+def _words(reply: Reply, mask: Mask) -> str:
+    said = mask.excerpt(reply.body, 300)
+    if "html" in reply.headers.get("content-type", "") or said.startswith("<"):
+        said = f"an HTML page that begins {said[:80]!r}"
+    return said or f"status {reply.status} without a word"
+
+
+def _limit(reply: Reply) -> float | None:
+    """The time limit of a move in seconds, where the server states it."""
+    try:
+        milliseconds = float(reply.headers.get(LIMIT_HEADER, ""))
+    except ValueError:
+        return None
+    return milliseconds / 1000 if 1 <= milliseconds <= 86_400_000 else None
+
+
+def _retry_after(reply: Reply) -> float | None:
+    """Seconds to wait: a number, or a date, which is compared with the date of the reply and not with our own clock."""
+    stated = reply.headers.get("retry-after", "").strip()
+    if stated.isascii() and stated.isdigit():
+        return float(stated[:9])
+    try:
+        wait = parsedate_to_datetime(stated) - parsedate_to_datetime(reply.headers.get("date", ""))
+    except (TypeError, ValueError):
+        return None
+    return max(0.0, wait / timedelta(seconds=1))

@@ -1,0 +1,17 @@
+"""Refusals: what a client is told when the server does not do what it asks. The texts are the original server's."""
+
+from __future__ import annotations
+
+
+class Refusal(Exception):
+    """An answer in plain text with a status of 4xx or 5xx."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+
+def game_error(message: str, status: int = 400) -> Refusal:
+    """A refusal in the form in which clients look for it."""
+    return Refusal(status, f"Vindinium - {message}")

@@ -1,0 +1,290 @@
+"""A room: one running game with its four seats and its clock. Knows nothing of HTTP.
+
+Whose turn it is gets the state *handed out*: every open request of that seat is answered with it, and the clock starts.
+An order is taken only then, once. A silent player crashes at his limit and is from then on moved by Stay, at once. At the
+end everybody with an open request gets the final state.
+
+All methods must be called in one event loop; none of them blocks. Time is the loop's, which is monotonic.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from sim.game import ALL_CRASHED, CRASH, DIRECTIONS, RUNNING, STAY, Games
+from sim.rules import step
+from vindibot.protocol import Player, dumps, from_games
+from vindibot.server.refusal import Refusal, game_error
+from vindibot.server.users import random_word
+
+TOKEN_LENGTH = 4
+#: Under the original's pace: how long after a state was handed out the order takes effect at the earliest, and a bot's time.
+MIN_PLY_SECONDS = 0.060
+BOT_SECONDS = 0.150
+#: Open requests of one seat (repeats of an order on new connections); the oldest beyond them is sent away.
+MAX_WAITERS = 4
+#: How often the loop goes round between a limit and the crash, so that an order that had arrived in time is still read:
+#: accepting a connection, reading it and starting its task takes four or five rounds.
+GRACE_ROUNDS = 8
+#: The code of a crash in the list of orders of a game, as the original server keeps it.
+CRASH_CODE = 99
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a player is answered: the game and his hero as JSON, and how long he has (0 once the game is over)."""
+
+    game: bytes
+    hero: bytes
+    turn: int
+    limit_ms: int
+
+
+#: An open request: it gets a snapshot, or a refusal if the server cannot go on.
+Waiter = asyncio.Future["Snapshot | Refusal"]
+
+
+@dataclass(eq=False)
+class Seat:
+    """One hero's place. `bot` is a random bot of the server's; `ordered` the last turn for which an order was taken."""
+
+    index: int
+    player: Player
+    bot: bool = False
+    token: str = ""
+    waiters: list[Waiter] = field(default_factory=list)
+    ordered: int = -1
+
+    def answer(self, outcome: Snapshot | Refusal) -> None:
+        """Answer every open request."""
+        for waiter in self.waiters:
+            if not waiter.done():
+                waiter.set_result(outcome)
+        self.waiters.clear()
+
+
+class RoomObserver(Protocol):
+    """Who wants to know what happens in a room (records, streams, ratings). Must return quickly and not raise."""
+
+    def began(self, room: Room) -> None: ...
+    def played(self, room: Room, order: int) -> None: ...
+    def ended(self, room: Room) -> None: ...
+
+
+class Room:
+    """One game. `games` is an array of one record, before its first ply; the room owns it. Call `begin` once."""
+
+    def __init__(
+        self,
+        room_id: str,
+        games: Games,
+        seats: Sequence[Seat],
+        *,
+        time_limit_ms: int,
+        pace: str = "none",
+        seed: int = 0,
+        observers: Sequence[RoomObserver] = (),
+    ) -> None:
+        self.id = room_id
+        self.games = games
+        self.seats = tuple(seats)
+        self.time_limit_ms = time_limit_ms
+        self.orders: list[int] = []
+        self.training = bool(games[0]["training"])
+        self._paced = pace == "original"
+        self._random = random.Random(seed)
+        self._observers = tuple(observers)
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.Handle | None = None
+        self._handed: float | None = None  # when the state of this turn was handed to the mover
+        self._sent = False  # whether that answer has been written to its connection
+        self._state: tuple[dict[str, Any], bytes] | None = None
+        tokens: set[str] = set()
+        while len(tokens) < len(self.seats):
+            tokens.add(random_word(TOKEN_LENGTH))
+        for seat, token in zip(self.seats, tokens, strict=True):
+            seat.token = token
+
+    # ---- What one can see ----
+
+    @property
+    def turn(self) -> int:
+        """Plies played."""
+        return int(self.games[0]["turn"])
+
+    @property
+    def finished(self) -> bool:
+        """Whether the game is over."""
+        return bool(self.games[0]["status"] != RUNNING)
+
+    @property
+    def all_crashed(self) -> bool:
+        """Whether the game was ended by crashes."""
+        return bool(self.games[0]["status"] == ALL_CRASHED)
+
+    def crashed(self, seat: Seat) -> bool:
+        """Whether this seat's hero has crashed."""
+        return bool(self.games[0]["hero"][seat.index]["crashed"])
+
+    def seat_of(self, token: str) -> Seat:
+        """The seat with this token. Raises `Refusal`."""
+        for seat in self.seats:
+            if seat.token == token and not seat.bot:
+                return seat
+        raise game_error("Wrong or expired token", 404)
+
+    def snapshot(self, seat: Seat) -> Snapshot:
+        """The present state for one seat."""
+        if self._state is None:
+            wire = from_games(self.games, game_id=self.id, players=[other.player for other in self.seats])
+            self._state = wire, dumps(wire)
+        wire, text = self._state
+        return Snapshot(text, dumps(wire["heroes"][seat.index]), self.turn, self._left_ms())
+
+    def _left_ms(self) -> int:
+        if self.finished:
+            return 0
+        if self._handed is None:
+            return self.time_limit_ms
+        return max(0, self.time_limit_ms - int((self._loop.time() - self._handed) * 1000))
+
+    # ---- What players do ----
+
+    def order(self, seat: Seat, direction: int, turn: int | None = None) -> Waiter:
+        """Take an order (0..4) of a seat; the answer is its next state, when there is one. Raises `Refusal`.
+
+        `turn` is the turn that the order is meant for, if the client says so. An order for a turn whose order was already
+        taken is a repeat: it is answered like the first and never played again.
+        """
+        repeated = turn is not None and turn % 4 == seat.index and 0 <= turn <= seat.ordered
+        over = self.finished
+        if self.crashed(seat) and not (over and not self.training):
+            raise game_error("Time out! You must play faster")
+        if not repeated:
+            if over:
+                raise game_error("The game is finished")
+            self._check_turn(seat, turn)
+        waiter: Waiter = self._loop.create_future()
+        if not repeated:
+            self._take(seat, direction)
+            self._add(seat, waiter)
+        elif over or (self._handed is not None and self._mover() is seat and seat.ordered < self.turn):
+            waiter.set_result(self.snapshot(seat))
+        else:
+            self._add(seat, waiter)
+        return waiter
+
+    def _mover(self) -> Seat:
+        return self.seats[self.turn % 4]
+
+    def _check_turn(self, seat: Seat, turn: int | None) -> None:
+        if self._mover() is seat and seat.ordered == self.turn:
+            raise game_error("Not your turn to move")
+        if self._mover() is not seat or self._handed is None:
+            raise game_error("Wait, you're not supposed to play now")
+        if turn is not None and turn != self.turn:
+            raise game_error("Not your turn to move")
+
+    def _add(self, seat: Seat, waiter: Waiter) -> None:
+        seat.waiters = [other for other in seat.waiters if not other.done()]
+        seat.waiters.append(waiter)
+        if len(seat.waiters) > MAX_WAITERS:
+            seat.waiters.pop(0).set_result(game_error("Not your turn to move"))
+
+    def _take(self, seat: Seat, direction: int) -> None:
+        assert self._handed is not None
+        seat.ordered = self.turn
+        early = self._handed + MIN_PLY_SECONDS - self._loop.time() if self._paced else 0.0
+        if early > 0:
+            self._after(early, self._play_and_go_on, direction)
+        else:
+            self._play_and_go_on(direction)
+
+    def sent(self, seat: Seat, snapshot: Snapshot) -> None:
+        """The answer with this snapshot has been written to its connection: the clock starts from here, once."""
+        if self._sent or self._handed is None or snapshot.turn != self.turn or self._mover() is not seat:
+            return
+        self._sent = True
+        if seat.ordered < self.turn and not self.finished:
+            self._start_clock()
+
+    # ---- What happens by itself ----
+
+    def begin(self) -> None:
+        """Start the game: the first state goes to hero 1."""
+        self._tell(lambda observer: observer.began(self))
+        self._go_on()
+
+    def close(self) -> None:
+        """Stop at once, without a result; open requests are refused."""
+        self._cancel_timer()
+        for seat in self.seats:
+            seat.answer(Refusal(503, "Vindinium - The server is closing"))
+
+    def _go_on(self) -> None:
+        """Let whoever's turn it is move, or end the game."""
+        while not self.finished:
+            seat = self._mover()
+            if not self.crashed(seat):
+                self._ask(seat)
+                return
+            self._play(STAY)
+        self._cancel_timer()
+        self._tell(lambda observer: observer.ended(self))
+        for seat in self.seats:
+            seat.answer(self.snapshot(seat))
+
+    def _ask(self, seat: Seat) -> None:
+        if seat.bot:
+            self._after(BOT_SECONDS if self._paced else 0.0, self._play_for_bot)
+            return
+        self._start_clock()
+        self._sent = not seat.waiters  # with nobody listening there is nothing to be sent
+        seat.answer(self.snapshot(seat))
+
+    def _start_clock(self) -> None:
+        self._handed = self._loop.time()
+        self._after(self.time_limit_ms / 1000, self._late, GRACE_ROUNDS)
+
+    def _late(self, rounds: int) -> None:
+        if rounds:
+            self._cancel_timer()
+            self._timer = self._loop.call_soon(self._late, rounds - 1)
+        else:
+            self._play_and_go_on(CRASH)
+
+    def _play_for_bot(self) -> None:
+        self._play_and_go_on(self._random.randrange(1, len(DIRECTIONS)))
+
+    def _play_and_go_on(self, order: int) -> None:
+        # The next state is handed out a moment later, so that of two orders sent at once the second, which is already in
+        # the loop's queue, is seen as what it is: out of turn.
+        self._play(order)
+        self._after(0.0, self._go_on)
+
+    def _play(self, order: int) -> None:
+        self._cancel_timer()
+        self._handed, self._state = None, None
+        step(self.games, 0, order)
+        self.orders.append(CRASH_CODE if order == CRASH else order)
+        self._tell(lambda observer: observer.played(self, order))
+
+    def _after(self, seconds: float, callback: Callable[..., None], *arguments: Any) -> None:
+        self._cancel_timer()
+        if seconds > 0:
+            self._timer = self._loop.call_later(seconds, callback, *arguments)
+        else:
+            self._timer = self._loop.call_soon(callback, *arguments)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _tell(self, what: Callable[[RoomObserver], None]) -> None:
+        for observer in self._observers:
+            what(observer)

@@ -1,0 +1,30 @@
+"""What can be set on a server."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ServerSettings(BaseModel):
+    """How a server plays and whom it lets in. Unknown fields are refused.
+
+    `pace` "original" keeps the original server's minimum times: an order takes effect 60 ms after the state was handed out
+    at the earliest, a bot of the server takes 150 ms. "none" waits for nobody.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str = Field("127.0.0.1", min_length=1, description="address to listen on; the default is this machine alone")
+    port: int = Field(0, ge=0, le=65535, description="port to listen on; 0 takes a free one")
+    time_limit_ms: int = Field(1000, ge=1, le=86_400_000, description="milliseconds a player has for a move")
+    pace: Literal["none", "original"] = Field("none", description="minimum times of moves: none, or as the original server")
+    seed: int | None = Field(None, ge=0, description="seed of maps and server bots; without one every game is new")
+    rounds: int = Field(300, ge=1, le=100_000, description="rounds (four plies) of an arena game")
+    keys: Literal["registered", "any"] = Field(
+        "registered", description="who may play: registered keys, or any key (an unknown one of 8 characters is registered)"
+    )
+    max_body: int = Field(102_400, ge=1, description="longest body of a request in bytes")
+    body_seconds: float = Field(10.0, gt=0, description="seconds within which the body of a request must arrive")
+    keep_finished_seconds: float = Field(60.0, ge=0, description="seconds that a finished game can still be asked for")
