@@ -24,7 +24,7 @@ _UNSAFE = re.compile(r"[^!-~]|\\")
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """Where a server is. `host` is in lower case, without brackets; `prefix` is the path below which it lives, ``""`` for most."""
+    """Where a server is. `host` is in lower case, without brackets; `prefix` is a path below which it lives, mostly ``""``."""
 
     scheme: str
     host: str

@@ -36,7 +36,7 @@ _HEADERS = {"User-Agent": f"vindibot/{__version__}", "Accept": "application/json
 _CLOSE_SECONDS = 1.0
 
 
-class TransportFault(VindibotError):
+class TransportError(VindibotError):
     """Nothing usable came back: no connection, a cut one, an answer too late or too long.
 
     `final` is set where trying again is pointless (a certificate that does not fit).
@@ -68,7 +68,7 @@ class Within:
 
 
 class Transport:
-    """Requests to one server, one at a time, without redirects. Faults are `TransportFault`; nothing else is raised.
+    """Requests to one server, one at a time, without redirects. Faults are `TransportError`; nothing else is raised.
 
     `connect_seconds` is the shortest time that a connection took so far, or None before the first.
     """
@@ -120,7 +120,7 @@ class Transport:
                     await response.aclose()
             return Reply(response.status_code, response.headers, body, head_at, received_at)
         except TimeoutError:
-            fault = TransportFault(phase)
+            fault = TransportError(phase)
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError) as error:
             fault = self._fault(error, within)
         except BaseException:
@@ -137,16 +137,16 @@ class Transport:
             seconds = time.monotonic() - self._connecting_since
             self.connect_seconds = seconds if self.connect_seconds is None else min(seconds, self.connect_seconds)
 
-    def _fault(self, error: Exception, within: Within) -> TransportFault:
+    def _fault(self, error: Exception, within: Within) -> TransportError:
         said = self._mask(str(error)) or type(error).__name__
         if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
-            return TransportFault(f"no connection to {self._address} within {_seconds(within.connect)}")
+            return TransportError(f"no connection to {self._address} within {_seconds(within.connect)}")
         if isinstance(error, httpx.ConnectError):
             untrusted = "certificate" in said.lower()
-            return TransportFault(f"cannot connect to {self._address}: {_reason(error) or said}", final=untrusted)
+            return TransportError(f"cannot connect to {self._address}: {_reason(error) or said}", final=untrusted)
         if isinstance(error, _TooLongError):
-            return TransportFault(f"an answer of more than {MAX_BODY_BYTES} bytes")
-        return TransportFault(f"the connection to {self._address} broke off: {said}")
+            return TransportError(f"an answer of more than {MAX_BODY_BYTES} bytes")
+        return TransportError(f"the connection to {self._address} broke off: {said}")
 
 
 class _TooLongError(httpx.StreamError):
@@ -176,10 +176,8 @@ def _reason(error: BaseException) -> str | None:
             return f"the host's name cannot be looked up ({cause.strerror})"
         if isinstance(cause, OSError) and cause.errno:
             return os.strerror(cause.errno).lower()
-        if isinstance(cause, BaseExceptionGroup):
-            cause = cause.exceptions[0]
-        else:
-            cause = cause.__cause__ or cause.__context__
+        first = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else None
+        cause = first or cause.__cause__ or cause.__context__
     return None
 
 
@@ -227,7 +225,7 @@ def _trusting_nobody() -> ssl.SSLContext:
 
 
 async def look_up(address: ServerAddress) -> None:
-    """Look up the server's name; a `TransportFault` if that fails. Can be cancelled at once.
+    """Look up the server's name; a `TransportError` if that fails. Can be cancelled at once.
 
     asyncio looks names up in threads that a program waits for when it ends, which offline takes many seconds. Here a
     daemon thread asks first, so that whoever presses Ctrl-C meanwhile is free at once.
@@ -253,4 +251,4 @@ async def look_up(address: ServerAddress) -> None:
     threading.Thread(target=ask, name="look-up", daemon=True).start()
     problem = await found
     if problem is not None:
-        raise TransportFault(f"cannot connect to {address}: the host's name cannot be looked up ({problem})")
+        raise TransportError(f"cannot connect to {address}: the host's name cannot be looked up ({problem})")

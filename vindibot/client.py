@@ -1,0 +1,374 @@
+"""A player's side of one game over HTTP: join, then order after order until the game ends, whatever the network does.
+
+The law is that a game is not lost to a fault that passes. A lost reply is followed by one repeat of the order at once; a
+server that then says it is not our turn has accepted the first one, and is asked again in short intervals, with a harmless
+order, until it hands out a state. What cannot be cured ends the game with a named termination and the server's words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import Any, Literal, NoReturn, TypeVar
+
+import structlog
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from sim.game import DIRECTIONS, PLIES_PER_ROUND, STAY
+from vindibot.address import ServerAddress
+from vindibot.keys import check_key
+from vindibot.line import Line
+from vindibot.patience import Backoff, Patience, Pause
+from vindibot.protocol import Answer
+from vindibot.replies import Meaning, Verdict
+from vindibot.transport import TransportError, Within
+
+#: Pauses between attempts to join, and between repeats of an order, in seconds: the first and the longest.
+JOIN_PAUSES = (0.25, 30.0)
+ORDER_PAUSES = (0.05, 0.15)
+#: How often a server out of step is asked again.
+RESYNC_PAUSE = 0.15
+#: A joining request that is answered with a page, or with status 500, is not repeated more often than this.
+JOIN_REPEATS = 3
+#: The same for an order that is refused without a known reason.
+ORDER_REPEATS = 2
+
+_log = structlog.get_logger("vindibot.client")
+_T = TypeVar("_T")
+
+#: Chooses a direction 0..4 for a state, which was received at a moment of `time.monotonic`.
+Decide = Callable[[Answer, float], Awaitable[int]]
+
+
+class ClientSettings(BaseModel):
+    """What one game over HTTP needs to know. Times are seconds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    server: str = Field(description="address of the server, such as http://localhost:8080")
+    key: SecretStr = Field(description="the bot's key on that server")
+    mode: Literal["training", "arena"] = "training"
+    turns: int | None = Field(None, description="training: rounds to play; None for the server's default")
+    map: str | None = Field(None, description="training: a map's name or text; None for a random one")
+    allow_old_domain: bool = Field(False, description="send the key even to vindinium.org, which belongs to strangers now")
+    time_limit: float = Field(1.0, gt=0, description="for a move, where the server does not state its own")
+    connect_patience: float = Field(60.0, ge=0, description="to go on trying to reach a server before a game")
+    join_patience: float | None = Field(None, gt=0, description="to wait for a game; None: training 10 minutes, arena for ever")
+    move_patience: float = Field(15.0, gt=0, description="to wait for the opponents between two of our turns")
+    resync_patience: float = Field(30.0, gt=0, description="to go on after a lost answer")
+    report_every: float = Field(10.0, gt=0, description="between two reports that we still wait for a game")
+
+    @property
+    def join_seconds(self) -> float | None:
+        """How long to wait for a game; None for ever."""
+        if self.join_patience is None and self.mode == "training":
+            return 600.0
+        return self.join_patience
+
+
+class Termination(StrEnum):
+    """How a game ended for us."""
+
+    FINISHED = "finished"
+    TIMED_OUT = "timed-out"
+    UNKNOWN_GAME = "unknown-game"
+    REFUSED = "refused"
+    PROTOCOL_ERROR = "protocol-error"
+    UNREACHABLE = "unreachable"
+    NO_GAME = "no-game"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class GameOutcome:
+    """The end of a game: why, in words for people, and the last state we saw (None if we never joined).
+
+    `orders` counts the turns we decided, `faults` the replies that were lost or useless, `lost_turns` the turns that were
+    played by a harmless order while the client was out of step.
+    """
+
+    termination: Termination
+    message: str
+    last: Answer | None = None
+    orders: int = 0
+    faults: int = 0
+    lost_turns: int = 0
+
+    @property
+    def exit_code(self) -> int:
+        """Of a command that played this game and nothing else: 0 finished, 130 interrupted, 1 for any failure."""
+        return {Termination.FINISHED: 0, Termination.INTERRUPTED: 130}.get(self.termination, 1)
+
+
+class ClientEvents:
+    """What a client tells while it plays; override what is of interest. Called in the event loop: be quick."""
+
+    def retrying(self, problem: str, pause: float) -> None:
+        """The server could not be joined because of `problem`; the next attempt follows after `pause` seconds."""
+
+    def waiting(self, seconds: float) -> None:
+        """Still waiting for the game to begin, for `seconds` by now."""
+
+    def joined(self, answer: Answer) -> None:
+        """The game has begun."""
+
+    def fault(self, turn: int, problem: str) -> None:
+        """The reply to the order of `turn` was lost or useless; the client goes on."""
+
+    def resynchronised(self, turn: int, lost_turns: int) -> None:
+        """A state was received again after a fault: `turn`; so many of our turns were played without a decision."""
+
+
+class _Ended(Exception):  # noqa: N818 - not an error
+    """Leaves the loop of the game from wherever it is."""
+
+    def __init__(self, termination: Termination, message: str) -> None:
+        super().__init__(message)
+        self.termination = termination
+        self.message = message
+
+
+class GameClient:
+    """Plays one game. Use it as ``async with GameClient(settings) as client: outcome = await client.play(decide)``.
+
+    Raises `UsageError` at once for an address or a key that cannot be used; what a server or the network does later ends in
+    a `GameOutcome`, never in an exception. Cancelling `play` closes the connection and ends at once. `pause` and `rng` are
+    arguments for the sake of tests.
+    """
+
+    def __init__(self, settings: ClientSettings, *, pause: Pause = asyncio.sleep, rng: random.Random | None = None) -> None:
+        self.settings = settings
+        self.address = ServerAddress.parse(settings.server, allow_old_domain=settings.allow_old_domain)
+        self._line = Line(self.address, check_key(settings.key.get_secret_value(), "the key"))
+        self._pause = pause
+        self._rng = rng or random.Random()
+        self._stop = asyncio.Event()
+        self._events = ClientEvents()
+        self._log = _log.bind(server=str(self.address))
+        self._last: Answer | None = None
+        self._orders = self._faults = self._lost_turns = 0
+
+    async def __aenter__(self) -> GameClient:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._line.aclose()
+
+    @property
+    def time_limit(self) -> float:
+        """Seconds for a move, as the server states it, or else as configured."""
+        return self._line.time_limit if self._line.time_limit is not None else self.settings.time_limit
+
+    @property
+    def network_seconds(self) -> float:
+        """Seconds that an order and its answer spend on the way, measured before joining; 0 while nothing is known."""
+        return self._line.network_seconds
+
+    def stop_after_turn(self) -> None:
+        """End soon and in order: an order that is being decided is still sent and its answer awaited, then `play` returns
+        "interrupted". Without a game, or out of step with the server, it returns at once. May be called repeatedly."""
+        self._stop.set()
+
+    async def play(self, decide: Decide, events: ClientEvents | None = None) -> GameOutcome:
+        """Join and play to the end. `decide` is called once per turn of ours, with rising turns; its errors pass through."""
+        self._events = events if events is not None else ClientEvents()
+        try:
+            answer, received_at = await self._join()
+            while True:
+                self._check_end(answer)
+                direction = await decide(answer, received_at)
+                self._orders += 1
+                answer, received_at = await self._exchange(answer, received_at, direction)
+        except _Ended as end:
+            outcome = GameOutcome(end.termination, end.message, self._last, self._orders, self._faults, self._lost_turns)
+        finally:
+            await self._line.aclose()
+        level = self._log.info if outcome.exit_code in (0, 130) else self._log.warning
+        level("the game is over", termination=str(outcome.termination), reason=outcome.message, faults=outcome.faults)
+        return outcome
+
+    def _check_end(self, answer: Answer) -> None:
+        """Take a new state in, and leave the game if it is the last one."""
+        before, self._last = self._last, answer
+        self._log = self._log.bind(turn=answer.game.turn)
+        if answer.hero.crashed:
+            turn = before.game.turn if before is not None else answer.game.turn
+            _end(Termination.TIMED_OUT, f"the order of turn {turn} came too late, the game is forfeited")
+        if answer.game.finished:
+            _end(Termination.FINISHED, f"the game is finished after {answer.game.turn} plies")
+        if self._stop.is_set():
+            _end(Termination.INTERRUPTED, f"stopped as asked, on turn {answer.game.turn}")
+
+    # ---- Joining ----
+
+    async def _join(self) -> tuple[Answer, float]:
+        """The first state, and when it was received."""
+        waiting = Patience(self.settings.join_seconds)
+        reaching = Patience(self.settings.connect_patience)
+        backoff = Backoff(*JOIN_PAUSES, self._rng)
+        repeats = 0
+        while True:
+            begun = time.monotonic()
+            verdict = await self._join_once(waiting)
+            if verdict.answer is not None:
+                return self._joined(verdict.answer), verdict.received_at
+            self._check_join(verdict)
+            repeats += verdict.meaning is Meaning.GARBLED or verdict.status == 500
+            if repeats >= JOIN_REPEATS:
+                self._give_up_joining(verdict)
+            if waiting.exhausted:
+                _end(Termination.NO_GAME, f"no game on {self.address} within {waiting.spent:.0f} s")
+            if time.monotonic() - begun > JOIN_PAUSES[1]:  # it was reached, and for long: begin anew
+                reaching = Patience(self.settings.connect_patience)
+                backoff.reset()
+            pause = max(backoff.next(), verdict.retry_after or 0.0)
+            if reaching.exhausted:
+                _end(Termination.UNREACHABLE, f"gave up after {reaching.spent:.0f} s: {verdict.words}")
+            if verdict.retry_after is not None and pause > (reaching.left or 0.0):
+                _end(Termination.UNREACHABLE, f"{self.address} asks to come back in {pause:.0f} s: {verdict.words}")
+            self._log.warning("cannot join yet", problem=verdict.words, pause=round(pause, 2))
+            self._events.retrying(verdict.words, pause)
+            await self._unless_stopped(reaching.pause(pause, self._pause))
+
+    async def _join_once(self, waiting: Patience) -> Verdict:
+        try:
+            await self._unless_stopped(self._line.reach())
+        except TransportError as fault:
+            return Verdict(Meaning.REFUSED if fault.final else Meaning.LOST, fault.message)
+        settings = self.settings
+        training = settings.mode == "training"
+        request = self._line.join(
+            settings.mode, settings.turns if training else None, settings.map if training else None, Within(head=waiting.left)
+        )
+        return await self._unless_stopped(request, self._report_waiting)
+
+    def _report_waiting(self, seconds: float) -> None:
+        self._log.info("waiting for the game to begin", seconds=round(seconds))
+        self._events.waiting(seconds)
+
+    def _joined(self, answer: Answer) -> Answer:
+        self._log = self._log.bind(game=answer.game.id, hero=answer.hero.id, turn=answer.game.turn)
+        self._log.info("joined", limit_ms=round(1000 * self.time_limit), network_ms=round(1000 * self.network_seconds, 1))
+        self._events.joined(answer)
+        return answer
+
+    def _check_join(self, verdict: Verdict) -> None:
+        """Leave where the server's answer is final."""
+        if verdict.meaning is Meaning.UNKNOWN:
+            _end(Termination.REFUSED, f"{self.address} does not know /api/{self.settings.mode}: {verdict.words}")
+        if verdict.meaning is Meaning.MALFORMED:
+            _end(Termination.PROTOCOL_ERROR, f"{self.address} does not speak the protocol: {verdict.words}")
+        if verdict.meaning not in (Meaning.LOST, Meaning.BUSY, Meaning.GARBLED):
+            _end(Termination.REFUSED, f"{self.address} refuses: {verdict.words}" if verdict.status else verdict.words)
+
+    def _give_up_joining(self, verdict: Verdict) -> NoReturn:
+        if verdict.status == 500:
+            hint = " (the original server answers so to a map that it cannot read)" if self.settings.map else ""
+            _end(Termination.REFUSED, f"{self.address} fails with status 500{hint}: {verdict.words}")
+        _end(Termination.PROTOCOL_ERROR, f"{self.address} is not a Vindinium server: {verdict.words}")
+
+    # ---- Orders ----
+
+    async def _exchange(self, previous: Answer, received_at: float, direction: int) -> tuple[Answer, float]:
+        """Send the order for the state `previous`, and return the next state with the moment it was received.
+
+        A repeat within the turn's time is the same order; later ones, and those after the server said that it is not our
+        turn, are harmless, unless the server knows by the turn in the order that it is a repeat.
+        """
+        turn = previous.game.turn
+        patience = Patience(self.settings.resync_patience)
+        backoff = Backoff(*ORDER_PAUSES, self._rng)
+        faults = refusals = 0
+        out_of_step = False
+        while True:
+            verdict = await self._order(direction, turn, out_of_step)
+            if verdict.answer is not None and self._is_next(verdict.answer, previous):
+                if faults:
+                    self._in_step_again(verdict.answer, turn)
+                return verdict.answer, verdict.received_at
+            self._check_order(verdict, turn)
+            faults += 1
+            refusals += verdict.meaning is Meaning.REFUSED
+            problem = (
+                verdict.words or f"the server answered with turn {verdict.answer.game.turn if verdict.answer else '?'} again"
+            )
+            self._faulty(turn, problem)
+            in_time = time.monotonic() < received_at + self.time_limit
+            out_of_step = out_of_step or verdict.meaning is Meaning.WAIT or not in_time
+            if self._stop.is_set() and out_of_step:
+                _end(Termination.INTERRUPTED, f"stopped as asked, on turn {turn}, whose answer was lost")
+            if refusals >= ORDER_REPEATS:
+                _end(Termination.REFUSED, f"{self.address} refuses the order of turn {turn}: {problem}")
+            if patience.exhausted:
+                self._give_up_order(verdict, turn, problem, patience.spent)
+            if faults > 1 or verdict.meaning in (Meaning.WAIT, Meaning.BUSY):
+                await patience.pause(RESYNC_PAUSE if out_of_step else backoff.next(), self._pause)
+
+    async def _order(self, direction: int, turn: int, out_of_step: bool) -> Verdict:
+        limit = self.time_limit
+        within = Within(connect=max(0.25, limit / 3), head=max(self.settings.move_patience, 4 * limit), body=max(0.25, limit / 2))
+        if out_of_step and not self._line.understands_turn:
+            return await self._line.order(STAY, None, within)
+        self._log.debug("order", direction=DIRECTIONS[direction])
+        return await self._line.order(direction, turn, within)
+
+    def _is_next(self, answer: Answer, previous: Answer) -> bool:
+        """Whether a state is one that we have not seen: the same game, and later. A crash ends a game without a ply."""
+        game, before = answer.game, previous.game
+        if game.id != before.id or answer.hero.id != previous.hero.id:
+            return False
+        return game.turn > before.turn or (game.finished and game.turn == before.turn)
+
+    def _check_order(self, verdict: Verdict, turn: int) -> None:
+        """Leave where the server's answer is final."""
+        if verdict.meaning is Meaning.TIMED_OUT:
+            _end(Termination.TIMED_OUT, f"the order of turn {turn} came too late, the game is forfeited: {verdict.words}")
+        if verdict.meaning is Meaning.UNKNOWN:
+            _end(Termination.UNKNOWN_GAME, f"{self.address} no longer knows this game or our place in it: {verdict.words}")
+        if verdict.meaning is Meaning.OVER:
+            _end(Termination.FINISHED, f"the game is finished; its last state was lost after turn {turn}: {verdict.words}")
+
+    def _faulty(self, turn: int, problem: str) -> None:
+        self._faults += 1
+        self._log.warning("no use for the reply to an order", problem=problem)
+        self._events.fault(turn, problem)
+
+    def _in_step_again(self, answer: Answer, turn: int) -> None:
+        lost = max(0, (answer.game.turn - turn - 1) // PLIES_PER_ROUND)
+        self._lost_turns += lost
+        self._log.info("in step with the server again", new_turn=answer.game.turn, lost_turns=lost)
+        self._events.resynchronised(answer.game.turn, lost)
+
+    def _give_up_order(self, verdict: Verdict, turn: int, problem: str, spent: float) -> NoReturn:
+        malformed = verdict.meaning in (Meaning.MALFORMED, Meaning.GARBLED)
+        termination = Termination.PROTOCOL_ERROR if malformed else Termination.UNREACHABLE
+        _end(termination, f"gave the game up on turn {turn} after {spent:.0f} s: {problem}")
+
+    # ---- Stopping ----
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, _T], report: Callable[[float], None] | None = None) -> _T:
+        """The result of `work`, or leave at once when asked to stop. `report` is told now and then how long it takes."""
+        begun = time.monotonic()
+        task = asyncio.ensure_future(work)
+        stop = asyncio.ensure_future(self._stop.wait())
+        try:
+            while not task.done():
+                await asyncio.wait((task, stop), timeout=self.settings.report_every, return_when=asyncio.FIRST_COMPLETED)
+                if self._stop.is_set() and not task.done():
+                    _end(Termination.INTERRUPTED, "stopped as asked, before a game began")
+                if report is not None and not task.done():
+                    report(time.monotonic() - begun)
+            return task.result()
+        finally:
+            for each in (task, stop):
+                each.cancel()
+            await asyncio.gather(task, stop, return_exceptions=True)
+
+
+def _end(termination: Termination, message: str) -> NoReturn:
+    raise _Ended(termination, message)
