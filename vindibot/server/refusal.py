@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Refusal(Exception):
+class Refusal(Exception):  # noqa: N818 - an answer, not an error of the server
     """An answer in plain text with a status of 4xx or 5xx."""
 
     def __init__(self, status: int, text: str) -> None:

@@ -16,15 +16,18 @@ class ServerSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    host: str = Field("127.0.0.1", min_length=1, description="address to listen on; the default is this machine alone")
-    port: int = Field(0, ge=0, le=65535, description="port to listen on; 0 takes a free one")
-    time_limit_ms: int = Field(1000, ge=1, le=86_400_000, description="milliseconds a player has for a move")
-    pace: Literal["none", "original"] = Field("none", description="minimum times of moves: none, or as the original server")
-    seed: int | None = Field(None, ge=0, description="seed of maps and server bots; without one every game is new")
-    rounds: int = Field(300, ge=1, le=100_000, description="rounds (four plies) of an arena game")
-    keys: Literal["registered", "any"] = Field(
-        "registered", description="who may play: registered keys, or any key (an unknown one of 8 characters is registered)"
+    host: str = Field(default="127.0.0.1", min_length=1, description="address to listen on; the default is this machine alone")
+    port: int = Field(default=0, ge=0, le=65535, description="port to listen on; 0 takes a free one")
+    time_limit_ms: int = Field(default=1000, ge=1, le=86_400_000, description="milliseconds a player has for a move")
+    pace: Literal["none", "original"] = Field(
+        default="none", description="minimum times of moves: none, or as the original server"
     )
-    max_body: int = Field(102_400, ge=1, description="longest body of a request in bytes")
-    body_seconds: float = Field(10.0, gt=0, description="seconds within which the body of a request must arrive")
-    keep_finished_seconds: float = Field(60.0, ge=0, description="seconds that a finished game can still be asked for")
+    seed: int | None = Field(default=None, ge=0, description="seed of maps and server bots; without one every game is new")
+    rounds: int = Field(default=300, ge=1, le=100_000, description="rounds (four plies) of an arena game")
+    keys: Literal["registered", "any"] = Field(
+        default="registered",
+        description="who may play: registered keys, or any key (an unknown one of 8 characters is registered)",
+    )
+    max_body: int = Field(default=102_400, ge=1, description="longest body of a request in bytes")
+    body_seconds: float = Field(default=10.0, gt=0, description="seconds within which the body of a request must arrive")
+    keep_finished_seconds: float = Field(default=60.0, ge=0, description="seconds that a finished game can still be asked for")

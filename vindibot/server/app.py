@@ -1,0 +1,183 @@
+"""The server as an ASGI application: requests in, answers out. Everything else is in the lobby and its rooms."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
+
+from vindibot.protocol import LIMIT_HEADER, dumps, read_direction
+from vindibot.server import pages
+from vindibot.server.lobby import Lobby
+from vindibot.server.match import Claim
+from vindibot.server.parameters import read_int, read_parameters
+from vindibot.server.refusal import Refusal, game_error
+from vindibot.server.room import Room, RoomObserver, Seat, Snapshot, Waiter
+from vindibot.server.settings import ServerSettings
+from vindibot.server.users import RegistrationError
+
+NO_KEY = "Did you forget the key parameter?"
+#: Nobody reads this answer: the client has gone.
+GONE = 499
+
+
+class StateResponse(Response):
+    """A player's answer. Once it has been written to the connection, the room is told."""
+
+    media_type = "application/json"
+
+    def __init__(self, request: Request, room: Room, seat: Seat, snapshot: Snapshot) -> None:
+        host = request.headers.get("host") or _own_address(request)
+        tail = dumps(
+            {
+                "token": seat.token,
+                "viewUrl": f"http://{host}/{room.id}",
+                "playUrl": f"http://{host}/api/{room.id}/{seat.token}/play",
+            }
+        )
+        body = b'{"game":%b,"hero":%b,%b' % (snapshot.game, snapshot.hero, tail[1:])
+        limit = snapshot.limit_ms or room.time_limit_ms
+        super().__init__(body, headers={LIMIT_HEADER: str(limit)})
+        self._room, self._seat, self._snapshot = room, seat, snapshot
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the answer."""
+        await super().__call__(scope, receive, send)
+        self._room.sent(self._seat, self._snapshot)
+
+
+def create_app(settings: ServerSettings | None = None, observers: Sequence[RoomObserver] = ()) -> FastAPI:
+    """A new server. Its lobby is ``app.state.lobby``; it lives in the event loop that serves the first request."""
+    settings = settings or ServerSettings()
+    app = FastAPI(title="Vindinium", docs_url=None, redoc_url=None, redirect_slashes=False)
+    lobby = app.state.lobby = Lobby(settings, observers)
+    _add_game_routes(app, lobby)
+    _add_pages(app, lobby)
+
+    @app.exception_handler(Refusal)
+    async def refused(request: Request, refusal: Refusal) -> Response:
+        headers = {LIMIT_HEADER: str(settings.time_limit_ms)} if request.url.path.startswith("/api/") else {}
+        if refusal.status in (408, 413):
+            headers["Connection"] = "close"  # there may be more of the body, which nobody is going to read
+        return PlainTextResponse(refusal.text, refusal.status, headers)
+
+    @app.exception_handler(HTTPException)
+    async def missing(request: Request, error: HTTPException) -> Response:
+        return HTMLResponse(pages.missing_page(), 404)
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> Response:
+        structlog.get_logger("vindibot.server").error("request failed", error=type(error).__name__)
+        return PlainTextResponse("Internal Server Error", 500)
+
+    return app
+
+
+def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
+    settings = lobby.settings
+
+    @app.post("/api/training", response_class=Response)
+    async def training(request: Request) -> Response:
+        """Play a training game against three random bots. Parameters: key, turns (rounds, at most 600), map (name or
+        text)."""
+        parameters = await read_parameters(request, settings)
+        turns = None
+        if parameters.get("turns"):
+            turns = read_int(parameters["turns"])
+            if turns is None:
+                raise Refusal(400, NO_KEY)
+        user = lobby.user(_key(parameters))
+        return await _held_join(request, lobby, lobby.join_training(user, turns, parameters.get("map") or None))
+
+    @app.post("/api/arena", response_class=Response)
+    async def arena(request: Request) -> Response:
+        """Play against three others. The answer comes when four are together and it is your turn. Parameters: key."""
+        parameters = await read_parameters(request, settings)
+        return await _held_join(request, lobby, lobby.join_arena(lobby.user(_key(parameters))))
+
+    @app.post("/api/{game_id}/{token}/play", response_class=Response)
+    async def play(request: Request, game_id: str, token: str) -> Response:
+        """Give the order of your turn; the answer comes at your next one. Parameters: dir, turn (optional: the turn that
+        the order is for; a repeat for the same turn is answered like the first)."""
+        parameters = await read_parameters(request, settings)
+        if not parameters.get("dir", "").strip():
+            raise Refusal(400, "")
+        room = lobby.room(game_id)
+        seat = room.seat_of(token)
+        turn = read_int(parameters.get("turn", ""))
+        outcome = await room.order(seat, read_direction(parameters["dir"]), turn)
+        return _answer(request, room, seat, outcome)
+
+
+def _key(parameters: dict[str, str]) -> str:
+    key = parameters.get("key", "")
+    if not key.strip():
+        raise Refusal(400, NO_KEY)
+    return key
+
+
+def _answer(request: Request, room: Room, seat: Seat, outcome: Snapshot | Refusal) -> Response:
+    if isinstance(outcome, Refusal):
+        raise outcome
+    return StateResponse(request, room, seat, outcome)
+
+
+async def _held_join(request: Request, lobby: Lobby, claim: Claim) -> Response:
+    """Hold the answer until the game of this claim has begun and it is its turn; a client that goes away leaves."""
+    try:
+        if not await _done_before_gone(request.receive, claim.waiter):
+            return Response(status_code=GONE)
+        outcome = await claim.waiter
+    finally:
+        lobby.leave(claim)
+    if claim.room is None:
+        raise outcome if isinstance(outcome, Refusal) else game_error("The game could not begin")
+    return _answer(request, claim.room, claim.room.seats[claim.seat], outcome)
+
+
+async def _done_before_gone(receive: Callable[[], Awaitable[Any]], waiter: Waiter) -> bool:
+    """Whether the answer is there before the client closes his connection (the body must have been read)."""
+    if not waiter.done():
+        gone = asyncio.ensure_future(receive())
+        try:
+            await asyncio.wait((waiter, gone), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+    return waiter.done()
+
+
+def _own_address(request: Request) -> str:
+    server = request.scope.get("server") or ("localhost", None)
+    return f"{server[0]}:{server[1]}" if server[1] else str(server[0])
+
+
+def _add_pages(app: FastAPI, lobby: Lobby) -> None:
+    @app.get("/", response_class=HTMLResponse)
+    async def home() -> str:
+        return pages.home_page()
+
+    @app.get("/register", response_class=HTMLResponse)
+    async def register_form() -> str:
+        return pages.register_page()
+
+    @app.post("/register", response_class=HTMLResponse)
+    async def register(request: Request) -> Response:
+        """Register a bot. Parameters: name (3 to 20 characters). The page shows the key once."""
+        name = (await read_parameters(request, lobby.settings)).get("name", "")
+        try:
+            key = lobby.users.register(name)
+        except RegistrationError as error:
+            return HTMLResponse(pages.register_page(error.message, name), 400)
+        return HTMLResponse(pages.key_page(name, key), headers={"Cache-Control": "no-store"})
+
+    @app.get("/{game_id}", response_class=HTMLResponse)
+    async def game(game_id: str) -> Response:
+        """A game as it stands."""
+        room = lobby.rooms.get(game_id)
+        return HTMLResponse(pages.game_page(room)) if room else HTMLResponse(pages.missing_page(), 404)

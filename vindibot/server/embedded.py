@@ -1,0 +1,171 @@
+"""The server over HTTP: inside another program's event loop, or alone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+
+import uvicorn
+
+from sim.kernels import warm
+from sim.maps import Map
+from vindibot.errors import VindibotError
+from vindibot.server.app import create_app
+from vindibot.server.lobby import Lobby
+from vindibot.server.match import Match
+from vindibot.server.room import RoomObserver
+from vindibot.server.settings import ServerSettings
+
+#: Seconds that an idle connection is kept: longer than any client keeps it, so that it is never closed under a new order.
+KEEP_ALIVE_SECONDS = 75
+#: Seconds that requests still open are waited for when the server closes.
+CLOSING_SECONDS = 2
+
+
+class ServerError(VindibotError):
+    """The server cannot start."""
+
+
+class _Uvicorn(uvicorn.Server):
+    """uvicorn as a guest: it leaves the signal handlers alone and says when it listens."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        self.listening.set()
+
+
+class EmbeddedServer:
+    """A server in the running event loop::
+
+        async with EmbeddedServer() as server:
+            key = server.register("seed")
+            ...  # play on server.url
+
+    Entering loads the kernels (`sim.kernels.warm`), which takes seconds if they have not been compiled yet. Leaving ends all
+    games and answers all open requests.
+    """
+
+    def __init__(self, settings: ServerSettings | None = None, observers: Sequence[RoomObserver] = ()) -> None:
+        self.settings = settings or ServerSettings()
+        self.app = create_app(self.settings, observers)
+        self.lobby: Lobby = self.app.state.lobby
+        self.port = self.settings.port
+        self._uvicorn: _Uvicorn | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where the server listens, without a slash at the end."""
+        host = "127.0.0.1" if self.settings.host in ("0.0.0.0", "::") else self.settings.host
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+    def register(self, name: str, key: str | None = None) -> str:
+        """A new bot (several may share a name); returns its key of 8 characters, which is made unless given."""
+        return self.lobby.users.add(name, key)
+
+    def private_match(
+        self,
+        map: Map | str | None,  # noqa: A002 - as in `Lobby.arrange`
+        seats: Sequence[str],
+        *,
+        rounds: int | None = None,
+        seed: int | None = None,
+        time_limit_ms: int | None = None,
+        pace: str | None = None,
+        training: bool = False,
+    ) -> Match:
+        """Reserve the four seats of a match for keys (or "random"); see `Lobby.arrange`."""
+        return self.lobby.arrange(map, seats, rounds=rounds, seed=seed, time_limit_ms=time_limit_ms, pace=pace, training=training)
+
+    async def __aenter__(self) -> EmbeddedServer:
+        warm()
+        listener = _listen(self.settings)
+        self.port = listener.getsockname()[1]
+        config = uvicorn.Config(
+            self.app,
+            lifespan="off",
+            ws="none",
+            log_config=None,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=CLOSING_SECONDS,
+        )
+        self._uvicorn = _Uvicorn(config)
+        self._task = asyncio.create_task(self._uvicorn.serve([listener]), name="vindibot-server")
+        listening = asyncio.create_task(self._uvicorn.listening.wait())
+        await asyncio.wait((self._task, listening), return_when=asyncio.FIRST_COMPLETED)
+        if not listening.done():
+            listening.cancel()
+            await self._task  # raises what went wrong
+            raise ServerError("the server ended before it began to listen")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.lobby.close()
+        if self._uvicorn is not None and self._task is not None:
+            self._uvicorn.should_exit = True
+            await self._task
+
+    async def stopped(self) -> None:
+        """Wait until the server has stopped by itself (an error that is raised here)."""
+        if self._task is not None:
+            await asyncio.shield(self._task)
+
+
+def _listen(settings: ServerSettings) -> socket.socket:
+    """A listening socket. Raises `ServerError`."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        # The protocol is named because asyncio turns off the delay of small packets (40 ms a ply) only if it is.
+        listener = socket.socket(family, kind, socket.IPPROTO_TCP)
+    except OSError as error:
+        raise ServerError(f"cannot listen on {settings.host}: {error.strerror or error}") from None
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        listener.close()
+        where = f"{settings.host}, port {settings.port}"
+        if error.errno == errno.EADDRINUSE:
+            raise ServerError(f"cannot listen on {where}: the port is in use; choose another one, or 0 for any") from None
+        raise ServerError(f"cannot listen on {where}: {error.strerror or error}") from None
+    return listener
+
+
+async def serve(settings: ServerSettings, ready: Callable[[EmbeddedServer], None] | None = None) -> None:
+    """Serve until SIGINT or SIGTERM. `ready` is told once the server listens. Raises `ServerError`."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    async with EmbeddedServer(settings) as server:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
+        try:
+            if ready is not None:
+                ready(server)
+            await stop.wait()
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+
+def run_server(settings: ServerSettings, ready: Callable[[EmbeddedServer], None] | None = None) -> None:
+    """Serve in a new event loop until SIGINT or SIGTERM; see `serve`."""
+    asyncio.run(serve(settings, ready))

@@ -1,0 +1,317 @@
+"""The lobby: who wants to play finds a game here, and every game is found here by its id."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+
+from sim.generator import GeneratorError, generate
+from sim.maps import ALIASES, NAMES, Map, MapError, named_map, parse_map
+from vindibot.errors import UsageError
+from vindibot.protocol import Player
+from vindibot.server.match import Claim, Match
+from vindibot.server.refusal import Refusal, game_error
+from vindibot.server.room import GRACE_ROUNDS, Room, RoomObserver, Seat, Waiter
+from vindibot.server.settings import ServerSettings
+from vindibot.server.users import KEY_LENGTH, User, Users, random_word
+
+#: A seat of a private match that one of the server's own random bots takes.
+RANDOM_BOT = "random"
+SEATS = 4
+ID_LENGTH = 8
+PLIES_PER_ROUND = 4
+MAX_TRAINING_ROUNDS = 600
+
+
+def read_map(text: str) -> Map:
+    """The map of this name, or the one that the text draws. Raises `MapError` or, for an unknown name, `UsageError`."""
+    if text in NAMES or text in ALIASES:
+        return named_map(text)
+    if text.replace("-", "").replace("_", "").isalnum():
+        raise UsageError(f"there is no map named {text[:40]!r}; there are {', '.join([*ALIASES, *NAMES])}")
+    return parse_map(text)
+
+
+def training_turns(turns: int | None, default: int) -> int:
+    """The plies of a training game: four times `turns`, at most 600 rounds, in 32 bits as the original computes it."""
+    if turns is None:
+        return PLIES_PER_ROUND * min(MAX_TRAINING_ROUNDS, default)
+    plies = PLIES_PER_ROUND * min(MAX_TRAINING_ROUNDS, turns)
+    return (plies + 2**31) % 2**32 - 2**31
+
+
+class Lobby:
+    """All rooms, those who wait for one, and the matches that were arranged. Belongs to one event loop."""
+
+    def __init__(self, settings: ServerSettings, observers: Sequence[RoomObserver] = ()) -> None:
+        self.settings = settings
+        self.users = Users()
+        self.rooms: dict[str, Room] = {}
+        self.waiting: list[Claim] = []
+        self.matches: list[Match] = []
+        self._observers = (self, *observers)
+        self._random = random.Random(settings.seed)
+        self._matching = False
+        self._arranged: dict[Room, Match] = {}
+        self._removals: dict[str, asyncio.TimerHandle] = {}
+        self._closed = False
+
+    # ---- Who and where ----
+
+    def user(self, key: str) -> User:
+        """Whose key this is. Raises `Refusal`."""
+        user = self.users.find(key)
+        if user is None and self.settings.keys == "any" and len(key) == KEY_LENGTH:
+            self.users.add(f"guest-{random_word(4)}", key)
+            user = self.users.find(key)
+        if user is None:
+            raise game_error("Key not found")
+        return user
+
+    def room(self, room_id: str) -> Room:
+        """The room of this id. Raises `Refusal`."""
+        room = self.rooms.get(room_id)
+        if room is None:
+            raise game_error(f"Unknown game {room_id}", 404)
+        return room
+
+    # ---- Joining ----
+
+    def join_training(self, user: User, turns: int | None, map_text: str | None) -> Claim:
+        """A training game against three random bots, at once; or the seat that is reserved for this user.
+
+        Raises `Refusal`.
+        """
+        claim = self._new_claim(user)
+        if self._take_reserved(claim):
+            return claim
+        seed = self._new_seed()
+        try:
+            game_map = generate(seed) if map_text is None else read_map(map_text)
+        except (GeneratorError, MapError, UsageError) as error:
+            raise game_error(str(error)) from None
+        max_turns = training_turns(turns, self.settings.rounds)
+        owners = [user, None, None, None]
+        self._start(game_map, seed, owners, [claim], max_turns=max_turns, training=True)
+        return claim
+
+    def join_arena(self, user: User) -> Claim:
+        """A place in the next arena game, or the seat that is reserved for this user. Raises `Refusal`."""
+        claim = self._new_claim(user)
+        if not self._take_reserved(claim):
+            self.waiting.append(claim)
+            self._match_later()
+        return claim
+
+    def leave(self, claim: Claim) -> None:
+        """This client has gone. His place is free again if his game has not begun."""
+        if claim.room is None:
+            if claim in self.waiting:
+                self.waiting.remove(claim)
+            elif claim.match is not None:
+                claim.match.claims = {index: other for index, other in claim.match.claims.items() if other is not claim}
+
+    def _new_claim(self, user: User) -> Claim:
+        if self._closed:
+            raise Refusal(503, "Vindinium - The server is closing")
+        waiter: Waiter = asyncio.get_running_loop().create_future()
+        return Claim(user, waiter)
+
+    def _take_reserved(self, claim: Claim) -> bool:
+        for match in self.matches:
+            index = match.open_seat(claim.user)
+            if index is not None:
+                match.claims[index] = claim
+                claim.match = match
+                self._match_later()
+                return True
+        return False
+
+    def _match_later(self) -> None:
+        # Some rounds of the loop later, so that who has just gone is not given a game.
+        if not self._matching:
+            self._matching = True
+            asyncio.get_running_loop().call_soon(self._match, GRACE_ROUNDS)
+
+    def _match(self, rounds: int) -> None:
+        if rounds:
+            asyncio.get_running_loop().call_soon(self._match, rounds - 1)
+            return
+        self._matching = False
+        if self._closed:
+            return
+        for match in [match for match in self.matches if match.complete()]:
+            self.matches.remove(match)
+            self._start_match(match)
+        while len(self.waiting) >= SEATS:
+            self._start_arena()
+
+    def _start_arena(self) -> None:
+        seed = self._new_seed()
+        claims, self.waiting = self.waiting[:SEATS], self.waiting[SEATS:]
+        try:
+            game_map = generate(seed)
+        except GeneratorError as error:
+            for claim in claims:
+                claim.waiter.set_result(game_error(str(error)))
+            return
+        max_turns = PLIES_PER_ROUND * self.settings.rounds
+        self._start(game_map, seed, [claim.user for claim in claims], claims, max_turns=max_turns)
+
+    def _start_match(self, match: Match) -> None:
+        claims = [match.claims[index] for index, owner in enumerate(match.seats) if owner is not None]
+        room = self._start(
+            match.map,
+            match.seed,
+            match.seats,
+            claims,
+            max_turns=match.max_turns,
+            training=match.training,
+            time_limit_ms=match.time_limit_ms,
+            pace=match.pace,
+            match=match,
+        )
+        match.set_begun(room)
+
+    def _start(
+        self,
+        game_map: Map,
+        seed: int,
+        owners: Sequence[User | None],
+        claims: Sequence[Claim],
+        *,
+        max_turns: int,
+        training: bool = False,
+        time_limit_ms: int | None = None,
+        pace: str | None = None,
+        match: Match | None = None,
+    ) -> Room:
+        """A room that begins now; `claims` are of the owners who are users, in the order of the seats."""
+        seats = [Seat(index, _player(owner), bot=owner is None) for index, owner in enumerate(owners)]
+        room = Room(
+            self._new_id(),
+            game_map.new_game(max_turns, training),
+            seats,
+            time_limit_ms=time_limit_ms or self.settings.time_limit_ms,
+            pace=pace or self.settings.pace,
+            seed=seed,
+            observers=self._observers,
+        )
+        for seat, claim in zip((seat for seat in seats if not seat.bot), claims, strict=True):
+            claim.room, claim.seat = room, seat.index
+            seat.waiters.append(claim.waiter)
+        self.rooms[room.id] = room
+        if match is not None:
+            self._arranged[room] = match
+        room.begin()
+        return room
+
+    def _new_seed(self) -> int:
+        return self._random.getrandbits(32)
+
+    def _new_id(self) -> str:
+        while True:
+            room_id = random_word(ID_LENGTH)
+            if room_id not in self.rooms:
+                return room_id
+
+    # ---- Private matches ----
+
+    def arrange(
+        self,
+        map: Map | str | None,  # noqa: A002 - the name of the parameter on the wire and in the configuration
+        seats: Sequence[str],
+        *,
+        rounds: int | None = None,
+        seed: int | None = None,
+        time_limit_ms: int | None = None,
+        pace: str | None = None,
+        training: bool = False,
+    ) -> Match:
+        """Arrange a match; the next joins with the keys in `seats` (four keys or `RANDOM_BOT`) get the seats.
+
+        `map` is a map, the name or text of one, or None for one generated from `seed` (drawn unless given). In a
+        training match the crash of any hero ends the game. Raises `UsageError`.
+        """
+        if len(seats) != SEATS:
+            raise UsageError(f"a match has {SEATS} seats, not {len(seats)}")
+        owners: list[User | None] = []
+        for index, key in enumerate(seats, 1):
+            owner = None if key == RANDOM_BOT else self.users.find(key)
+            if owner is None and key != RANDOM_BOT:
+                raise UsageError(f"seat {index} of the match is for a key that is not registered")
+            owners.append(owner)
+        if seed is None:
+            seed = self._new_seed()
+        match = Match(
+            map=_map_for_match(map, seed),
+            seed=seed,
+            seats=tuple(owners),
+            max_turns=PLIES_PER_ROUND * (rounds if rounds is not None else self.settings.rounds),
+            time_limit_ms=time_limit_ms or self.settings.time_limit_ms,
+            pace=pace or self.settings.pace,
+            training=training,
+        )
+        self.matches.append(match)
+        self._match_later()
+        return match
+
+    def cancel(self, match: Match) -> None:
+        """Call off a match that has not begun: who waits for it is told so. One that has begun is left alone."""
+        if match in self.matches:
+            self.matches.remove(match)
+            match.cancelled = True
+            for claim in match.claims.values():
+                if not claim.waiter.done():
+                    claim.waiter.set_result(game_error("The match was cancelled"))
+            match.set_ended()
+
+    # ---- What happens in the rooms ----
+
+    def began(self, room: Room) -> None:
+        """See `RoomObserver`."""
+
+    def played(self, room: Room, order: int) -> None:
+        """See `RoomObserver`."""
+
+    def ended(self, room: Room) -> None:
+        """The game is over: it can be asked for a while longer."""
+        self._removals[room.id] = asyncio.get_running_loop().call_later(self.settings.keep_finished_seconds, self._remove, room)
+        match = self._arranged.pop(room, None)
+        if match is not None:
+            # A moment later: the final state goes to the players first.
+            asyncio.get_running_loop().call_soon(match.set_ended)
+
+    def _remove(self, room: Room) -> None:
+        self.rooms.pop(room.id, None)
+        self._removals.pop(room.id, None)
+
+    def close(self) -> None:
+        """Stop every game and send everybody home."""
+        self._closed = True
+        for claim in self.waiting:
+            if not claim.waiter.done():
+                claim.waiter.set_result(Refusal(503, "Vindinium - The server is closing"))
+        self.waiting.clear()
+        for match in list(self.matches):
+            self.cancel(match)
+        for match in self._arranged.values():
+            match.set_ended()
+        for room in self.rooms.values():
+            room.close()
+        for removal in self._removals.values():
+            removal.cancel()
+        self.rooms.clear()
+        self._removals.clear()
+
+
+def _player(owner: User | None) -> Player:
+    return Player(RANDOM_BOT) if owner is None else Player(owner.name, owner.id, owner.elo)
+
+
+def _map_for_match(wanted: Map | str | None, seed: int) -> Map:
+    try:
+        return generate(seed) if wanted is None else read_map(wanted) if isinstance(wanted, str) else wanted
+    except (GeneratorError, MapError) as error:
+        raise UsageError(f"the map of the match: {error}") from None
