@@ -1,0 +1,41 @@
+"""Tavern finder: drink when beside a tavern, go to one when life is low."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from behaviours.base import Behaviour, View, Votes
+from behaviours.combat import danger
+from behaviours.ways import first_steps, is_broke, one_of, tile_beside
+from sim.game import BEER_COST, STAY, TAVERN
+from sim.paths import NOTHING_BLOCKED
+
+
+class TavernFinder(Behaviour):
+    """Head for the nearest tavern when life is low, and drink when beside one.
+
+    Beside a tavern with life at or below `beer_life`: votes `beer_push` for drinking. Else, with life at or below
+    `life_threshold`: votes 1 for the first step of a shortest way to the nearest tavern; heroes, walls and mines block.
+    A hero who cannot pay is not sent: without gold and mines there is no opinion, and with mines he waits for his gold
+    beside the tavern (votes 1 for Stay).
+    """
+
+    life_threshold: int = Field(30, ge=0, le=100, description="go to a tavern at or below this life")
+    beer_push: float = Field(20, ge=0, le=1000, description="vote for drinking when beside a tavern")
+    beer_life: int = Field(50, ge=0, le=100, description="drink at or below this life")
+    avoid_danger: bool = Field(False, description="keep off squares that the later combat map marks below 0")
+    every_step: bool = Field(False, description="vote for all first steps of equally short ways, not for one of them")
+
+    def vote(self, view: View) -> Votes:
+        """`beer_push` for each tavern beside us, or 1 for first steps, or nothing."""
+        beside = [direction for direction in range(1, 5) if tile_beside(view, direction) == TAVERN]
+        if beside and view.life <= self.beer_life and view.gold >= BEER_COST:
+            return dict.fromkeys(beside, self.beer_push)
+        if view.life > self.life_threshold or is_broke(view):
+            return None
+        if beside and view.gold < BEER_COST:
+            return STAY
+        steps = first_steps(view, view.map.taverns, danger(view) if self.avoid_danger else NOTHING_BLOCKED)
+        if not steps:
+            return None
+        return dict.fromkeys(steps, 1.0) if self.every_step else one_of(view, steps, "tavern-finder")

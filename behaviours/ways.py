@@ -1,0 +1,47 @@
+"""What the traits that go somewhere share: which mines are worth going to, and the first steps of shortest ways."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from behaviours.base import View
+from sim.game import BEER_COST, MINE, OFFSET, TILE_BITS
+from sim.paths import NOTHING_BLOCKED, distances_from, next_steps
+
+
+def directions_in(mask: int) -> list[int]:
+    """The directions of a set (bit d is direction d), in their order."""
+    return [direction for direction in range(5) if mask >> direction & 1]
+
+
+def tile_beside(view: View, direction: int) -> int:
+    """The tile code (`sim.game`) of the square next to ours in a direction, whoever stands there."""
+    return int(view.games[0]["cell"][view.pos + int(OFFSET[direction])]) & TILE_BITS
+
+
+def foreign_mines(view: View) -> NDArray[np.int64]:
+    """The squares of all mines that are not ours: nobody's, other heroes', and those of owners who are no heroes."""
+    mines = view.map.mines
+    tiles = view.games[0]["cell"][mines] & TILE_BITS
+    return mines[tiles != MINE + 1 + view.me]
+
+
+def is_broke(view: View) -> bool:
+    """Whether no beer can be had any more: not enough gold for one, and no mine that earns any."""
+    return view.gold < BEER_COST and int(view.hero["mines"]) == 0
+
+
+def first_steps(view: View, goals: NDArray[np.int64], blocked: NDArray[np.uint8] = NOTHING_BLOCKED) -> list[int]:
+    """The directions that begin a shortest way of ours to the nearest of `goals` (squares); empty if there is no way.
+
+    Heroes are in the way, and so are squares that are `blocked` (uint8[1024], 1 = keep out). A goal beside us is a step.
+    """
+    if len(goals) == 0:
+        return []
+    return directions_in(next_steps(view.games, 0, view.me, distances_from(view.games, 0, goals, blocked), blocked))
+
+
+def one_of(view: View, steps: list[int], salt: str) -> int:
+    """One of several equally good directions, drawn from the game's seed, the turn and `salt`."""
+    return steps[0] if len(steps) == 1 else steps[int(view.rng(salt).integers(len(steps)))]
