@@ -289,7 +289,8 @@ def _check(model: type[BaseModel], layer: Mapping[str, Any], origin_of: Callable
         for slip in problem.errors(include_url=False):
             path = tuple(str(part) for part in slip["loc"])
             known, secret = _surroundings(model, path)
-            lines.append(f"{origin_of(path)}: {dotted(path)} {explain(slip, secret=secret, known=known)}")
+            words = explain(slip, secret=secret, known=known, word=WORDS.get(dotted(path), ""))
+            lines.append(f"{origin_of(path)}: {dotted(path)} {words}")
         raise UsageError("\n".join(lines)) from None
 
 

@@ -23,6 +23,7 @@ _WANTED = {
     "list_type": "must be a list",
     "model_attributes_type": "must be a table",
     "model_type": "must be a table",
+    "path_type": "must be a path",
     "string_type": "must be text",
     "tuple_type": "must be a list",
 }
@@ -57,11 +58,11 @@ def shown(value: Any, width: int = SHOWN) -> str:
     return text if len(text) <= width + 2 else f"{text[:width]}..."
 
 
-def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence[str] = ()) -> str:
+def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence[str] = (), word: str = "") -> str:
     """The words that follow a key: ``must be at least 0, not -5``.
 
     `problem` is one of pydantic's ``ValidationError.errors()``. With `secret`, the value itself is left out. `known` are
-    the keys that could have stood where an unknown one stands.
+    the keys that could have stood where an unknown one stands; `word` is a text that is allowed besides numbers.
     """
     kind, context = str(problem["type"]), problem.get("ctx", {})
     if kind == "extra_forbidden":
@@ -73,7 +74,8 @@ def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence
     hint = ""
     if kind in _LIMITS:
         words, limit = _LIMITS[kind]
-        wanted = words.format(context.get(limit, "?"))
+        number = context.get(limit, "?")
+        wanted = words.format(int(number) if isinstance(number, float) and number.is_integer() else number)
     elif kind in ("literal_error", "enum"):
         expected = str(context.get("expected", ""))
         wanted = f"must be {expected}"
@@ -82,6 +84,8 @@ def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence
     else:
         message = str(problem["msg"])
         wanted = _WANTED.get(kind) or f"is refused: {message[:1].lower()}{message[1:]}"
+    if word:
+        wanted += f' or "{word}"'
     return wanted if secret else f"{wanted}, not {shown(problem['input'])}{hint}"
 
 

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from vindibot.address import ServerAddress
 from vindibot.errors import UsageError
+from vindibot.reasons import shown
 
 
 def cores() -> int:
@@ -35,9 +36,19 @@ def _worded(word: str, kind: str) -> WithJsonSchema:
 
 
 def _to_path(value: Any) -> Any:
+    """A text as a path, with ~ opened; an empty one as None."""
     if isinstance(value, str):
         return Path(value).expanduser() if value else None
+    if value is not None and not isinstance(value, Path):
+        raise ValueError(f"must be a path in quotes, not {shown(value)}")
     return value
+
+
+def _to_folder(value: Any) -> Any:
+    path = _to_path(value)
+    if path is None:
+        raise ValueError("must be a path, not empty")
+    return path
 
 
 def _check_server(value: str) -> str:
@@ -49,7 +60,7 @@ def _check_server(value: str) -> str:
 
 
 Server = Annotated[str, AfterValidator(_check_server)]
-Folder = Annotated[Path, BeforeValidator(_to_path), WithJsonSchema({"type": "string", "minLength": 1})]
+Folder = Annotated[Path, BeforeValidator(_to_folder), WithJsonSchema({"type": "string", "minLength": 1})]
 OptionalFile = Annotated[Path | None, BeforeValidator(_to_path), WithJsonSchema({"type": "string"})]
 OptionalKey = Annotated[SecretStr | None, BeforeValidator(lambda value: None if value == "" else value)]
 Limit = Annotated[Annotated[int, Field(ge=10, le=600_000)] | None, _word("server"), _worded("server", "integer")]
