@@ -9,6 +9,8 @@ from inspect import isgeneratorfunction
 import structlog
 
 from behaviours.base import Behaviour
+from vindibot.ballot import BallotEntry, Status
+from vindibot.runner import Vote
 
 log = structlog.get_logger("vindibot.traits")
 
@@ -35,6 +37,15 @@ class Conduct:
     def suspect(self) -> bool:
         """Whether it has misbehaved lately, so that it had better run alone."""
         return any(self.strikes)
+
+    def note(self, status: Status, note: str, ms: float) -> None:
+        """It came back with a final vote."""
+        if status == "error":
+            self.struck(note)
+        elif status == "void":
+            self.voided(note)
+        else:
+            self.answered(ms)
 
     def answered(self, ms: float) -> None:
         """It answered in `ms` milliseconds."""
@@ -64,3 +75,17 @@ class Conduct:
 def is_anytime(behaviour: type[Behaviour] | Behaviour) -> bool:
     """Whether a behaviour's `vote` is a generator."""
     return isgeneratorfunction(behaviour.vote)
+
+
+def entry(conduct: Conduct, vote: Vote | None, failure: tuple[Status, str] | None = None) -> BallotEntry:
+    """A trait's line in the ballot: its latest vote of this turn, if any, or what went wrong."""
+    votes = list(vote.votes) if vote is not None and vote.votes is not None else None
+    ms = vote.ms if vote is not None else 0.0
+    if failure is not None:
+        return BallotEntry(conduct.label, conduct.weight, votes, ms, *failure)
+    if vote is not None and vote.status != "ok":
+        return BallotEntry(conduct.label, conduct.weight, None, ms, vote.status, vote.note)
+    # An anytime trait that is stopped by the clock has done what it is for.
+    in_time = vote is not None and (vote.final or conduct.anytime)
+    status: Status = "ok" if in_time else "benched" if conduct.benched else "late"
+    return BallotEntry(conduct.label, conduct.weight, votes, ms, status)

@@ -24,7 +24,7 @@ import structlog
 from sim.game import Games
 from vindibot import preload, worker
 from vindibot.ballot import BallotEntry, Status
-from vindibot.conduct import Conduct
+from vindibot.conduct import Conduct, entry
 from vindibot.errors import VindibotError
 from vindibot.runner import Vote
 from vindibot.worker import TraitPlan
@@ -42,7 +42,7 @@ START_ATTEMPTS = 3
 class Voters(Protocol):
     """Whoever can be asked for the votes of a turn: the pool, or the traits in this very process."""
 
-    conducts: Sequence[Conduct]
+    conducts: list[Conduct]
 
     async def start(self) -> None:
         """Be ready: build the traits. Raises `VindibotError` if that fails."""
@@ -52,6 +52,9 @@ class Voters(Protocol):
     ) -> list[BallotEntry]:
         """One entry for each trait of the bot, by `deadline` (on the monotonic clock)."""
         raise NotImplementedError
+
+    def begin_game(self, conducts: Sequence[Conduct]) -> None:
+        """A new game begins: forget how the traits behaved in the last one."""
 
     async def close(self) -> None:
         """End it; nothing is left running."""
@@ -194,7 +197,11 @@ class Pool:
                 if one.assigned and not one.dead and one.number == turn.number:
                     self._collect(turn, one)
                     loop.call_later(self.grace, self._reap, one, turn.number)
-        return [self._entry(turn, trait) for trait in range(len(self.conducts))]
+        return [entry(conduct, turn.votes.get(trait), turn.failures.get(trait)) for trait, conduct in enumerate(self.conducts)]
+
+    def begin_game(self, conducts: Sequence[Conduct]) -> None:
+        """A new game: every trait starts with a clean record."""
+        self.conducts = list(conducts)
 
     async def close(self) -> None:
         """End all workers and whatever they have started."""
@@ -235,9 +242,7 @@ class Pool:
 
     def _spread(self, traits: Sequence[int], shares: Sequence[list[int]]) -> None:
         """Spread traits over the shares, the longest first to the least loaded; each share ends up in running order."""
-        if not shares:
-            return
-        if not traits:
+        if not shares or not traits:
             return
         keys = [(one.suspect, one.anytime, one.mean_ms) for one in self.conducts]
         load = [(0.0, 0)] * len(shares)  # milliseconds, traits
@@ -311,10 +316,7 @@ class Pool:
             log.info("trait printed", trait=conduct.label, text=text)
             return
         status: Status = "error" if kind == worker.ERROR else "void"
-        if status == "error":
-            conduct.struck(text)
-        else:
-            conduct.voided(text)
+        conduct.note(status, text, 0.0)
         if self._turn is not None and number == self._turn.number:
             self._turn.failures[trait] = status, text
 
@@ -337,21 +339,6 @@ class Pool:
         working = any(one.assigned and one.number == turn.number and not one.dead for one in self._workers)
         if not turn.waiting and not working and not turn.done.done():
             turn.done.set_result(None)
-
-    def _entry(self, turn: _Turn, trait: int) -> BallotEntry:
-        conduct = self.conducts[trait]
-        vote = turn.votes.get(trait)
-        votes = list(vote.votes) if vote is not None and vote.votes is not None else None
-        ms = vote.ms if vote is not None else 0.0
-        status: Status = "late"
-        note = ""
-        if trait in turn.failures:
-            status, note = turn.failures[trait]
-        elif vote is not None and (vote.final or conduct.anytime):
-            status = "ok"  # an anytime trait that is stopped by the clock has done what it is for
-        elif conduct.benched:
-            status = "benched"
-        return BallotEntry(conduct.label, conduct.weight, votes, ms, status, note)
 
     # -- time and death --
 

@@ -13,6 +13,7 @@ from inspect import isgenerator
 from typing import Any
 
 from behaviours.base import Behaviour, View, VoteError, as_votes
+from vindibot.ballot import Status
 
 #: Longest text of a note (an exception's message, say) that is kept.
 NOTE_LENGTH = 300
@@ -29,7 +30,7 @@ class Vote:
     votes: tuple[float, ...] | None
     ms: float
     final: bool
-    status: str = "ok"
+    status: Status = "ok"
     note: str = ""
 
 
@@ -106,7 +107,7 @@ def _checked(answer: Any) -> tuple[float, ...] | None:
 
 
 def _failure(trait: int, problem: BaseException, ms: float) -> Vote:
-    status = "void" if isinstance(problem, VoteError) else "error"
+    status: Status = "void" if isinstance(problem, VoteError) else "error"
     try:
         text = str(problem)
     except BaseException:  # an exception of a user's own whose __str__ raises

@@ -26,6 +26,7 @@ import numpy as np
 from behaviours.base import Behaviour, Budget, View
 from sim import kernels
 from sim.game import GAME, Games
+from vindibot.ballot import Status
 from vindibot.runner import Vote, run
 
 #: Turns of ours that a view remembers.
@@ -67,7 +68,7 @@ class Board:
     _HEAD = struct.Struct("<IHBB")
     _BODY = struct.Struct("<d5d")
     _SLOT = struct.Struct("<IHBBd5d")
-    _STATUS = ("ok", "error", "void")
+    _STATUS: tuple[Status, ...] = ("ok", "error", "void")
     SLOT = 64
 
     def __init__(self, memory: Any) -> None:
@@ -233,7 +234,7 @@ def _serve(built: Sequence[Behaviour], requests: int, answers: int, captured: _C
     # Into one writable array of our own (a read-only view of the bytes would be another type to the kernels), as bytes
     # (NumPy copies records field by field).
     memory = np.zeros(1 + HISTORY, GAME)
-    raw = memoryview(memory.view(np.uint8))
+    raw = memoryview(memory.view(np.uint8).data)
     games, history = memory[:1], memory[1:]
     number = 0
 

@@ -1,0 +1,184 @@
+"""A bot's seat in one game: the client brings states, the agent decides, and what happened is recorded, shown and logged.
+
+The order goes out first; recording and showing come after it, while the server is busy with the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from sim.game import Games
+from vindibot import log
+from vindibot.agent import Agent
+from vindibot.ballot import Ballot
+from vindibot.bots import Bot
+from vindibot.client import ClientEvents, ClientSettings, GameClient, GameOutcome
+from vindibot.display import Display
+from vindibot.pool import Voters
+from vindibot.protocol import Answer, to_games
+from vindibot.recording import Header, Recorder, TraitHeader
+from vindibot.timekeeper import Timekeeper
+
+_log = structlog.get_logger("vindibot.player")
+#: Seconds after an order at which its turn is recorded and shown: by then it is on its way.
+AFTERWARDS = 0.003
+
+
+@dataclass(frozen=True)
+class Place:
+    """How a hero came out of a game: `rank` 1 is most gold, equal gold shares a rank."""
+
+    hero: int
+    name: str
+    gold: int
+    rank: int
+    mine: bool
+
+
+@dataclass(frozen=True)
+class Report:
+    """One game of ours, ended: how, where its recording is (None if there is none), and the final standing if known."""
+
+    outcome: GameOutcome
+    recording: Path | None
+    places: tuple[Place, ...] = ()
+    late_turns: int = 0
+    thinnest_margin_ms: float = float("inf")
+
+    @property
+    def ours(self) -> Place | None:
+        """Our own place."""
+        return next((place for place in self.places if place.mine), None)
+
+
+class Player(ClientEvents):
+    """Plays one game for `bot` through `voters`, which must have been started. Use `play` once."""
+
+    def __init__(
+        self,
+        settings: ClientSettings,
+        bot: Bot,
+        voters: Voters,
+        *,
+        seed: int,
+        margin: float,
+        nodes: int | None = None,
+        strikes: int = 3,
+        folder: Path | None = None,
+        display: Display | None = None,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        self.settings, self.bot, self.voters, self.seed, self.nodes = settings, bot, voters, seed, nodes
+        self.strikes = strikes
+        self._margin = margin
+        self._folder = folder
+        self._display = display
+        self._tell = tell or (lambda text: None)
+        self._client: GameClient | None = None
+        self._agent: Agent | None = None
+        self._recorder: Recorder | None = None
+        self._afterwards: list[tuple[Answer, Games, Ballot]] = []
+        self._late_turns = 0
+        self._thinnest = float("inf")
+
+    def stop_after_turn(self) -> None:
+        """End the game in order; see `GameClient.stop_after_turn`."""
+        if self._client is not None:
+            self._client.stop_after_turn()
+
+    async def play(self) -> Report:
+        """Join, play to the end, and report. Raises `UsageError` for an address or key that cannot be used."""
+        with log.context():
+            try:
+                async with GameClient(self.settings) as self._client:
+                    outcome = await self._client.play(self._decide, self)
+                self._catch_up()
+                if self._recorder is not None:
+                    self._recorder.finish(str(outcome.termination), outcome.last and outcome.last.game, outcome.message)
+            finally:
+                self._catch_up()
+                if self._recorder is not None:
+                    self._recorder.close()
+            path = self._recorder.path if self._recorder is not None else None
+            return Report(outcome, path, places(outcome.last), self._late_turns, self._thinnest)
+
+    # -- a turn --
+
+    async def _decide(self, answer: Answer, received_at: float) -> int:
+        assert self._client is not None
+        games = to_games(answer.game)
+        games["training"] = self.settings.mode == "training"
+        if self._agent is None:
+            self._begin(answer)
+        assert self._agent is not None
+        log.bind(turn=answer.game.turn)
+        ballot = await self._agent.decide(games, received_at, self._client.time_limit, self._client.network_seconds)
+        self._thinnest = min(self._thinnest, ballot.margin_ms)
+        self._late_turns += ballot.margin_ms < 0
+        self._afterwards.append((answer, games, ballot))
+        asyncio.get_running_loop().call_later(AFTERWARDS, self._catch_up)
+        return ballot.direction
+
+    def _begin(self, answer: Answer) -> None:
+        """The first state is here: who we are is known now."""
+        assert self._client is not None
+        me = answer.hero.id - 1
+        log.bind(game=answer.game.id, hero=answer.hero.id)
+        self._agent = Agent(self.voters, me, self.seed, Timekeeper(self._margin), self.nodes)
+        if self._folder is not None:
+            self._recorder = Recorder(self._folder, self._header(answer, self._client.time_limit))
+        if self._display is not None:
+            self._display.begin([hero.name for hero in answer.game.heroes], me)
+
+    def _header(self, answer: Answer, limit: float) -> Header:
+        traits = tuple(
+            TraitHeader(label=trait.label, weight=trait.weight, use=trait.use, parameters=dict(trait.parameters))
+            for trait in self.bot.traits
+        )
+        return Header(
+            bot=self.bot.name,
+            traits=traits,
+            game=answer.game.id,
+            hero=answer.hero.id,
+            mode=self.settings.mode,
+            server=self.settings.server,
+            seed=self.seed,
+            limit_ms=limit * 1000,
+        )
+
+    def _catch_up(self) -> None:
+        """Record, show and log the turns whose orders are out."""
+        while self._afterwards:
+            answer, games, ballot = self._afterwards.pop(0)
+            began = time.monotonic()
+            if self._recorder is not None:
+                self._recorder.turn(answer.game, ballot)
+            log.log_turn(ballot, turn=answer.game.turn)
+            if self._display is not None:
+                self._display.turn(games, ballot)
+            spent = time.monotonic() - began
+            if spent > 0.1:
+                _log.warning("recording and showing a turn took long", ms=round(spent * 1000), turn=answer.game.turn)
+
+    # -- what the client tells --
+
+    def retrying(self, problem: str, pause: float) -> None:
+        self._tell(f"{problem}; trying again in {pause:.1f} s")
+
+    def waiting(self, seconds: float) -> None:
+        self._tell(f"waiting for the game to begin, {seconds:.0f} s so far")
+
+
+def places(last: Answer | None) -> tuple[Place, ...]:
+    """The standing of a game's last state, best first; empty if there is none."""
+    if last is None:
+        return ()
+    heroes = sorted(last.game.heroes, key=lambda hero: -hero.gold)
+    ranks = {hero.id: 1 + sum(other.gold > hero.gold for other in heroes) for hero in heroes}
+    return tuple(Place(hero.id, hero.name, hero.gold, ranks[hero.id], hero.id == last.hero.id) for hero in heroes)
