@@ -1,0 +1,223 @@
+"""The wire models: exact text, tolerance, precise errors, and the way to a game and back."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import traceback
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim.game import CRASH, DIRECTIONS, equal
+from sim.generator import generate
+from sim.rules import step
+from vindibot.protocol import (
+    Answer,
+    Player,
+    ProtocolError,
+    direction_word,
+    dumps,
+    from_games,
+    read_answer,
+    read_direction,
+    read_game,
+    to_games,
+)
+
+ORACLE = Path(__file__).resolve().parents[2] / "shared" / "oracle"
+PLAYERS = [Player('a "quoted" bot', "u1234567", 1200), Player("random"), Player("Zoë"), Player("nobody", "u7654321", 0)]
+
+#: One answer of the server, letter by letter: the protocol's order of fields, no blanks, nothing that is null.
+TEXT = (
+    '{"game":{"id":"s2xh3aig","turn":4,"maxTurns":1200,"heroes":['
+    '{"id":1,"name":"seed","userId":"j07ws669","elo":1200,"pos":{"x":0,"y":1},"lastDir":"East","life":99,"gold":1,'
+    '"mineCount":1,"spawnPos":{"x":0,"y":0},"crashed":false},'
+    '{"id":2,"name":"random","pos":{"x":3,"y":0},"lastDir":"Stay","life":99,"gold":0,'
+    '"mineCount":0,"spawnPos":{"x":3,"y":0},"crashed":false},'
+    '{"id":3,"name":"random","pos":{"x":3,"y":3},"lastDir":"West","life":99,"gold":0,'
+    '"mineCount":0,"spawnPos":{"x":3,"y":3},"crashed":false},'
+    '{"id":4,"name":"random","pos":{"x":0,"y":3},"life":99,"gold":0,'
+    '"mineCount":0,"spawnPos":{"x":0,"y":3},"crashed":true}'
+    '],"board":{"size":4,"tiles":"  @1  @4  $1[]    []$-  @2    @3"},"finished":false},'
+    '"hero":{"id":1,"name":"seed","userId":"j07ws669","elo":1200,"pos":{"x":0,"y":1},"lastDir":"East","life":99,"gold":1,'
+    '"mineCount":1,"spawnPos":{"x":0,"y":0},"crashed":false},'
+    '"token":"lte0","viewUrl":"http://localhost:9000/s2xh3aig","playUrl":"http://localhost:9000/api/s2xh3aig/lte0/play"}'
+)
+
+
+def test_an_answer_is_read_and_written_to_the_letter() -> None:
+    answer = read_answer(TEXT.encode())
+    assert dumps(answer.wire()) == TEXT.encode()
+    assert answer.game.max_turns == 1200
+    assert answer.game.heroes[3].last_dir is None
+    assert answer.game.heroes[1].user_id is None
+    assert answer.play_url.endswith("/api/s2xh3aig/lte0/play")
+
+
+def test_a_game_made_from_an_answer_is_written_to_the_letter() -> None:
+    game = read_answer(TEXT).game
+    games = to_games(game)
+    players = [Player(hero.name, hero.user_id, hero.elo) for hero in game.heroes]
+    assert dumps(from_games(games, game_id=game.id, players=players)) == dumps(json.loads(TEXT)["game"])
+    record = games[0]
+    assert (record["turn"], record["max_turns"], record["size"], record["status"]) == (4, 1200, 4, 0)
+    assert record["hero"]["gold"].tolist() == [1, 0, 0, 0]
+    assert record["hero"]["crashed"].tolist() == [0, 0, 0, 1]
+    assert record["hero"]["last_dir"].tolist() == [3, 0, 4, -1]
+
+
+def test_unknown_fields_and_nulls_are_accepted() -> None:
+    wire = json.loads(TEXT)
+    wire["news"] = wire["game"]["news"] = wire["game"]["heroes"][0]["hat"] = {"colour": "red"}
+    wire["game"]["heroes"][1] |= {"userId": None, "elo": None}
+    wire["game"]["heroes"][3]["lastDir"] = None
+    assert dumps(read_answer(json.dumps(wire)).wire()) == TEXT.encode()
+
+
+def change(path: str, value: Any) -> str:
+    """The answer with one field changed, or removed if `value` is `...`."""
+    wire = copy.deepcopy(json.loads(TEXT))
+    place: Any = wire
+    *parents, last = [int(part) if part.isdigit() else part for part in path.split(".")]
+    for part in parents:
+        place = place[part]
+    if value is ...:
+        del place[last]
+    else:
+        place[last] = value
+    return json.dumps(wire)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "named"),
+    [
+        ("game.heroes.2.life", ..., "game.heroes[2].life: "),
+        ("game.heroes.2.life", "99", "game.heroes[2].life: "),
+        ("game.heroes.2.life", 99.5, "game.heroes[2].life: "),
+        ("game.heroes.0.gold", 2**31, "game.heroes[0].gold: "),
+        ("game.heroes.0.pos.x", None, "game.heroes[0].pos.x: "),
+        ("game.heroes.1.lastDir", "Up", "game.heroes[1].lastDir: "),
+        ("game.heroes.1.crashed", 0, "game.heroes[1].crashed: "),
+        ("game.heroes", [], "game.heroes[0]: "),
+        ("game.heroes", "four", "game.heroes: "),
+        ("game.board.tiles", 7, "game.board.tiles: "),
+        ("game", ..., "game: "),
+        ("hero.name", ..., "hero.name: "),
+        ("token", 1234, "token: "),
+        ("playUrl", ..., "playUrl: "),
+    ],
+)
+def test_a_wrong_field_is_named_by_its_path(path: str, value: Any, named: str) -> None:
+    with pytest.raises(ProtocolError) as caught:
+        read_answer(change(path, value))
+    assert caught.value.message.startswith(named)
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>hello</html>", b'{"game":', b"[]", b"null", b"\xff\xfe", TEXT[:-30].encode()])
+def test_what_is_no_answer_is_a_protocol_error(body: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        read_answer(body)
+
+
+def test_no_token_in_a_repr_or_an_error() -> None:
+    assert "lte0" not in repr(read_answer(TEXT))
+    for path, value in [("token", ["lte0"]), ("viewUrl", ...), ("game.heroes.2.life", "lte0")]:
+        with pytest.raises(ProtocolError) as caught:
+            read_answer(change(path, value))
+        assert "lte0" not in "".join(traceback.format_exception(caught.value))
+        assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "named"),
+    [
+        ("board.size", 0, "game.board.size: "),
+        ("board.size", 30, "game.board.size: "),
+        ("board.size", 3, "game.board.tiles: "),
+        ("board.tiles", "x" * 32, "game.board.tiles: "),
+        ("board.tiles", "é" * 32, "game.board.tiles: "),
+        ("heroes.1.id", 3, "game.heroes[1].id: "),
+        ("heroes.1.life", -1, "game.heroes[1].life: "),
+        ("heroes.1.life", 101, "game.heroes[1].life: "),
+        ("heroes.1.gold", -1, "game.heroes[1].gold: "),
+        ("heroes.1.mineCount", 5, "game.heroes[1].mineCount: "),
+        ("heroes.0.mineCount", 0, "game.heroes[0].mineCount: "),
+        ("heroes.1.pos", {"x": 1, "y": 0}, "game.heroes[1].pos: "),
+        ("heroes.1.pos", {"x": 0, "y": 1}, ""),  # below hero 1, who hides him: but the board shows him elsewhere
+        ("heroes.1.spawnPos", {"x": 4, "y": 0}, "game.heroes[1].spawnPos: "),
+        ("heroes.1.spawnPos", {"x": 0, "y": -1}, "game.heroes[1].spawnPos: "),
+        ("turn", -1, "game.turn: "),
+    ],
+)
+def test_a_game_that_contradicts_itself_is_refused(path: str, value: Any, named: str) -> None:
+    game = read_answer(change(f"game.{path}", value)).game
+    with pytest.raises(ProtocolError) as caught:
+        to_games(game)
+    assert caught.value.message.startswith(named)
+
+
+def test_two_heroes_on_one_square_show_the_lower_id() -> None:
+    wire = json.loads(TEXT)["game"]
+    wire["heroes"][1]["pos"] = wire["heroes"][0]["pos"]
+    wire["board"]["tiles"] = wire["board"]["tiles"].replace("@2", "  ")
+    games = to_games(read_game(wire))
+    assert games[0]["shared"]
+    assert from_games(games, game_id="s2xh3aig", players=PLAYERS)["board"] == wire["board"]
+
+
+@given(seed=st.integers(0, 10_000), plies=st.integers(0, 300), training=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_a_game_survives_the_wire(seed: int, plies: int, training: bool) -> None:
+    games = generate(seed, size=8 + 2 * (seed % 11)).new_game(max_turns=250, training=training)
+    random = np.random.default_rng(seed)
+    for _ in range(plies):
+        step(games, 0, CRASH if random.random() < 0.005 else int(random.integers(5)))
+    body = dumps(from_games(games, game_id="abcdefgh", players=PLAYERS))
+    back = to_games(read_game(body))
+    games["training"] = 0  # the wire does not say
+    assert equal(back, games)
+    assert dumps(from_games(back, game_id="abcdefgh", players=PLAYERS)) == body
+    assert dumps(read_game(body).wire()) == body
+
+
+@pytest.mark.skipif(not ORACLE.is_dir(), reason="the recorded games of the original engine are not here")
+@pytest.mark.parametrize("name", ["handmade", "scenario", "generated"])
+def test_recorded_games_are_written_as_the_original_wrote_them(name: str) -> None:
+    with gzip.open(ORACLE / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        recorded = [json.loads(line) for line in lines]
+    for game in recorded:
+        start = read_game(game["init"])
+        games = to_games(start)
+        games["training"] = game["training"]
+        players = [Player(hero.name, hero.user_id, hero.elo) for hero in start.heroes]
+        assert dumps(from_games(games, game_id=start.id, players=players)) == dumps(game["init"])
+        for move, (turn, finished, tiles, heroes) in zip(game["moves"], game["states"], strict=True):
+            step(games, 0, CRASH if move == "Crash" else DIRECTIONS.index(move))
+            wire = from_games(games, game_id=start.id, players=players)
+            assert (wire["turn"], wire["finished"], wire["board"]["tiles"]) == (turn, finished, tiles)
+            for hero, (x, y, life, gold, mines, last, crashed) in zip(wire["heroes"], heroes, strict=True):
+                assert hero["pos"] == {"x": x, "y": y}
+                assert (hero["life"], hero["gold"], hero["mineCount"]) == (life, gold, mines)
+                assert (hero.get("lastDir"), hero["crashed"]) == (last, crashed)
+        status = games[0]["status"]
+        seen = to_games(read_game(wire))
+        assert seen[0]["status"] == status
+
+
+def test_words_of_directions() -> None:
+    assert [read_direction(direction_word(direction)) for direction in range(5)] == [0, 1, 2, 3, 4]
+    assert [read_direction(word) for word in (" NORTH\n", "south", "EasT", "west")] == [1, 2, 3, 4]
+    assert [read_direction(word) for word in ("", "up", "crash", "n", "north!", "Ñorth")] == [0] * 6
+
+
+def test_models_cannot_be_changed() -> None:
+    answer = read_answer(TEXT)
+    assert isinstance(answer, Answer)
+    with pytest.raises(ValueError, match="frozen"):
+        answer.token = "x"  # type: ignore[misc]
