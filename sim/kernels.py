@@ -1,9 +1,10 @@
 """Compiled kernels: how they are declared, where their machine code is kept, how they are warmed.
 
-Two decorators are the whole interface:
+These decorators are the whole interface:
 
 ``@kernel``
-    a helper that only other kernels call. It is linked into them and never cached on its own.
+    a helper that only other kernels call. It is linked into them and never cached on its own. ``@inlined`` is the same,
+    written out at every call.
 ``@entry(signature)``
     a function that Python calls. It has exactly one signature, is kept on disk, and is listed for `warm`.
 
@@ -33,7 +34,7 @@ import numpy as np
 from filelock import FileLock
 from platformdirs import user_cache_path
 
-__all__ = ["cache_folder", "entry", "kernel", "warm"]
+__all__ = ["cache_folder", "entry", "inlined", "kernel", "warm"]
 
 #: How many cache folders (one for each state of the sources) are kept.
 KEPT_FOLDERS = 4
@@ -90,7 +91,7 @@ def _choose_folder() -> Path:
 
 
 _folder = _choose_folder()
-numba.config.CACHE_DIR = str(_folder)
+numba.config.CACHE_DIR = str(_folder)  # type: ignore[attr-defined]  # made at run time
 
 
 def cache_folder() -> Path:
@@ -101,6 +102,11 @@ def cache_folder() -> Path:
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a helper that only kernels call."""
     return numba.njit(error_model="numpy", nogil=True)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Like `kernel`, and written out wherever it is called: for the few that a loop calls millions of times a second."""
+    return numba.njit(error_model="numpy", nogil=True, forceinline=True)(function)
 
 
 def entry(signature: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -136,7 +142,7 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
     (done, total, name of the kernel that comes next). Unreadable cache files are removed and made again.
     """
     global _warm
-    if numba.config.DISABLE_JIT:
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return
     _writable(_folder)  # somebody may have removed it since we started
     complete = _folder / f"complete-{len(_entries)}"

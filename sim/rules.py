@@ -35,10 +35,12 @@ from sim.game import (
     UNDOS,
     WALL,
 )
-from sim.kernels import entry, kernel
+from sim.kernels import entry, inlined, kernel
 
 # Indexing with an unsigned word spares the test for negative indices in the hottest places.
 _WORD = np.uintp
+# Small numbers as bytes in memory. A byte that is computed becomes a word in compiled code, and so would all it meets.
+_BYTE = np.arange(TILE_BITS + 1, dtype=np.uint8)
 
 
 @kernel
@@ -75,17 +77,18 @@ def _refresh(game, square):
 @kernel
 def _transfer_mines(game, loser, heir):
     """All mines of hero `loser` (0..3) go to the hero with id `heir` (1..4), or to nobody (0)."""
-    count = game.hero[loser].mines
+    count = game.hero[_WORD(loser)].mines
     if count == 0:
         return
-    game.hero[loser].mines = 0
+    game.hero[_WORD(loser)].mines = 0
     if heir:
-        game.hero[heir - 1].mines += count
+        game.hero[_WORD(heir - 1)].mines += count
     # One masked pass over the rows in use: it is compiled to wide vector instructions and beats a list of mines.
-    old, new, high, low = np.uint8(MINE + 1 + loser), np.uint8(MINE + heir), np.uint8(0xF0), np.uint8(TILE_BITS)
+    old, new, low = MINE + 1 + loser, MINE + heir, _BYTE[TILE_BITS]
+    was, change = _BYTE[_WORD(old)], _BYTE[_WORD(old ^ new)]
     for square in range(STRIDE, _end(game)):
         cell = game.cell[_WORD(square)]
-        game.cell[_WORD(square)] = ((cell & high) | new) if (cell & low) == old else cell
+        game.cell[_WORD(square)] = cell ^ change if (cell & low) == was else cell
 
 
 @kernel
@@ -97,10 +100,10 @@ def _respawn(game, hero, heir):
     born = 0
     _transfer_mines(game, hero, heir)
     while True:
-        left, spawn = np.int64(game.hero[hero].pos), np.int64(game.hero[hero].spawn)
+        left, spawn = np.int64(game.hero[_WORD(hero)].pos), np.int64(game.hero[_WORD(hero)].spawn)
         there = _first_at(game, spawn) - 1
-        game.hero[hero].pos = spawn
-        game.hero[hero].life = MAX_LIFE
+        game.hero[_WORD(hero)].pos = spawn
+        game.hero[_WORD(hero)].life = MAX_LIFE
         _refresh(game, left)
         _refresh(game, spawn)
         born |= 1 << hero
@@ -131,9 +134,9 @@ def _fight(game, me, born, undo):
             continue
         if (born >> me) & 1:
             break
-        life = np.int64(game.hero[enemy].life) - BLOW
+        life = np.int64(game.hero[_WORD(enemy)].life) - BLOW
         if life > 0:
-            game.hero[enemy].life = life
+            game.hero[_WORD(enemy)].life = life
         else:
             _save_board(game, undo)
             born |= _respawn(game, enemy, me + 1)
@@ -142,7 +145,7 @@ def _fight(game, me, born, undo):
     return born
 
 
-@kernel
+@inlined
 def play(game, direction, undo):
     """Play one ply of the hero whose turn it is. The game must be running and `direction` be 0..4 or `CRASH`.
 
@@ -212,7 +215,7 @@ def play(game, direction, undo):
             game.status = TURN_MAX
 
 
-@kernel
+@inlined
 def undo(game, saved):
     """Take back the ply that filled `saved` (an `UNDO` record); it must be the last one, and not a crash."""
     game.turn -= 1
@@ -294,9 +297,9 @@ def rehash(old, game, saved):
             if tile != was:
                 new ^= _mine_key(square, tile) ^ _mine_key(square, was)
     if saved.mine:
-        square = np.int64(saved.mine)
-        tile = (np.int64(saved.cell[_WORD(square)]) & TILE_BITS) if saved.deaths else tile_at(game, square)
-        new ^= _mine_key(square, tile) ^ _mine_key(square, np.int64(saved.mine_was))
+        taken = np.int64(saved.mine)
+        tile = (np.int64(saved.cell[_WORD(taken)]) & TILE_BITS) if saved.deaths else tile_at(game, taken)
+        new ^= _mine_key(taken, tile) ^ _mine_key(taken, np.int64(saved.mine_was))
     return new
 
 
