@@ -182,6 +182,8 @@ def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
         kind = find_behaviour(table.use)
     except BehaviourError as problem:
         raise UsageError(f"{place.at(where)}: {_hidden(table.use, folders) or problem}") from problem
+    except SystemExit:
+        raise UsageError(f"{place.at(where)}: the trait {table.use!r} ends the program when it is imported") from None
     if hidden := _hidden(table.use, folders):
         raise UsageError(f"{place.at(where)}: {hidden}")
     for key, value in table.parameters.items():
@@ -195,8 +197,7 @@ def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
             inner = tuple(str(part) for part in slip["loc"])
             full = (*path, *inner)
             file = next((table.origins[full[:n]] for n in range(len(full), 1, -1) if full[:n] in table.origins), place)
-            known = list(kind.model_fields) if len(inner) == 1 else []
-            words = explain(slip, known=[*known, *_TRAIT_KEYS] if known else [])
+            words = explain(slip, known=[*kind.model_fields, *_TRAIT_KEYS] if len(inner) == 1 else [])
             lines.append(f"{file.at(full)}: {dotted(full)} {words}")
         raise UsageError("\n".join(lines)) from None
     except Exception as problem:  # whatever the user's own class raises when it is built

@@ -107,9 +107,11 @@ class TomlFile:
         table: tuple[str, ...] = ()
         header = None
         for number, text in enumerate(self.text.splitlines(), start=1):
-            if found := _HEADER.match(text):
+            if text.lstrip().startswith("[["):
+                table = ("[[",)  # a list of tables: none of our keys stands in one
+            elif found := _HEADER.match(text):
                 table = _names(found["name"])
-                header = number if table == tuple(path) else header
+                header = number if header is None and table[: len(path)] == tuple(path) else header
             elif (found := _ENTRY.match(text)) and _leads_to((*table, *_names(found["name"])), path):
                 return number
         return header
