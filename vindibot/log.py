@@ -47,39 +47,42 @@ SHORTEST_SECRET = 4
 _STYLES = {"debug": "dim", "warning": "yellow", "error": "red", "critical": "bold red"}
 # Loggers that tell tokens, keys or headers below this level.
 _TALKATIVE = ("httpx", "httpcore", "uvicorn", "uvicorn.access", "uvicorn.error", "asyncio")
+_WORD = re.compile(r"[0-9A-Za-z]+")
 # Fields whose whole value is masked, whatever it looks like.
 _SECRET_FIELDS = frozenset({"key", "token", "play_url", "playurl", "authorization"})
 
 
 class _Secrets:
-    """The texts that must never be told, and one pattern that finds them all."""
+    """The texts that must never be told. A key is found wherever it stands; a token, which has four characters only,
+    as a whole word, so that no number or name loses a part."""
 
     def __init__(self) -> None:
-        self._keys: dict[str, None] = {}
+        self._keys: tuple[str, ...] = ()
         self._tokens: OrderedDict[str, None] = OrderedDict()
-        self._pattern: re.Pattern[str] | None = None
         self._lock = threading.Lock()
 
     def add(self, text: str, *, token: bool) -> None:
         if len(text) < SHORTEST_SECRET:
             return
         with self._lock:
-            if token:
+            if token and _WORD.fullmatch(text):
                 self._tokens[text] = None
                 self._tokens.move_to_end(text)
                 while len(self._tokens) > KEPT_TOKENS:
                     self._tokens.popitem(last=False)
-            else:
-                self._keys[text] = None
-            # Tokens have four characters only: as whole words, so that no number or name loses a part.
-            words = [rf"(?<![0-9A-Za-z]){re.escape(word)}(?![0-9A-Za-z])" for word in self._tokens]
-            self._pattern = re.compile("|".join([*map(re.escape, sorted(self._keys, key=len, reverse=True)), *words]))
+            elif text not in self._keys:
+                self._keys = tuple(sorted({*self._keys, text}, key=len, reverse=True))
 
     def mask(self, text: str) -> str:
-        pattern = self._pattern
-        if pattern is not None:
-            text = pattern.sub(MASK, text)
+        for key in self._keys:
+            text = text.replace(key, MASK)
+        if self._tokens:
+            text = _WORD.sub(self._mask_word, text)
         return masked(text)
+
+    def _mask_word(self, found: re.Match[str]) -> str:
+        word = found[0]
+        return MASK if word in self._tokens else word
 
 
 _secrets = _Secrets()
