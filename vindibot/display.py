@@ -1,0 +1,274 @@
+"""What a person sees while games are played: a live board in a terminal, a plain line per own turn elsewhere.
+
+::
+
+    with Display() as display:
+        shown = display.game(names, me)
+        ...
+        shown.turn(games, ballot, ms_left)
+        ...
+        shown.finished("finished", games)
+
+The game comes first. `Shown.turn` only notes what is to be seen; a thread draws the newest state, ten times a second at
+most, and writes it. A terminal that is stopped (Ctrl-S) or gone (a broken pipe) stops the thread, never the game, and no
+error of a display reaches its caller. Who prints to `Display.console` from elsewhere, as the log does, has the same.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TextIO, cast
+
+import structlog
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from sim.game import DIRECTIONS, RUNNING, Games
+from vindibot.ballot import Ballot
+from vindibot.picture import Line, Picture, Shot, harmless, layout, rounds
+
+#: Pictures per second at most.
+RATE = 10.0
+#: Turns that may wait to be seen; the oldest are forgotten.
+EVENTS = 10_000
+#: Characters that may wait for a terminal that does not take them; more is thrown away.
+BACKLOG = 1 << 20
+#: Seconds that the end of the program waits for the last picture to be written.
+PATIENCE = 2.0
+
+_log = structlog.get_logger("vindibot.display")
+
+
+class _Outbox:
+    """A file for rich that never blocks and never fails: a thread takes what is in it and writes it to the true one."""
+
+    def __init__(self, file: TextIO, wake: threading.Event) -> None:
+        self.true = file
+        self.encoding = getattr(file, "encoding", None) or "utf-8"
+        self._wake = wake
+        self._texts: deque[str] = deque()
+        self._waiting = 0
+        self.gone = False
+
+    def write(self, text: str) -> int:
+        if not self.gone and self._waiting < BACKLOG:
+            self._texts.append(text)
+            self._waiting += len(text)
+        return len(text)
+
+    def flush(self) -> None:
+        self._wake.set()
+
+    def isatty(self) -> bool:
+        with suppress(Exception):
+            return self.true.isatty()
+        return False
+
+    def fileno(self) -> int:
+        return self.true.fileno()
+
+    def deliver(self) -> None:
+        """Write what waits. Called by the thread only; this may block."""
+        while self._texts and not self.gone:
+            text = self._texts.popleft()
+            self._waiting -= len(text)
+            try:
+                self.true.write(text.encode(self.encoding, "replace").decode(self.encoding))
+                if not self._texts:
+                    self.true.flush()
+            except (OSError, ValueError):
+                self._give_up()
+
+    def _give_up(self) -> None:
+        self.gone = True
+        self._texts.clear()
+        # What Python still holds for the file would be complained about when the program ends.
+        with suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.true.fileno())
+            os.close(nowhere)
+
+
+class Shown:
+    """One game on a display. Its methods return at once and raise nothing."""
+
+    def __init__(self, display: Display, names: Sequence[str], me: int, title: str) -> None:
+        self.title = title
+        self._display = display
+        self._names = tuple(names)
+        self._me = me
+
+    def turn(self, games: Games, ballot: Ballot | None, ms_left: float | None = None) -> None:
+        """A turn of ours: the state in which we decided, the ballot, and the milliseconds that were left."""
+        self._display._note(self, Shot(games.copy(), self._me, self._names, ballot, ms_left))
+
+    def finished(self, termination: str, games: Games | None = None, message: str = "") -> None:
+        """The end of the game for us: the termination's name, and the last state if there is one."""
+        shot = Shot(games.copy(), self._me, self._names) if games is not None else None
+        self._display._note(self, shot, result_line(shot, termination, message))
+
+
+@dataclass(frozen=True)
+class _Event:
+    """Something to be seen: a turn (`shot` without `result`) or the end of a game. `staged` if it is for the live board."""
+
+    shot: Shot | None
+    result: str
+    staged: bool
+    title: str
+
+    def line(self) -> str:
+        """What is said of it in a line."""
+        text = self.result or (turn_line(self.shot) if self.shot is not None else "")
+        return f"{harmless(self.title)}: {text}" if self.title else text
+
+
+class Display:
+    """Shows games on `file` (standard output if None): live, if it is a terminal that is large enough, else in lines.
+
+    `live` False means lines anywhere. `width` and `height` are those of the terminal unless they are given. If several
+    games are shown at once the live board stays with the first until it ends; of all, the results are printed.
+    """
+
+    def __init__(
+        self, file: TextIO | None = None, *, live: bool = True, width: int | None = None, height: int | None = None
+    ) -> None:
+        self._wake, self._stop = threading.Event(), threading.Event()
+        self._outbox = _Outbox(file if file is not None else sys.stdout, self._wake)
+        #: Prints among the pictures or lines without disturbing them, and without ever blocking.
+        self.console = Console(file=cast(TextIO, self._outbox), width=width, height=height, highlight=False)
+        self._wanted = live and self.console.is_terminal and not self.console.is_dumb_terminal
+        self._running: list[Shown] = []
+        self._events: deque[_Event] = deque(maxlen=EVENTS)
+        self._live: Live | None = None
+        self._thread: threading.Thread | None = None
+        #: Processor seconds that the thread has used.
+        self.seconds = 0.0
+
+    def __enter__(self) -> Display:
+        self._thread = threading.Thread(target=self._work, name="vindibot-display", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(PATIENCE)
+
+    def game(self, names: Sequence[str], me: int, title: str = "") -> Shown:
+        """Begin to show a game: the names of heroes 1..4, our hero 0..3, and what to call the game among several."""
+        shown = Shown(self, names, me, title)
+        self._running.append(shown)
+        return shown
+
+    def _note(self, shown: Shown, shot: Shot | None, result: str = "") -> None:
+        """In the game's thread: what is to be seen, and nothing more."""
+        if shown not in self._running:
+            return
+        title = shown.title if len(self._running) > 1 else ""
+        self._events.append(_Event(shot, result, shown is self._running[0], title))
+        if result:
+            self._running.remove(shown)
+        self._wake.set()
+
+    # ---- In the thread ----
+
+    def _work(self) -> None:
+        try:
+            while not self._stop.is_set():
+                self._wake.wait()
+                self._wake.clear()
+                self._show()
+                self._stop.wait(1 / RATE if self._live is not None else 0)
+            self._show(last=True)
+        except Exception as error:
+            self._outbox.gone = True
+            _log.warning("the display has failed and is off; the game goes on", error=repr(error))
+
+    def _show(self, last: bool = False) -> None:
+        """Draw the newest state, or print a line for each; then write it all."""
+        started = time.thread_time()
+        staged: Shot | None = None
+        while self._events and not self._outbox.gone:
+            event = self._events.popleft()
+            room = self._wanted and (event.shot is None or self._layout(event.shot) is not None)
+            if room and event.staged and event.shot is not None:
+                staged = event.shot
+            if event.result or not room:
+                if not room:
+                    self._end_live()
+                self.console.print(Text(event.line()), soft_wrap=True)
+        lines = self._layout(staged) if staged is not None else None
+        if lines is not None:
+            self._draw(lines)
+        if last:
+            self._end_live()
+        self.seconds += time.thread_time() - started
+        self._outbox.deliver()
+
+    def _layout(self, shot: Shot) -> list[Line] | None:
+        width, height = self.console.size
+        ascii_only = not self._outbox.encoding.lower().startswith("utf")
+        return layout(shot, width, height - 1, colour=self.console.color_system is not None, ascii_only=ascii_only)
+
+    def _draw(self, lines: list[Line]) -> None:
+        if self._live is None:
+            self._live = Live(
+                console=self.console,
+                auto_refresh=False,
+                redirect_stdout=False,
+                redirect_stderr=False,
+                vertical_overflow="crop",
+            )
+            self._live.start()
+        self._live.update(Picture(lines), refresh=True)
+
+    def _end_live(self) -> None:
+        """Leave the last picture where it is, and go on below."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+
+def turn_line(shot: Shot) -> str:
+    """A turn of ours in one line."""
+    game = shot.games[0]
+    hero, (played, total) = game["hero"][shot.me], rounds(shot.games)
+    ballot = shot.ballot
+    parts = [f"round {played}/{total}"]
+    if ballot is not None:
+        parts[0] += f" {DIRECTIONS[ballot.direction]}{' (fallback)' if ballot.fallback else ''}"
+    name = harmless(shot.names[shot.me])
+    parts.append(f"@{shot.me + 1} {name} life {hero['life']} gold {hero['gold']} mines {hero['mines']}")
+    if shot.ms_left is not None and math.isfinite(shot.ms_left):
+        parts.append(f"{shot.ms_left:.0f} ms left")
+    missing = [f"{harmless(entry.label)} {entry.status}" for entry in ballot.entries if entry.status != "ok"] if ballot else []
+    return " · ".join(parts + missing)
+
+
+def result_line(shot: Shot | None, termination: str, message: str = "") -> str:
+    """How a game ended, in one line: the heroes by gold; there is no winner if the two best have the same."""
+    ending = f"game over: {termination}" + (f" ({harmless(message)})" if message else "")
+    if shot is None:
+        return ending
+    game = shot.games[0]
+    order = sorted(range(4), key=lambda hero: -int(game["hero"][hero]["gold"]))
+    golds = [int(game["hero"][hero]["gold"]) for hero in order]
+    standing = []
+    for hero, gold in zip(order, golds, strict=True):
+        name = harmless(shot.names[hero]) or f"hero {hero + 1}"
+        crashed = ", crashed" if game["hero"][hero]["crashed"] else ""
+        standing.append(f"{golds.index(gold) + 1}. {name}{' (we)' if hero == shot.me else ''} {gold} gold{crashed}")
+    end = f"{ending} in round {rounds(shot.games)[0]}"
+    winner = "no winner · " if game["status"] != RUNNING and golds[0] == golds[1] else ""
+    return f"{end} · {winner}{' · '.join(standing)}"
