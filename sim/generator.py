@@ -206,8 +206,9 @@ def generate(seed: int, size: int | None = None, walls: int | None = None, mines
     """The map of a seed (any int, of which 64 bits count).
 
     `size` is even, 8..28; `walls` and `mines` are percentages 0..100 of the squares before the map is tidied up. Those not
-    given are drawn as an arena draws them: sizes 10 to 28, walls 10 to 41, mines 3 to 9, uniformly. What is drawn for one does
-    not depend on the others. Heroes start on their spawns. Raises `GeneratorError` for a wrong size or percentage, or when 100 attempts failed.
+    given are drawn uniformly as an arena draws them (sizes 10 to 28, walls 10 to 41, mines 3 to 9); what is drawn for one
+    does not depend on the others. Heroes start on their spawns. Raises `GeneratorError` for a wrong size or percentage, or
+    when 100 attempts failed.
     """
     if size is not None and size < MIN_SIZE:
         raise GeneratorError(f"Board is too small: size {size}, at least {MIN_SIZE}")
