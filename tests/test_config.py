@@ -212,6 +212,10 @@ def test_the_later_of_key_and_key_file_counts() -> None:
     assert (settings.key, settings.key_file) == (SecretStr(KEY), None)
     settings = play(None, {"key_file": "a.key"}, KEY=KEY).settings
     assert (settings.key, settings.key_file) == (None, Path("a.key"))
+    Path("base.toml").write_text(f'key = "{KEY}"')
+    settings = play('extends = "base"\nkey_file = "a.key"').settings
+    assert (settings.key, settings.key_file) == (None, Path("a.key"))
+    assert play(f'key_file = "a.key"\nkey = "{KEY}"').settings.key_file is None
     assert play(KEY="").settings.key is None
 
 
@@ -255,6 +259,7 @@ SLIPS = [
     ('[pool]\nworkers = "many"', ['pool.workers must be a whole number or "cores", not "many"']),
     ("[recording]\nenabled = 1", ["recording.enabled must be true or false, not 1"]),
     ('[recording]\nfolder = ""', ["line 2: recording.folder must be a path, not empty"]),
+    ('bot = "sed"', ["line 1: bot leads nowhere: there is no bot \"sed\" (did you mean 'seed'?); looked in "]),
     ("key_file = 3", ["key_file must be a path in quotes, not 3"]),
     ('server = "ftp://x"', ["server is refused: 'ftp://x' is not the address of a server"]),
     ('server = "http://me:pw@x"', ["server is refused", "must not hold a user name"]),
@@ -296,6 +301,9 @@ def test_slips_in_variables() -> None:
 def test_slips_in_options() -> None:
     assert refusal(None, {"time.margin": 3}) == "there is no setting \"time.margin\" (did you mean 'time.margin_ms'?)"
     assert refusal(None, {"time.margin_ms": -3}).startswith("option --time-margin-ms: time.margin_ms must be at least 0")
+    assert refusal(None, {"against": "malver"}).startswith(
+        'option --against: against leads nowhere: there is no bot "malver" (did'
+    )
     with pytest.raises(UsageError, match=r"^option --margin: time\.margin_ms must be at least 0, not -3$"):
         load_play(None, {"time.margin_ms": -3}, environ={}, option_names={"time.margin_ms": "--margin"})
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, get_args
 
@@ -38,12 +38,14 @@ Path_ = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value comes from. `name` is the file, the variable or the option; `line` counts from 1, where it is known."""
+    """Where a value comes from. `name` is the file, the variable or the option; `line` counts from 1, where it is known;
+    `folder` is that of the file; a later `layer` overrides an earlier one."""
 
     kind: Literal["default", "file", "environment", "option"]
     name: str = ""
     line: int | None = None
     folder: Path | None = field(default=None, repr=False)
+    layer: int = 0
 
     def __str__(self) -> str:
         if self.kind == "default":
@@ -94,19 +96,13 @@ def load_play(
     """The settings of ``vindibot play``; see `load`.
 
     A `bot`, `against`, `key_file` or map file named in a configuration file may lie beside it: such values come back as
-    paths that work from the current folder. Of `key` and `key_file` the one set later in the order of the layers counts,
-    the other is emptied. Settings that cannot both be meant raise `UsageError`.
+    paths that work from the current folder, and a bot that is not there is an error. Of `key` and `key_file` the one set
+    in the later layer counts, the other is emptied. Settings that cannot both be meant raise `UsageError`.
     """
     loaded = load(PlaySettings, config, overrides, environ=environ, option_names=option_names)
-    changes: dict[str, Any] = {}
-    for key, folder in (("bot", "bots"), ("against", "bots"), ("key_file", ""), ("map", "")):
-        value, origin = getattr(loaded.settings, key), loaded.origin(key)
-        if value and origin.folder is not None and "\n" not in str(value):
-            found = look_up(str(value), beside=origin.folder, folder=folder)
-            if found is not None:
-                changes[key] = found if key == "key_file" else str(found)
+    changes = _found_files(loaded)
     if loaded.settings.key is not None and loaded.settings.key_file is not None:
-        later = _RANK[loaded.origin("key_file").kind] > _RANK[loaded.origin("key").kind]
+        later = loaded.origin("key_file").layer > loaded.origin("key").layer
         changes["key" if later else "key_file"] = None
     settled = Config(loaded.settings.model_copy(update=changes), loaded.origins)
     if settled.settings.server:
@@ -119,7 +115,21 @@ def load_play(
     return settled
 
 
-_RANK = {"default": 0, "file": 1, "environment": 2, "option": 3}
+def _found_files(loaded: Config[PlaySettings]) -> dict[str, Any]:
+    """The settings that name files, as paths that work from the current folder."""
+    found: dict[str, Any] = {}
+    for key in ("bot", "against", "key_file", "map"):
+        value, origin = str(getattr(loaded.settings, key) or ""), loaded.origin(key)
+        if not value or origin.kind == "default" or "\n" in value:
+            continue
+        if key in ("bot", "against"):
+            try:
+                found[key] = str(find(value, kind="bot", beside=origin.folder, folder="bots"))
+            except UsageError as problem:
+                raise loaded.refuse(key, f"leads nowhere: {problem.message}") from None
+        elif origin.folder is not None and (path := look_up(value, beside=origin.folder)):
+            found[key] = path if key == "key_file" else str(path)
+    return found
 
 
 def load(
@@ -144,12 +154,15 @@ def load(
     tables = _tables(model)
     merged: dict[Path_, Any] = {}
     origins: dict[str, Origin] = {}
+    count = 0
 
     def add(layer: Mapping[str, Any], origin_of: Callable[[Path_], Origin]) -> None:
+        nonlocal count
+        count += 1
         _check(model, layer, origin_of)
         for path, value in leaves(layer, tables):
             merged[path] = value
-            origins[dotted(path)] = origin_of(path)
+            origins[dotted(path)] = replace(origin_of(path), layer=count)
 
     for file in _files(config, environ):
         add({key: value for key, value in file.data.items() if key != "extends"}, _origin_in(file))
