@@ -33,7 +33,7 @@ CONFIG_VARIABLE = "VINDIBOT_CONFIG"
 OTHER_VARIABLES = frozenset({CONFIG_VARIABLE, "VINDIBOT_KERNEL_CACHE"})
 
 T = TypeVar("T", bound=Settings)
-Path_ = tuple[str, ...]
+KeyPath = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -152,11 +152,11 @@ def load(
     environ = os.environ if environ is None else environ
     names = option_names or {}
     tables = _tables(model)
-    merged: dict[Path_, Any] = {}
+    merged: dict[KeyPath, Any] = {}
     origins: dict[str, Origin] = {}
     count = 0
 
-    def add(layer: Mapping[str, Any], origin_of: Callable[[Path_], Origin]) -> None:
+    def add(layer: Mapping[str, Any], origin_of: Callable[[KeyPath], Origin]) -> None:
         nonlocal count
         count += 1
         _check(model, layer, origin_of)
@@ -215,7 +215,7 @@ def _files(config: str | Path | None, environ: Mapping[str, str]) -> list[TomlFi
     return read_chain(find(name, kind="configuration"), kind="configuration") if name else []
 
 
-def _origin_in(file: TomlFile) -> Callable[[Path_], Origin]:
+def _origin_in(file: TomlFile) -> Callable[[KeyPath], Origin]:
     return lambda path: Origin("file", str(file.path), file.line(path), file.path.resolve().parent)
 
 
@@ -255,7 +255,7 @@ def _from_options(tables: Mapping[str, Any], overrides: Mapping[str, Any]) -> di
     return _nested(values)
 
 
-def _paths(tables: Mapping[str, Any], path: Path_ = ()) -> Iterator[Path_]:
+def _paths(tables: Mapping[str, Any], path: KeyPath = ()) -> Iterator[KeyPath]:
     for key, inner in tables.items():
         if isinstance(inner, Mapping):
             yield from _paths(inner, (*path, key))
@@ -263,7 +263,7 @@ def _paths(tables: Mapping[str, Any], path: Path_ = ()) -> Iterator[Path_]:
             yield (*path, key)
 
 
-def _from_text(text: str, path: Path_, tables: Mapping[str, Any]) -> Any:
+def _from_text(text: str, path: KeyPath, tables: Mapping[str, Any]) -> Any:
     """The value that a text of the environment stands for; text that is no number or yes and no stays text, for the
     model to refuse."""
     kind: Any = tables
@@ -283,7 +283,7 @@ def _from_text(text: str, path: Path_, tables: Mapping[str, Any]) -> Any:
     return text
 
 
-def _nested(values: Mapping[Path_, Any]) -> dict[str, Any]:
+def _nested(values: Mapping[KeyPath, Any]) -> dict[str, Any]:
     data: dict[str, Any] = {}
     for path, value in values.items():
         table = data
@@ -293,7 +293,7 @@ def _nested(values: Mapping[Path_, Any]) -> dict[str, Any]:
     return data
 
 
-def _check(model: type[BaseModel], layer: Mapping[str, Any], origin_of: Callable[[Path_], Origin]) -> None:
+def _check(model: type[BaseModel], layer: Mapping[str, Any], origin_of: Callable[[KeyPath], Origin]) -> None:
     """Refuse a layer that does not fit the model, with one line for each slip."""
     try:
         model.model_validate(layer)
@@ -307,7 +307,7 @@ def _check(model: type[BaseModel], layer: Mapping[str, Any], origin_of: Callable
         raise UsageError("\n".join(lines)) from None
 
 
-def _surroundings(model: type[BaseModel], path: Path_) -> tuple[list[str], bool]:
+def _surroundings(model: type[BaseModel], path: KeyPath) -> tuple[list[str], bool]:
     """The keys of the table in which `path` ends, and whether its value is a secret."""
     for part in path[:-1]:
         info = model.model_fields.get(part)
@@ -318,7 +318,7 @@ def _surroundings(model: type[BaseModel], path: Path_) -> tuple[list[str], bool]
     return list(model.model_fields), info is not None and SecretStr in (info.annotation, *get_args(info.annotation))
 
 
-def _rows(settings: BaseModel, origin: Callable[[str], Origin], path: Path_ = ()) -> Iterator[Row]:
+def _rows(settings: BaseModel, origin: Callable[[str], Origin], path: KeyPath = ()) -> Iterator[Row]:
     for name, info in type(settings).model_fields.items():
         value, key = getattr(settings, name), dotted((*path, name))
         if isinstance(value, BaseModel):
