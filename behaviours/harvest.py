@@ -86,16 +86,9 @@ def _best_route(walk, pos, life, target_of, targets, home, limit):
     legs, counts = np.empty((min(CELLS, sides + 1), sides, 3), np.int16), np.empty(min(CELLS, sides + 1), np.int64)
     distances, queue = np.empty(CELLS, np.int16), np.empty(CELLS, np.int16)
     used = np.zeros(targets + 1, np.uint8)
-    squares, lives, costs = (
-        np.empty(MAX_MINES + 1, np.int64),
-        np.empty(MAX_MINES + 1, np.int64),
-        np.empty(MAX_MINES + 1, np.int64),
-    )
-    cursor, mined, extended = (
-        np.zeros(MAX_MINES + 1, np.int64),
-        np.full(MAX_MINES + 1, -1, np.int64),
-        np.zeros(MAX_MINES + 1, np.uint8),
-    )
+    levels = MAX_MINES + 1
+    squares, lives, costs = np.empty(levels, np.int64), np.empty(levels, np.int64), np.empty(levels, np.int64)
+    cursor, mined, extended = np.zeros(levels, np.int64), np.full(levels, -1, np.int64), np.zeros(levels, np.uint8)
     best, nodes = _NONE, 0
     route = np.full((2, MAX_MINES), -1, np.int64)
     level = 0
