@@ -41,7 +41,7 @@ _QUARTERS = {
         |$-        $-##
         |##  ##  ####  []
         |    $-    ##
-        |##  ##  ##
+        |##  ##
         |##        $-  ##
     """,
     # 18 x 18: cells around a cloister. Drawn by the generator (walls 32, mines 4 percent).
@@ -59,8 +59,8 @@ _QUARTERS = {
     # 20 x 20: long ways round, a short one past the neighbour.
     "labyrinth": """
         |####################
-        |##@1  ##      ##  $-
-        |##      ##  ##  ####
+        |##@1  ##          $-
+        |##          ##  ####
         |####  ##  ##  ##
         |$-    ##        ##
         |##  ####  ##  []##
