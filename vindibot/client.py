@@ -33,6 +33,9 @@ JOIN_PAUSES = (0.25, 30.0)
 ORDER_PAUSES = (0.05, 0.15)
 #: How often a server out of step is asked again.
 RESYNC_PAUSE = 0.15
+#: A server refuses an order at once, and keeps one that it has accepted until our next turn: when the reply is lost after more
+#: than these seconds (and the time on the network), the order has been accepted.
+ACCEPTED_AFTER = 0.15
 #: A joining request that is answered with a page, or with status 500, is not repeated more often than this.
 JOIN_REPEATS = 3
 #: The same for an order that is refused without a known reason.
@@ -277,8 +280,8 @@ class GameClient:
     async def _exchange(self, previous: Answer, received_at: float, direction: int) -> tuple[Answer, float]:
         """Send the order for the state `previous`, and return the next state with the moment it was received.
 
-        A repeat within the turn's time is the same order; later ones, and those after the server said that it is not our
-        turn, are harmless, unless the server knows by the turn in the order that it is a repeat.
+        As long as the server may not have the order it is repeated. Later, and once the server has said that it is not our
+        turn, repeats are harmless, unless the server knows by the turn in the order that it is a repeat.
         """
         turn = previous.game.turn
         patience = Patience(self.settings.resync_patience)
@@ -286,6 +289,7 @@ class GameClient:
         faults = refusals = 0
         out_of_step = False
         while True:
+            begun = time.monotonic()
             verdict = await self._order(direction, turn, out_of_step)
             if verdict.answer is not None and self._is_next(verdict.answer, previous):
                 if faults:
@@ -298,8 +302,11 @@ class GameClient:
                 verdict.words or f"the server answered with turn {verdict.answer.game.turn if verdict.answer else '?'} again"
             )
             self._faulty(turn, problem)
-            in_time = time.monotonic() < received_at + self.time_limit
-            out_of_step = out_of_step or verdict.meaning is Meaning.WAIT or not in_time
+            if verdict.status == 200:  # answers and questions may have got out of step on this connection
+                await self._line.aclose()
+            now = time.monotonic()
+            accepted = verdict.meaning is Meaning.WAIT or (verdict.sent and now - begun > ACCEPTED_AFTER + self.network_seconds)
+            out_of_step = out_of_step or accepted or now > received_at + self.time_limit
             if self._stop.is_set() and out_of_step:
                 _end(Termination.INTERRUPTED, f"stopped as asked, on turn {turn}, whose answer was lost")
             if refusals >= ORDER_REPEATS:

@@ -96,7 +96,7 @@ class Line:
         try:
             reply: Reply = await self._transport.post(url, form, within)
         except TransportError as fault:
-            return Verdict(Meaning.REFUSED if fault.final else Meaning.LOST, fault.message)
+            return Verdict(Meaning.REFUSED if fault.final else Meaning.LOST, fault.message, sent=fault.sent)
         verdict = judge(reply, self.mask)
         if verdict.answer is None:
             return verdict

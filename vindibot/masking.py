@@ -44,8 +44,12 @@ class Mask:
         return text if len(text) <= length else text[: length - 1] + "…"
 
 
+# httpx logs the URL of each request; httpcore, below it, the head of each answer, and what a proxy is told.
+_LIBRARY_LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
+
+
 class _MaskingFilter(logging.Filter):
-    """Masks the URLs in the lines that httpx logs for each request."""
+    """Masks what looks like a secret in the lines of a logger."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = masked(record.getMessage()), ()
@@ -53,7 +57,8 @@ class _MaskingFilter(logging.Filter):
 
 
 def mask_library_logs() -> None:
-    """httpx logs the URL of every request, which for an order holds the token: mask it. May be called repeatedly."""
-    logger = logging.getLogger("httpx")
-    if not any(isinstance(present, _MaskingFilter) for present in logger.filters):
-        logger.addFilter(_MaskingFilter())
+    """Mask what the HTTP libraries log, such as the URL of an order, which holds the token. May be called repeatedly."""
+    for name in _LIBRARY_LOGGERS:
+        logger = logging.getLogger(name)
+        if not any(isinstance(present, _MaskingFilter) for present in logger.filters):
+            logger.addFilter(_MaskingFilter())

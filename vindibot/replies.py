@@ -38,7 +38,8 @@ class Meaning(Enum):
 @dataclass(frozen=True)
 class Verdict:
     """A reply, judged. `words` are the server's own (masked, one line) or what was wrong; `status` is 0 for no reply;
-    `retry_after` the seconds that the server asked to wait."""
+    `retry_after` the seconds that the server asked to wait, `limit` the time limit of a move in seconds, where stated; `sent`
+    is False where it is certain that the server has not seen the request."""
 
     meaning: Meaning
     words: str = ""
@@ -47,6 +48,7 @@ class Verdict:
     status: int = 0
     retry_after: float | None = None
     limit: float | None = None
+    sent: bool = True
 
 
 def judge(reply: Reply, mask: Mask) -> Verdict:

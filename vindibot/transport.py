@@ -39,12 +39,14 @@ _CLOSE_SECONDS = 1.0
 class TransportError(VindibotError):
     """Nothing usable came back: no connection, a cut one, an answer too late or too long.
 
-    `final` is set where trying again is pointless (a certificate that does not fit).
+    `final` is set where trying again is pointless (a certificate that does not fit), `sent` unless it is certain that the
+    server has seen nothing of the request.
     """
 
-    def __init__(self, message: str, exit_code: int = 1, *, final: bool = False) -> None:
+    def __init__(self, message: str, exit_code: int = 1, *, final: bool = False, sent: bool = True) -> None:
         super().__init__(message, exit_code)
         self.final = final
+        self.sent = sent
 
 
 @dataclass(frozen=True)
@@ -140,10 +142,10 @@ class Transport:
     def _fault(self, error: Exception, within: Within) -> TransportError:
         said = self._mask(str(error)) or type(error).__name__
         if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
-            return TransportError(f"no connection to {self._address} within {_seconds(within.connect)}")
+            return TransportError(f"no connection to {self._address} within {_seconds(within.connect)}", sent=False)
         if isinstance(error, httpx.ConnectError):
             untrusted = "certificate" in said.lower()
-            return TransportError(f"cannot connect to {self._address}: {_reason(error) or said}", final=untrusted)
+            return TransportError(f"cannot connect to {self._address}: {_reason(error) or said}", final=untrusted, sent=False)
         if isinstance(error, _TooLongError):
             return TransportError(f"an answer of more than {MAX_BODY_BYTES} bytes")
         return TransportError(f"the connection to {self._address} broke off: {said}")

@@ -1,0 +1,96 @@
+"""What the tests of the client share: pauses that take no time, events that are written down, a player."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from faulty_server import FaultyServer
+
+from vindibot.client import ClientEvents, ClientSettings, GameClient, GameOutcome
+from vindibot.protocol import Answer
+
+KEY = "k3ysecr8"
+
+
+class Pauses:
+    """Stands in the place of `asyncio.sleep`: writes down what was asked, and waits a fraction of it."""
+
+    def __init__(self, scale: float = 0.0) -> None:
+        self.asked: list[float] = []
+        self.scale = scale
+
+    async def __call__(self, seconds: float) -> None:
+        self.asked.append(seconds)
+        await asyncio.sleep(seconds * self.scale)
+
+
+class Told(ClientEvents):
+    """Events, written down."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.retries: list[tuple[str, float]] = []
+        self.waits: list[float] = []
+        self.resyncs: list[tuple[int, int]] = []
+        self.games = 0
+        self.waited = asyncio.Event()
+
+    def retrying(self, problem: str, pause: float) -> None:
+        self.retries.append((problem, pause))
+
+    def waiting(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.waited.set()
+
+    def joined(self, answer: Answer) -> None:
+        self.games += 1
+
+    def fault(self, turn: int, problem: str) -> None:
+        self.problems.append(problem)
+
+    def resynchronised(self, turn: int, lost_turns: int) -> None:
+        self.resyncs.append((turn, lost_turns))
+
+
+class Player:
+    """Decides North, South, East, West in turn, and writes down what was asked."""
+
+    def __init__(self, thinks: float = 0.0) -> None:
+        self.turns: list[int] = []
+        self.decided: list[tuple[int, str]] = []
+        self.thinks = thinks
+
+    async def __call__(self, answer: Answer, received_at: float) -> int:
+        if self.thinks:
+            await asyncio.sleep(self.thinks)
+        direction = 1 + len(self.turns) % 4
+        self.turns.append(answer.game.turn)
+        self.decided.append((answer.game.turn, ("Stay", "North", "South", "East", "West")[direction]))
+        return direction
+
+
+def settings_for(server: FaultyServer | str, **changes: Any) -> ClientSettings:
+    """Settings with short patience, for a server or its address."""
+    url = server if isinstance(server, str) else server.url
+    values: dict[str, Any] = {"server": url, "key": KEY, "report_every": 0.02, "move_patience": 5.0, **changes}
+    return ClientSettings.model_validate(values)
+
+
+async def play(
+    server: FaultyServer | str,
+    player: Player | None = None,
+    *,
+    told: Told | None = None,
+    pauses: Pauses | None = None,
+    **changes: Any,
+) -> GameOutcome:
+    """One game to its end."""
+    async with GameClient(settings_for(server, **changes), pause=pauses or Pauses()) as client:
+        return await client.play(player or Player(), told)
+
+
+def stays(orders: Iterable[tuple[int, str]]) -> int:
+    """How many of the orders were the harmless one (a `Player` never chooses it)."""
+    return sum(direction == "Stay" for _, direction in orders)

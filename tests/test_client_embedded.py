@@ -1,0 +1,92 @@
+"""The client and our own server, and a bad network between them."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+
+import pytest
+from clientkit import Player, Told, play, settings_for
+from faulty_proxy import FaultyProxy
+
+from vindibot.client import GameClient, Termination
+from vindibot.protocol import Answer
+from vindibot.server import EmbeddedServer, ServerSettings
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[EmbeddedServer]:
+    async with EmbeddedServer(ServerSettings(seed=1)) as running:
+        yield running
+
+
+async def test_a_training_game(server: EmbeddedServer) -> None:
+    player, told = Player(), Told()
+    async with GameClient(settings_for(server.url, key=server.register("one"), turns=10)) as client:
+        outcome = await client.play(player, told)
+        assert client.time_limit <= 1.0
+        assert 0 < client.network_seconds < 1
+    assert outcome.termination is Termination.FINISHED
+    assert outcome.last is not None
+    assert outcome.last.game.turn == 40
+    assert player.turns == list(range(0, 40, 4))
+    assert (outcome.faults, outcome.orders) == (0, 10)
+
+
+async def test_four_clients_in_one_arena_game(server: EmbeddedServer) -> None:
+    players = [Player() for _ in range(4)]
+    server.lobby.settings.__dict__["rounds"] = 5  # frozen: a game of 300 rounds would only take longer
+    games = [play(server.url, player, key=server.register("one"), mode="arena") for player in players]
+    outcomes = await asyncio.gather(*games)
+    assert {outcome.termination for outcome in outcomes} == {Termination.FINISHED}
+    assert len({outcome.last.game.id for outcome in outcomes if outcome.last is not None}) == 1
+    assert sorted(player.turns[0] for player in players) == [0, 1, 2, 3]
+    assert all(len(player.turns) == 5 for player in players)
+
+
+async def test_an_unknown_key_and_a_bad_map_in_the_servers_words(server: EmbeddedServer) -> None:
+    outcome = await play(server.url)
+    assert outcome.termination is Termination.REFUSED
+    assert "Key not found" in outcome.message
+    outcome = await play(server.url, key=server.register("one"), map="@1@2\n  $x")
+    assert outcome.termination is Termination.REFUSED
+    assert "Vindinium - " in outcome.message
+
+
+async def test_a_late_move_forfeits() -> None:
+    async with EmbeddedServer(ServerSettings(seed=1, time_limit_ms=30)) as server:
+        outcome = await play(server.url, Player(thinks=0.3), key=server.register("one"))
+    assert outcome.termination is Termination.TIMED_OUT
+    assert "turn 0" in outcome.message
+
+
+async def test_a_client_that_stops_waiting_frees_its_seat(server: EmbeddedServer) -> None:
+    told = Told()
+    async with GameClient(settings_for(server.url, key=server.register("one"), mode="arena")) as client:
+        task = asyncio.create_task(client.play(Player(), told))
+        await told.waited.wait()
+        client.stop_after_turn()
+        assert (await task).termination is Termination.INTERRUPTED
+
+
+async def test_a_bad_network_costs_no_turn(server: EmbeddedServer) -> None:
+    """A third of the exchanges is cut off before, in or after the order; each decision is played exactly once."""
+    rng = random.Random(4)
+
+    class Checked(Player):
+        before: Answer | None = None
+
+        async def __call__(self, answer: Answer, received_at: float) -> int:
+            if self.decided:
+                assert answer.hero.last_dir == self.decided[-1][1]
+                assert answer.game.turn == self.decided[-1][0] + 4
+            return await super().__call__(answer, received_at)
+
+    async with FaultyProxy(server.port, rng, share=0.33) as proxy:
+        player = Checked()
+        outcome = await play(proxy.url, player, key=server.register("one"), turns=100)
+    assert outcome.termination is Termination.FINISHED
+    assert outcome.lost_turns == 0
+    assert outcome.faults > 10
+    assert player.turns == list(range(0, 400, 4))

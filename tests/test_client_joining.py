@@ -1,0 +1,344 @@
+"""Joining: the rows of the faults that a server or the network can have before a game begins."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+import threading
+import time
+
+import pytest
+from clientkit import KEY, Pauses, Player, Told, play, settings_for
+from faulty_server import Fault, FaultyServer
+
+from vindibot import transport
+from vindibot.client import GameClient, Termination
+from vindibot.errors import UsageError
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+async def test_joins_and_plays_to_the_end() -> None:
+    told, player = Told(), Player()
+    async with FaultyServer(plies=12) as server:
+        outcome = await play(server, player, told=told, turns=3, map="m1")
+    assert outcome.termination is Termination.FINISHED
+    assert outcome.exit_code == 0
+    assert outcome.last is not None
+    assert outcome.last.game.turn == 12
+    assert player.turns == [0, 4, 8]
+    assert server.orders == player.decided
+    assert (outcome.orders, outcome.faults, told.games) == (3, 0, 1)
+    path, form = server.forms[0]
+    assert path == "/api/training"
+    assert form == {"key": KEY, "turns": "3", "map": "m1"}
+    # One connection for the whole game, and the key in the joining request only.
+    assert server.connections == 1
+    assert all(form == {"dir": direction} for (_, form), (_, direction) in zip(server.forms[1:], player.decided, strict=True))
+
+
+async def test_the_arena_is_asked_for_without_turns_and_map() -> None:
+    async with FaultyServer(plies=4) as server:
+        await play(server, mode="arena", turns=3, map="m1")
+    assert server.forms[0] == ("/api/arena", {"key": KEY})
+
+
+async def test_the_network_is_measured_on_idle_requests() -> None:
+    async with FaultyServer(plies=4) as server, GameClient(settings_for(server)) as client:
+        assert client.network_seconds == 0
+        await client.play(Player())
+        assert 0 < client.network_seconds < 1
+        assert client.time_limit == 1.0
+
+
+async def test_the_servers_limit_counts_and_else_the_configured_one() -> None:
+    async with (
+        FaultyServer(plies=4, understands_turn=True, limit=0.75) as server,
+        GameClient(settings_for(server, time_limit=2.0)) as client,
+    ):
+        assert client.time_limit == 2.0
+        await client.play(Player())
+        assert client.time_limit == 0.75
+
+
+async def test_refused_connections_are_retried_with_growing_pauses() -> None:
+    port = free_port()
+    server, told, pauses = FaultyServer(plies=4), Told(), Pauses()
+
+    async def pause(seconds: float) -> None:
+        await pauses(seconds)
+        if len(pauses.asked) == 8:
+            await server.start(port)
+
+    settings = settings_for(f"http://127.0.0.1:{port}", connect_patience=600)
+    async with GameClient(settings, pause=pause, rng=random.Random(7)) as client:
+        outcome = await client.play(Player(), told)
+    await server.__aexit__(None, None, None)
+    assert outcome.termination is Termination.FINISHED
+    assert len(pauses.asked) == 8
+    assert pauses.asked[0] == 0.25
+    assert all(0.25 <= pause <= 30 for pause in pauses.asked)
+    assert all(2**step / 8 <= pause <= 2**step / 4 for step, pause in enumerate(pauses.asked) if 0 < step < 7)
+    assert pauses.asked != [min(30, 0.25 * 2**step) for step in range(8)]  # they are jittered
+    assert [pause for _, pause in told.retries] == pauses.asked
+    assert all("connection refused" in problem for problem, _ in told.retries)
+
+
+async def test_gives_up_after_the_limit_that_was_set() -> None:
+    pauses = Pauses()
+    outcome = await play(f"http://127.0.0.1:{free_port()}", pauses=pauses, connect_patience=5)
+    assert outcome.termination is Termination.UNREACHABLE
+    assert outcome.exit_code == 1
+    assert outcome.last is None
+    assert 5 <= sum(pauses.asked) < 15
+    assert "connection refused" in outcome.message
+
+
+async def test_without_patience_one_attempt_is_made() -> None:
+    pauses = Pauses()
+    outcome = await play(f"http://127.0.0.1:{free_port()}", pauses=pauses, connect_patience=0)
+    assert outcome.termination is Termination.UNREACHABLE
+    assert pauses.asked == []
+
+
+async def test_a_name_nobody_knows_is_told() -> None:
+    outcome = await play("http://no-such-host.invalid", connect_patience=0)
+    assert outcome.termination is Termination.UNREACHABLE
+    assert "name cannot be looked up" in outcome.message
+
+
+async def test_cancelling_ends_at_once_while_a_name_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, answer = threading.Event(), threading.Event()
+
+    def slow(*arguments: object, **more: object) -> list[object]:
+        asked.set()
+        answer.wait(30)
+        return []
+
+    monkeypatch.setattr(transport.socket, "getaddrinfo", slow)
+    task = asyncio.create_task(play("http://slow.invalid"))
+    assert await asyncio.to_thread(asked.wait, 10)
+    threads = [thread for thread in threading.enumerate() if thread.name == "look-up"]
+    assert all(thread.daemon for thread in threads)  # so that the program need not wait for it
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    answer.set()
+    for thread in threads:
+        thread.join(5)
+
+
+async def test_cancelling_and_stopping_end_at_once_in_a_pause() -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    for how in ("cancel", "stop"):
+        pausing = asyncio.Event()
+
+        async def pause(seconds: float, pausing: asyncio.Event = pausing) -> None:
+            pausing.set()
+            await asyncio.sleep(3600)
+
+        async with GameClient(settings_for(url), pause=pause) as client:
+            task = asyncio.create_task(client.play(Player()))
+            await pausing.wait()
+            if how == "cancel":
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            else:
+                client.stop_after_turn()
+                outcome = await task
+                assert outcome.termination is Termination.INTERRUPTED
+                assert outcome.exit_code == 130
+
+
+async def test_waits_for_a_join_that_is_not_answered_and_says_so() -> None:
+    told = Told()
+    async with FaultyServer(joins={1: Fault("hang")}) as server:
+        outcome = await play(server, told=told, join_patience=0.15)
+    assert outcome.termination is Termination.NO_GAME
+    assert len(told.waits) >= 2
+    assert told.waits == sorted(told.waits)
+    assert server.joins == 1
+
+
+def test_how_long_a_join_may_take_depends_on_the_mode() -> None:
+    assert settings_for("localhost").join_seconds == 600
+    assert settings_for("localhost", mode="arena").join_seconds is None
+    assert settings_for("localhost", mode="arena", join_patience=5).join_seconds == 5
+
+
+@pytest.mark.parametrize("how", ["cancel", "stop"])
+async def test_waiting_for_opponents_can_be_ended_and_frees_the_connection(how: str) -> None:
+    told = Told()
+    async with FaultyServer(joins={1: Fault("hang")}) as server, GameClient(settings_for(server, mode="arena")) as client:
+        task = asyncio.create_task(client.play(Player(), told))
+        await told.waited.wait()
+        if how == "cancel":
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        else:
+            client.stop_after_turn()
+            assert (await task).termination is Termination.INTERRUPTED
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("reset"),
+        Fault("close"),
+        Fault("cut", "after"),
+        Fault("page"),
+        Fault("text", body='{"game": {"id": "gam'),
+        Fault("text", body=""),
+        Fault("endless"),
+        Fault("status", status=502, body="Bad Gateway"),
+        Fault("status", status=500, body="Action not found"),
+    ],
+    ids=lambda fault: f"{fault.kind}-{fault.status}-{fault.body[:5]}",
+)
+async def test_a_join_is_repeated_after_a_passing_fault(fault: Fault) -> None:
+    told = Told()
+    async with FaultyServer(joins={1: fault}, plies=4) as server:
+        outcome = await play(server, told=told)
+    assert outcome.termination is Termination.FINISHED
+    assert server.joins == 2
+    assert len(told.retries) == 1
+
+
+@pytest.mark.parametrize(
+    ("stated", "least"),
+    [({"Retry-After": "7"}, 7), ({"Retry-After": "Thu, 01 Jan 2015 10:00:20 GMT", "Date": "Thu, 01 Jan 2015 10:00:09 GMT"}, 11)],
+)
+@pytest.mark.parametrize("status", [429, 503])
+async def test_retry_after_is_honoured(stated: dict[str, str], least: int, status: int) -> None:
+    pauses = Pauses()
+    async with FaultyServer(joins={1: Fault("status", status=status, headers=stated)}, plies=4) as server:
+        outcome = await play(server, pauses=pauses)
+    assert outcome.termination is Termination.FINISHED
+    assert pauses.asked == [least]
+
+
+@pytest.mark.parametrize("stated", ["-1", "soon", "", "Thu, 01 Jan 2015 10:00:20 GMT", "9" * 40, "١"])
+async def test_a_retry_after_beyond_reason_does_no_harm(stated: str) -> None:
+    pauses = Pauses()
+    fault = Fault("status", headers={"Retry-After": stated.encode().decode("latin-1")})
+    async with FaultyServer(joins={1: fault}, plies=4) as server:
+        outcome = await play(server, pauses=pauses)
+    if stated.startswith("999"):
+        assert outcome.termination is Termination.UNREACHABLE
+        assert "asks to come back" in outcome.message
+        assert pauses.asked == []
+    else:
+        assert outcome.termination is Termination.FINISHED
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "Vindinium - Key not found"),
+        (400, "Did you forget the key parameter?"),
+        (400, "Vindinium - map: line 3, column 1: 'x ' is no square"),
+        (404, "<html>Not found</html>"),
+        (403, "go away"),
+        (405, ""),
+    ],
+)
+async def test_a_refusal_is_told_in_the_servers_words_and_not_repeated(status: int, words: str) -> None:
+    async with FaultyServer(joins={1: Fault("status", status=status, body=words)}) as server:
+        outcome = await play(server)
+    assert outcome.termination is Termination.REFUSED
+    assert outcome.exit_code == 1
+    assert server.joins == 1
+    assert (words or "status 405") in outcome.message
+
+
+async def test_status_500_for_good_names_the_map() -> None:
+    faults = {number: Fault("status", status=500, body="<html>Oops</html>") for number in range(1, 9)}
+    async with FaultyServer(joins=faults) as server:
+        outcome = await play(server, map="#!")
+    assert outcome.termination is Termination.REFUSED
+    assert server.joins == 3
+    assert "map" in outcome.message
+
+
+async def test_a_page_for_good_is_no_vindinium_server() -> None:
+    async with FaultyServer(joins={number: Fault("page") for number in range(1, 9)}) as server:
+        outcome = await play(server)
+    assert outcome.termination is Termination.PROTOCOL_ERROR
+    assert server.joins == 3
+    assert "Log in to the guest network" in outcome.message
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"game.heroes.2.life": "much"}, "game.heroes[2].life"),
+        ({"game.board.tiles": ...}, "game.board.tiles"),
+        ({"token": ...}, "token"),
+        ({"playUrl": "nonsense"}, "playUrl"),
+        ({"playUrl": "http://[1/x"}, "playUrl"),
+        ({"playUrl": "http://host/api/../x y"}, "playUrl"),
+    ],
+)
+async def test_a_missing_or_ill_typed_field_names_its_path(changes: dict[str, object], path: str) -> None:
+    async with FaultyServer(joins={1: Fault("state", changes=changes)}) as server:
+        outcome = await play(server)
+    assert outcome.termination is Termination.PROTOCOL_ERROR
+    assert path in outcome.message
+    assert server.joins == 1
+
+
+async def test_redirects_are_not_followed() -> None:
+    async with FaultyServer() as other:
+        fault = Fault("status", status=307, headers={"Location": f"{other.url}/api/training?key={KEY}"})
+        async with FaultyServer(joins={1: fault}) as server:
+            outcome = await play(server)
+    assert outcome.termination is Termination.REFUSED
+    assert "redirects" in outcome.message
+    assert other.url in outcome.message
+    assert KEY not in outcome.message
+    assert other.connections == 0
+
+
+async def test_orders_stay_on_the_configured_origin() -> None:
+    async with FaultyServer(plies=8) as other, FaultyServer(plies=8, host=f"127.0.0.1:{other.port}") as server:
+        outcome = await play(server)
+    assert outcome.termination is Termination.FINISHED
+    assert other.connections == 0
+    assert len(server.orders) == 2
+
+
+async def test_a_server_below_a_path() -> None:
+    async with FaultyServer(joins={1: Fault("status", status=400, body="no")}) as server:
+        await play(f"{server.url}/games/")
+    assert server.forms[0][0] == "/games/api/training"
+
+
+async def test_the_old_domain_is_refused_a_key() -> None:
+    for url in ("http://vindinium.org", "https://www.VINDINIUM.org:8080/", "vindinium.org."):
+        with pytest.raises(UsageError, match="no longer belongs") as caught:
+            GameClient(settings_for(url))
+        assert caught.value.exit_code == 2
+        GameClient(settings_for(url, allow_old_domain=True))
+
+
+async def test_a_slow_idle_request_does_not_keep_from_joining(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.line.IDLE_WITHIN", transport.Within(head=0.05))
+
+    class Mute(FaultyServer):
+        async def _write(self, writer, status, body, more=None):  # type: ignore[no-untyped-def]
+            if b"hello" in body:
+                await asyncio.sleep(3600)
+            return await super()._write(writer, status, body, more)
+
+    begun = time.monotonic()
+    async with Mute(plies=4) as server:
+        outcome = await play(server)
+    assert outcome.termination is Termination.FINISHED
+    assert time.monotonic() - begun < 10

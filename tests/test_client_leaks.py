@@ -1,0 +1,78 @@
+"""Many games with random faults: no socket, file descriptor or task is left behind, and memory stays flat."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import random
+
+import psutil
+import pytest
+from clientkit import Pauses, Player, settings_for
+from faulty_server import Fault, FaultyServer
+
+from vindibot.client import GameClient, Termination
+
+KINDS = ["reset", "close", "cut", "page", "text", "bye", "status", "stale", "hang", "dribble"]
+
+
+def fault(rng: random.Random, *, joining: bool = False) -> Fault:
+    kind = rng.choice(KINDS[:5] if joining else KINDS)
+    return Fault(kind, rng.choice(("before", "after")), status=rng.choice((429, 500, 502, 503)))
+
+
+async def one_game(rng: random.Random) -> Termination | None:
+    """A game of a few turns with faults, sometimes cancelled or stopped in the middle."""
+    turns = rng.randrange(1, 6)
+    faults = {number: fault(rng) for number in range(1, 30) if rng.random() < 0.3}
+    joins = {1: fault(rng, joining=True)} if rng.random() < 0.2 else {}
+    known = rng.random() < 0.5
+    server = FaultyServer(joins=joins, orders=faults, plies=4 * turns, understands_turn=known, stated_limit=0.02)
+    settings = {"time_limit": 0.02, "move_patience": 0.03, "resync_patience": 5.0}
+    async with server, GameClient(settings_for(server, **settings), pause=Pauses()) as client:
+        task = asyncio.create_task(client.play(Player()))
+        if rng.random() < 0.2:
+            await asyncio.sleep(rng.random() * 0.03)
+            (task.cancel if rng.random() < 0.5 else client.stop_after_turn)()
+        try:
+            return (await task).termination
+        except asyncio.CancelledError:
+            return None
+
+
+async def many_games(count: int, seed: int) -> tuple[list[Termination | None], float]:
+    """The ends of many games, and by how many megabytes the process has grown since the first half."""
+    process = psutil.Process()
+    rng = random.Random(seed)
+    ends = [await one_game(rng) for _ in range(3)]  # whatever is loaded at first use
+    gc.collect()
+    before = process.num_fds(), len(process.net_connections()), len(asyncio.all_tasks())
+    memory = 0
+    for number in range(count):
+        ends.append(await one_game(rng))
+        if number == count // 2:
+            gc.collect()
+            memory = process.memory_info().rss
+    gc.collect()
+    for _ in range(100):  # connections close a moment after the last answer
+        after = process.num_fds(), len(process.net_connections()), len(asyncio.all_tasks())
+        if after == before:
+            break
+        await asyncio.sleep(0.01)
+    assert after == before, "file descriptors, connections, tasks"
+    assert not process.children()
+    return ends, (process.memory_info().rss - memory) / 2**20
+
+
+async def test_sixty_games_with_random_faults_leak_nothing() -> None:
+    ends, _ = await many_games(60, 1)
+    assert ends.count(Termination.FINISHED) > 40
+    assert Termination.UNREACHABLE not in ends
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+async def test_a_thousand_games_with_random_faults_leak_nothing() -> None:
+    ends, grown = await many_games(1000, 2)
+    assert ends.count(Termination.FINISHED) > 700
+    assert grown < 8

@@ -1,0 +1,249 @@
+"""Keys, addresses, and secrets that must not get out."""
+
+from __future__ import annotations
+
+import io
+import logging
+import stat
+import traceback
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import structlog
+from clientkit import KEY, Player, Told, play, settings_for
+from faulty_server import TOKEN, Fault, FaultyServer
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from vindibot.address import ServerAddress, is_old_domain
+from vindibot.client import GameClient
+from vindibot.errors import UsageError
+from vindibot.keys import KEY_VARIABLE, check_key, find_key, read_key_file, require_key
+from vindibot.masking import MASK, Mask, masked
+from vindibot.transport import Transport, TransportError, Within
+
+# ---- Keys ----
+
+
+def test_the_variable_comes_before_the_file_and_the_file_before_the_configuration(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("# of my bot\n\n  fromfile \r\n")
+    file.chmod(stat.S_IRUSR)
+
+    def found(**given: object) -> str | None:
+        key = find_key(**{"environ": {}, **given})  # type: ignore[arg-type]
+        return key.get_secret_value() if key is not None else None
+
+    assert found(environ={KEY_VARIABLE: " fromenvi\n"}, key_file=file, key="fromconf") == "fromenvi"
+    assert found(environ={KEY_VARIABLE: "  "}, key_file=file, key="fromconf") == "fromfile"
+    assert found(key_file=str(file)) == "fromfile"
+    assert found(key=SecretStr("fromconf")) == "fromconf"
+    assert found(key="") is None
+    assert found() is None
+
+
+def test_no_key_says_how_to_give_one() -> None:
+    with pytest.raises(UsageError, match=KEY_VARIABLE):
+        require_key(environ={})
+    assert require_key(environ={KEY_VARIABLE: KEY}).get_secret_value() == KEY
+
+
+@pytest.mark.parametrize("content", [b"", b"# nothing\n\n", b"two words\n", b"\xff\xfe\x00k", b"x" * 5000, b"k\x00y"])
+def test_a_bad_key_file_is_named_and_not_quoted(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        read_key_file(file)
+    assert str(file) in caught.value.message
+    assert "words" not in caught.value.message
+
+
+def test_a_missing_key_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="No such file"):
+        read_key_file(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_key_file(tmp_path)
+
+
+def test_a_key_file_that_others_may_read_is_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text(KEY)
+    for mode, lines in ((0o600, 0), (0o644, 1)):
+        file.chmod(mode)
+        with structlog.testing.capture_logs() as logs:
+            assert read_key_file(file).get_secret_value() == KEY
+        assert len(logs) == lines
+        assert KEY not in str(logs)
+
+
+@given(st.text())
+def test_what_is_no_key_is_refused_without_a_word_of_it(text: str) -> None:
+    try:
+        key = check_key(text, "the key")
+    except UsageError as error:
+        assert len(text.strip()) < 4 or text.strip() not in error.message  # noqa: PT017
+    else:
+        assert key.get_secret_value() == text.strip()
+        assert text.strip().isascii()
+        assert not set(text.strip()) & set(" \n\r\t\0")
+
+
+# ---- Addresses ----
+
+
+@pytest.mark.parametrize(
+    ("given_text", "shown"),
+    [
+        ("http://localhost:8080", "http://localhost:8080"),
+        ("localhost:8080", "http://localhost:8080"),
+        (" HTTP://Example.ORG:80/ ", "http://example.org"),
+        ("https://example.org:443", "https://example.org"),
+        ("https://example.org:8443/games/", "https://example.org:8443/games"),
+        ("[::1]:9000", "http://[::1]:9000"),
+        ("10.0.0.7", "http://10.0.0.7"),
+        ("http://xn--bcher-kva.example", "http://xn--bcher-kva.example"),
+    ],
+)
+def test_addresses(given_text: str, shown: str) -> None:
+    address = ServerAddress.parse(given_text)
+    assert str(address) == shown
+    assert ServerAddress.parse(str(address)) == address
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   ",
+        "ftp://host",
+        "http://",
+        "http:///path",
+        "http://host:port",
+        "http://host:99999",
+        "http://ho st",
+        "http://host?x=1",
+        "http://host/#top",
+        "http://user:secret@host",
+        "http://[::1",
+        "http://ho\x00st",
+        "http://-host",
+        "http://höst\\evil",
+        "file:///etc/passwd",
+    ],
+)
+def test_what_is_no_address(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        ServerAddress.parse(text)
+    assert caught.value.exit_code == 2
+    assert "secret" not in caught.value.message
+
+
+def test_the_old_domain() -> None:
+    assert all(map(is_old_domain, ["vindinium.org", "VINDINIUM.ORG.", "www.vindinium.org", "a.b.vindinium.org"]))
+    assert not any(map(is_old_domain, ["myvindinium.org", "vindinium.org.example", "vindinium.com", "org"]))
+
+
+@pytest.mark.parametrize(
+    ("stated", "url"),
+    [
+        ("http://host:1/api/g/t/play", "http://host:1/api/g/t/play"),
+        ("http://evil.example/api/g/t/play", "http://host:1/api/g/t/play"),
+        ("https://host:1@evil.example:1/api/g/t/play?x=1", "http://host:1/api/g/t/play?x=1"),
+        ("/api/g/t/play", "http://host:1/api/g/t/play"),
+    ],
+)
+def test_a_url_for_orders_stays_on_the_origin(stated: str, url: str) -> None:
+    address = ServerAddress.parse("http://host:1")
+    assert address.play_url(stated) == url
+    assert address.owns(stated) == (stated == url)
+
+
+@pytest.mark.parametrize(
+    "stated", ["", "play", "http://host", "http://host//evil/x", "http://h/a b", "http://h/a\\b", "http://[x"]
+)
+def test_what_is_no_url_for_orders(stated: str) -> None:
+    with pytest.raises(ValueError, match="it "):
+        ServerAddress.parse("http://host:1").play_url(stated)
+
+
+@given(st.text())
+def test_no_stated_url_leads_elsewhere(stated: str) -> None:
+    address = ServerAddress.parse("http://host:1")
+    try:
+        url = address.play_url(stated)
+    except ValueError:
+        return
+    assert url.startswith("http://host:1/")
+    assert address.owns(url)
+
+
+def test_a_prefix_is_put_before_a_path_that_lacks_it() -> None:
+    address = ServerAddress.parse("http://host/games")
+    assert address.play_url("http://inside/api/g/t/play") == "http://host/games/api/g/t/play"
+    assert address.play_url("http://host/games/api/g/t/play") == "http://host/games/api/g/t/play"
+
+
+# ---- Masking ----
+
+
+def test_masked_texts() -> None:
+    assert masked("POST http://h/api/abc/tk0n/play 200") == f"POST http://h/api/abc/{MASK}/play 200"
+    assert masked("key=abc&turns=3") == f"key={MASK}&turns=3"
+    assert masked('{"token":"tk0n","x":1}') == f'{{"token":"{MASK}","x":1}}'
+    assert masked("Did you forget the key parameter?") == "Did you forget the key parameter?"
+    mask = Mask("s3cret/+", "")
+    assert mask("is s3cret/+ or s3cret%2F%2B") == f"is {MASK} or {MASK}"
+
+
+def test_an_excerpt_is_one_short_line() -> None:
+    excerpt = Mask("s3cret").excerpt(b"<html>\n  s3cret \x1b[31m\xff" + b"x" * 999)
+    assert excerpt.startswith(f"<html> {MASK} �[31m�xxx")
+    assert len(excerpt) == 120
+
+
+# ---- Nothing gets out ----
+
+FAULTS = [
+    Fault("status", status=400, body=f"no such key: {KEY}, token {TOKEN}"),
+    Fault("text", body=f'{{"token":"{TOKEN}","key":"{KEY}"}}'),
+    Fault("text", body=f"POST /api/game0001/{TOKEN}/play key={KEY}"),
+    Fault("status", status=302, headers={"Location": f"/api/game0001/{TOKEN}/play?key={KEY}"}),
+    Fault("reset"),
+    Fault("cut", "after"),
+    Fault("status", status=503, body=KEY + TOKEN),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.kind + fault.body[:4])
+async def test_no_secret_in_logs_messages_and_events(fault: Fault, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with structlog.testing.capture_logs() as logs:
+        told = Told()
+        many = dict.fromkeys(range(2, 99), fault)
+        async with FaultyServer(orders=many) as server, GameClient(settings_for(server, resync_patience=0.2)) as client:
+            outcome = await client.play(Player(), told)
+            shown = [repr(client.settings), repr(client.__dict__), repr(outcome), outcome.message, str(told.__dict__)]
+        fault = replace(fault, body=fault.body.replace(TOKEN, ""))  # before a game there is none
+        async with FaultyServer(joins=dict.fromkeys(range(1, 99), fault)) as server:
+            shown.append(repr(await play(server, told=told, connect_patience=1)))
+    assert logs
+    assert any("HTTP Request" in line for line in caplog.text.splitlines())  # httpx tells URLs; the token is masked
+    everything = "\n".join([*shown, *map(str, logs), caplog.text])
+    found = [line for line in everything.splitlines() if KEY in line or TOKEN in line]
+    assert not found
+
+
+async def test_an_error_of_the_transport_drags_no_request_along() -> None:
+    mask = Mask(KEY)
+    async with FaultyServer(orders={1: Fault("reset")}) as server:
+        transport = Transport(ServerAddress.parse(server.url), mask)
+        with pytest.raises(TransportError) as caught:
+            await transport.post(f"{server.url}/api/g/{TOKEN}/play", {"key": KEY}, Within())
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    told = io.StringIO()
+    traceback.print_exception(caught.value, file=told)
+    assert KEY not in told.getvalue()
+    assert TOKEN not in told.getvalue()
