@@ -135,6 +135,21 @@ def _compile_all(progress: Callable[[int, int, str], None] | None) -> None:
         progress(len(_entries), len(_entries), "")
 
 
+def _jit_is_off() -> bool:
+    """Whether kernels run as plain Python (NUMBA_DISABLE_JIT=1), to find what compiled code hides."""
+    return bool(getattr(numba.config, "DISABLE_JIT", 0))
+
+
+def _complete() -> Path:
+    """The file that says: a process has compiled as many entries as this one has imported."""
+    return _folder / f"complete-{len(_entries)}"
+
+
+def cached() -> bool:
+    """Whether `warm` will find what it needs on disk, so that it takes a moment and not a minute."""
+    return _jit_is_off() or _complete().exists()
+
+
 def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
     """Load or compile every entry kernel that has been imported, and forbid compilation from then on.
 
@@ -145,13 +160,12 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return
     _writable(_folder)  # somebody may have removed it since we started
-    complete = _folder / f"complete-{len(_entries)}"
-    if complete.exists():
+    if cached():
         _load_or_rebuild(progress)
     else:
         with FileLock(_folder.with_suffix(".lock")):
             _load_or_rebuild(progress)
-            complete.touch()
+            _complete().touch()
     for dispatcher, _ in _entries:
         dispatcher.disable_compile()
     if not _warm:

@@ -19,7 +19,7 @@ from vindibot.agent import Agent
 from vindibot.ballot import Ballot
 from vindibot.bots import Bot
 from vindibot.client import ClientEvents, ClientSettings, GameClient, GameOutcome
-from vindibot.display import Display
+from vindibot.display import Display, Shown
 from vindibot.pool import Voters
 from vindibot.protocol import Answer, to_games
 from vindibot.recording import Header, Recorder, TraitHeader
@@ -72,13 +72,15 @@ class Player(ClientEvents):
         strikes: int = 3,
         folder: Path | None = None,
         display: Display | None = None,
+        title: str = "",
         tell: Callable[[str], None] | None = None,
     ) -> None:
         self.settings, self.bot, self.voters, self.seed, self.nodes = settings, bot, voters, seed, nodes
         self.strikes = strikes
         self._margin = margin
         self._folder = folder
-        self._display = display
+        self._display, self._title = display, title
+        self._shown: Shown | None = None
         self._tell = tell or (lambda text: None)
         self._client: GameClient | None = None
         self._agent: Agent | None = None
@@ -99,8 +101,7 @@ class Player(ClientEvents):
                 async with GameClient(self.settings) as self._client:
                     outcome = await self._client.play(self._decide, self)
                 self._catch_up()
-                if self._recorder is not None:
-                    self._recorder.finish(str(outcome.termination), outcome.last and outcome.last.game, outcome.message)
+                self._finish(outcome)
             finally:
                 self._catch_up()
                 if self._recorder is not None:
@@ -130,11 +131,12 @@ class Player(ClientEvents):
         assert self._client is not None
         me = answer.hero.id - 1
         log.bind(game=answer.game.id, hero=answer.hero.id)
+        log.add_secret(answer.token, token=True)
         self._agent = Agent(self.voters, me, self.seed, Timekeeper(self._margin), self.nodes)
         if self._folder is not None:
             self._recorder = Recorder(self._folder, self._header(answer, self._client.time_limit))
         if self._display is not None:
-            self._display.begin([hero.name for hero in answer.game.heroes], me)
+            self._shown = self._display.game([hero.name for hero in answer.game.heroes], me, self._title)
 
     def _header(self, answer: Answer, limit: float) -> Header:
         traits = tuple(
@@ -160,11 +162,18 @@ class Player(ClientEvents):
             if self._recorder is not None:
                 self._recorder.turn(answer.game, ballot)
             log.log_turn(ballot, turn=answer.game.turn)
-            if self._display is not None:
-                self._display.turn(games, ballot)
+            if self._shown is not None:
+                self._shown.turn(games, ballot, ballot.margin_ms)
             spent = time.monotonic() - began
             if spent > 0.1:
                 _log.warning("recording and showing a turn took long", ms=round(spent * 1000), turn=answer.game.turn)
+
+    def _finish(self, outcome: GameOutcome) -> None:
+        last = outcome.last.game if outcome.last is not None else None
+        if self._recorder is not None:
+            self._recorder.finish(str(outcome.termination), last, outcome.message)
+        if self._shown is not None:
+            self._shown.finished(str(outcome.termination), to_games(last) if last is not None else None, outcome.message)
 
     # -- what the client tells --
 

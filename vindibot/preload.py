@@ -12,7 +12,6 @@ import gc
 import importlib
 import json
 import os
-import sys
 
 #: JSON: {"folders": [...], "modules": [...]}.
 VARIABLE = "VINDIBOT_PRELOAD"
@@ -20,12 +19,13 @@ VARIABLE = "VINDIBOT_PRELOAD"
 
 def _load() -> None:
     wanted = json.loads(os.environ.get(VARIABLE, "{}"))
-    sys.path[:0] = [folder for folder in wanted.get("folders", ()) if folder not in sys.path]
+    from sim import kernels
+    from vindibot.bots import make_importable
+
+    make_importable(wanted.get("folders", ()))
     for module in ("vindibot.worker", *wanted.get("modules", ())):
         with contextlib.suppress(Exception):
             importlib.import_module(module)
-    from sim import kernels
-
     kernels.warm()
     gc.collect()
     gc.freeze()  # what is shared by all workers need not be walked, and so copied, by each

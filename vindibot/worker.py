@@ -27,6 +27,7 @@ from behaviours.base import Behaviour, Budget, View
 from sim import kernels
 from sim.game import GAME, Games
 from vindibot.ballot import Status
+from vindibot.bots import make_importable
 from vindibot.runner import Vote, run
 
 #: Turns of ours that a view remembers.
@@ -218,8 +219,8 @@ def main(plans: Sequence[TraitPlan], folders: Sequence[str], requests: Any, answ
     captured = _Captured()
     sys.stdout = sys.stderr = captured
     pipe = answers.fileno()
-    sys.path[:0] = [folder for folder in folders if folder not in sys.path]
     try:
+        make_importable(folders)
         built = [plan.build() for plan in plans]
         kernels.warm()
     except BaseException as problem:

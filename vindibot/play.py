@@ -1,0 +1,307 @@
+"""``vindibot play``: whole games of a bot, one after another or several at once, on a server or on one of our own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+
+import structlog
+from pydantic import SecretStr
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sim.generator import generate
+from sim.maps import Map, MapError, parse_map
+from vindibot import log
+from vindibot.agent import conducts, voters
+from vindibot.bots import Bot, load_bot
+from vindibot.client import ClientSettings, Termination
+from vindibot.config import Config, MapChoice, read_map
+from vindibot.display import Display
+from vindibot.errors import UsageError, VindibotError
+from vindibot.keys import require_key
+from vindibot.player import Player, Report
+from vindibot.pool import Voters
+from vindibot.server import EmbeddedServer, ServerSettings
+from vindibot.server.lobby import read_map as map_called
+from vindibot.settings import PlaySettings, cores
+from vindibot.warmup import warm
+
+_log = structlog.get_logger("vindibot.play")
+
+SEATS = 4
+
+
+@dataclass
+class Entrant:
+    """A bot with a key, and whoever votes for it."""
+
+    bot: Bot
+    key: SecretStr
+    voters: Voters
+
+
+@dataclass
+class Session:
+    """All games of one command."""
+
+    config: Config[PlaySettings]
+    console: Console
+    bot: Bot
+    opponent: Bot | None
+    seed: int
+    display: Display | None = None
+    server: EmbeddedServer | None = None
+    key: SecretStr = field(default_factory=lambda: SecretStr(""))
+    reports: list[Report] = field(default_factory=list)
+    interrupted: bool = False
+    _numbers: Iterator[int] = field(default_factory=lambda: iter(()))
+    _playing: set[Player] = field(default_factory=set)
+
+    @property
+    def settings(self) -> PlaySettings:
+        return self.config.settings
+
+    # -- the games --
+
+    async def run(self) -> None:
+        """Play all games; interrupts end them in order, a second one at once."""
+        settings = self.settings
+        together = min(settings.parallel, settings.games, cores())
+        if together < min(settings.parallel, settings.games):
+            self.console.print(f"playing {together} games at once: there are no more cores", style="dim")
+        self._numbers = iter(range(1, settings.games + 1))
+        problem: BaseExceptionGroup[VindibotError] | None = None
+        async with AsyncExitStack() as stack:
+            stack.enter_context(self._interruptible())
+            if settings.embedded:
+                limit = settings.time.limit_ms or 1000
+                self.server = await stack.enter_async_context(EmbeddedServer(ServerSettings(time_limit_ms=limit)))
+                self.console.print(f"our own server listens on {self.server.url}", style="dim", highlight=False)
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(together):
+                        group.create_task(self._line_of_games(together))
+            except* VindibotError as problems:
+                problem = problems
+        if problem is not None:
+            raise _first(problem)
+
+    async def _line_of_games(self, together: int) -> None:
+        """Games one after another, with the same worker processes."""
+        async with self._entrants(together) as entrants:
+            for number in self._numbers:
+                if self.interrupted:
+                    break
+                await self._game(number, entrants)
+
+    @asynccontextmanager
+    async def _entrants(self, together: int) -> AsyncIterator[list[Entrant]]:
+        settings, pool = self.settings, self.settings.pool
+        share = pool.workers or max(1, cores() // together)
+        async with AsyncExitStack() as stack:
+            entrants = []
+            for bot, workers in [(self.bot, share), *[(self.opponent, 1)] * (SEATS - 1)]:
+                if bot is None:
+                    continue
+                asked = voters(bot, workers=workers, in_process=pool.in_process, grace=pool.grace_ms / 1000, strikes=pool.strikes)
+                await asked.start()
+                stack.push_async_callback(asked.close)
+                key = SecretStr(self.server.register(bot.name)) if self.server is not None else self.key
+                log.add_secret(key)
+                entrants.append(Entrant(bot, key, asked))
+            if not settings.embedded:
+                entrants = entrants[:1]
+            yield entrants
+
+    async def _game(self, number: int, entrants: list[Entrant]) -> None:
+        """One game: ours, and those of the opponents if we bring them along."""
+        seed = (self.seed + number - 1) % 2**63
+        if self.server is not None:
+            self._arrange(self.server, entrants, seed)
+        players = [self._player(entrant, seed, seat, number) for seat, entrant in enumerate(entrants)]
+        self._playing.update(players)
+        try:
+            tasks = [asyncio.create_task(player.play()) for player in players[1:]]
+            try:
+                report = await players[0].play()
+            finally:
+                for player in players[1:]:
+                    player.stop_after_turn()
+                await _finish(tasks)
+        finally:
+            self._playing.difference_update(players)
+        self.reports.append(report)
+        self._tell(number, report)
+
+    def _player(self, entrant: Entrant, seed: int, seat: int, number: int) -> Player:
+        settings = self.settings
+        entrant.voters.begin_game(conducts(entrant.bot, settings.pool.strikes))
+        embedded = self.server is not None
+        choice = read_map(settings.map)
+        client = ClientSettings(
+            server=self.server.url if self.server is not None else settings.server,
+            key=entrant.key,
+            mode="arena" if embedded and self.opponent is not None else settings.mode,
+            turns=None if embedded else settings.rounds,
+            map=None if embedded or choice.kind == "random" else choice.text,
+            allow_old_domain=settings.allow_old_domain,
+            time_limit=(settings.time.limit_ms or 1000) / 1000,
+            connect_patience=settings.connect_patience_s,
+            join_patience=settings.join_patience_s,
+        )
+        return Player(
+            client,
+            entrant.bot,
+            entrant.voters,
+            seed=seed + seat,
+            margin=settings.time.margin_ms / 1000,
+            nodes=settings.pool.nodes,
+            folder=settings.recording.folder if settings.recording.enabled and seat == 0 else None,
+            display=self.display if seat == 0 else None,
+            title=f"game {number}" if settings.games > 1 else "",
+            tell=lambda text: self.console.print(text, style="dim", markup=False),
+        )
+
+    def _arrange(self, server: EmbeddedServer, entrants: list[Entrant], seed: int) -> None:
+        """Reserve the seats of a game on our own server."""
+        seats = [entrant.key.get_secret_value() for entrant in entrants]
+        training = len(seats) == 1
+        seats += ["random"] * (SEATS - len(seats))
+        board = chosen_map(self.config) or generate(seed)
+        server.private_match(board, seats, rounds=self.settings.rounds, seed=seed, training=training)
+
+    # -- interrupts and words --
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Ctrl-C and SIGTERM: the first ends the games after this turn, the second ends everything at once."""
+        loop, me = asyncio.get_running_loop(), asyncio.current_task()
+
+        def stop() -> None:
+            if self.interrupted:
+                if me is not None:
+                    me.cancel()
+                return
+            self.interrupted = True
+            self.console.print("stopping after this turn; once more to stop at once", style="yellow")
+            for player in list(self._playing):
+                player.stop_after_turn()
+            if not self._playing and me is not None:
+                me.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+    def _tell(self, number: int, report: Report) -> None:
+        ours, outcome = report.ours, report.outcome
+        words = outcome.message
+        if outcome.termination is Termination.FINISHED and ours is not None:
+            others = ", ".join(f"{place.name} {place.gold}" for place in report.places if not place.mine)
+            words = f"{self.bot.name} came {_ORDINALS[ours.rank]} with {ours.gold} gold ({others})"
+        if report.late_turns:
+            words += f"; {report.late_turns} turns were late"
+        style = "bold green" if outcome.termination is Termination.FINISHED else "bold red"
+        self.console.print(
+            f"game {number}: {outcome.termination}: {words}", style=style, markup=False, highlight=False, soft_wrap=True
+        )
+        if report.recording is not None:
+            self.console.print(f"recording: {report.recording}", style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+_ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth"}
+
+
+def _first(group: BaseExceptionGroup[VindibotError]) -> VindibotError:
+    """The first error of a group, whatever it is nested in."""
+    one = group.exceptions[0]
+    return _first(one) if isinstance(one, BaseExceptionGroup) else one
+
+
+async def _finish(tasks: list[asyncio.Task[Report]]) -> None:
+    """Let the opponents see the end; who has not after a moment is cancelled."""
+    if not tasks:
+        return
+    _, late = await asyncio.wait(tasks, timeout=2.0)
+    for task in late:
+        task.cancel()
+    for result in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(result, Exception):
+            _log.warning("an opponent failed", reason=str(result))
+
+
+def chosen_map(config: Config[PlaySettings]) -> Map | None:
+    """The map that the configuration asks for, None for a random one. Raises `UsageError` that says where it is wrong."""
+    choice: MapChoice = read_map(config.settings.map)
+    if choice.kind == "random":
+        return None
+    try:
+        return map_called(choice.text) if choice.kind == "name" else parse_map(choice.text)
+    except MapError as problem:
+        raise UsageError(f"{choice.source}: {problem}") from None
+
+
+def play(config: Config[PlaySettings], console: Console) -> int:
+    """Play as configured; returns the exit code: 0 all games finished, 1 some failed, 130 interrupted.
+
+    Raises `VindibotError` for what makes playing impossible, before a game begins.
+    """
+    settings = config.settings
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(log.configured(settings.log.level, settings.log.file, console))
+        bot = load_bot(settings.bot)
+        opponent = load_bot(settings.against) if settings.against else None
+        if settings.embedded:
+            chosen_map(config)
+        seed = settings.seed if settings.seed is not None else secrets.randbits(48)
+        session = Session(config, console, bot, opponent, seed)
+        if not settings.embedded:
+            session.key = require_key(key=settings.key, key_file=settings.key_file, environ={})
+            log.add_secret(session.key)
+        warm(console)
+        if settings.display != "none":
+            session.display = stack.enter_context(Display(live=settings.display != "lines"))
+            session.console = session.display.console
+            log.setup(settings.log.level, settings.log.file, session.console)
+        try:
+            asyncio.run(session.run())
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            session.interrupted = True
+        _summary(session)
+        failed = any(report.outcome.exit_code == 1 for report in session.reports)
+        return 130 if session.interrupted else 1 if failed else 0
+
+
+def _summary(session: Session) -> None:
+    """What all games came to, and how to go on after an interrupt."""
+    settings, reports, console = session.settings, session.reports, session.console
+    if len(reports) > 1:
+        finished = [
+            report for report in reports if report.ours is not None and report.outcome.termination is Termination.FINISHED
+        ]
+        table = Table(title=f"{escape(session.bot.name)}: {len(reports)} games", title_justify="left")
+        for heading in ("finished", "first", "second", "third", "fourth", "mean gold", "late turns"):
+            table.add_column(heading, justify="right")
+        ranks = [report.ours.rank for report in finished if report.ours is not None]
+        gold = [report.ours.gold for report in finished if report.ours is not None]
+        mean = f"{sum(gold) / len(gold):.1f}" if gold else "-"
+        late = sum(report.late_turns for report in reports)
+        table.add_row(str(len(finished)), *(str(ranks.count(rank)) for rank in range(1, 5)), mean, str(late))
+        console.print(table)
+    if settings.recording.enabled and any(report.recording for report in reports):
+        console.print(f"recordings are in {settings.recording.folder}", markup=False, highlight=False, soft_wrap=True)
+    if session.interrupted:
+        left = settings.games - len([report for report in reports if report.outcome.termination is Termination.FINISHED])
+        again = f"; the same command with --games {left} plays the rest" if settings.games > 1 else ""
+        console.print(f"interrupted: nothing that was played is lost{again}", style="yellow")
