@@ -1,0 +1,132 @@
+"""Helpers for tests over real sockets: a server, and players who are as simple as possible."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from vindibot.server import EmbeddedServer, RoomObserver, ServerSettings
+
+#: A map on which nobody meets anybody by accident.
+MAP = "@1      @4\n  ##  ##  \n    []    \n$-##  ##$-\n@2      @3"
+
+WAIT = "Vindinium - Wait, you're not supposed to play now"
+NOT_YOUR_TURN = "Vindinium - Not your turn to move"
+TIME_OUT = "Vindinium - Time out! You must play faster"
+FINISHED = "Vindinium - The game is finished"
+
+
+@asynccontextmanager
+async def serving(observers: tuple[RoomObserver, ...] = (), **settings: Any) -> AsyncIterator[EmbeddedServer]:
+    """A server on a free port; a generous time limit unless given."""
+    async with EmbeddedServer(ServerSettings(**{"time_limit_ms": 20_000} | settings), observers) as server:
+        yield server
+
+
+@dataclass
+class Bot:
+    """A player with his own connections. `state` is the last answer."""
+
+    server: EmbeddedServer
+    key: str
+    client: httpx.AsyncClient
+    response: httpx.Response | None = None
+    task: asyncio.Task[None] | None = None
+
+    @property
+    def state(self) -> dict[str, Any]:
+        assert self.response is not None
+        return self.response.json()
+
+    @property
+    def game(self) -> dict[str, Any]:
+        return self.state["game"]
+
+    async def join(self, mode: str = "training", **parameters: Any) -> httpx.Response:
+        self.response = await self.client.post(f"/api/{mode}", data={"key": self.key, **parameters})
+        return self.response
+
+    async def move(self, direction: str = "Stay", **parameters: Any) -> httpx.Response:
+        response = await self.client.post(self.state["playUrl"], data={"key": self.key, "dir": direction, **parameters})
+        if response.status_code == 200:
+            self.response = response
+        return response
+
+    def start(self, direction: str = "Stay") -> None:
+        """Play to the end in a task of its own."""
+        self.task = asyncio.create_task(self.play_on(direction))
+
+    async def ended(self) -> None:
+        """Wait for the end of what `start` began."""
+        assert self.task is not None
+        await self.task
+
+    async def play_on(self, direction: str = "Stay") -> None:
+        while not self.game["finished"]:
+            response = await self.move(direction)
+            assert response.status_code == 200, response.text
+
+
+@asynccontextmanager
+async def playing(server: EmbeddedServer, *names: str) -> AsyncIterator[list[Bot]]:
+    """Bots with these names, registered."""
+    async with httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        yield [Bot(server, server.register(name), client) for name in names]
+
+
+@asynccontextmanager
+async def match_of_four(server: EmbeddedServer, **options: Any) -> AsyncIterator[tuple[list[Bot], list[asyncio.Task[Any]]]]:
+    """Four bots in a private match on `MAP`, in the order of their seats, with their open joins. Bot 1 has the first
+    state."""
+    async with playing(server, "one", "two", "three", "four") as bots:
+        server.private_match(MAP, [bot.key for bot in bots], **options)
+        joins = [asyncio.create_task(bot.join("arena")) for bot in bots]
+        await joins[0]
+        yield bots, joins
+        server.lobby.close()
+        await asyncio.gather(*joins, return_exceptions=True)
+
+
+async def raw(server: EmbeddedServer, request: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Send these bytes on a connection of their own; status, headers and body of the answer."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    try:
+        writer.write(request)
+        return await read_response(reader)
+    finally:
+        writer.close()
+
+
+async def read_response(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], bytes]:
+    """The next answer on a connection."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    return int(head[0].split()[1]), headers, body
+
+
+def post(path: str, body: bytes = b"", *headers: str, host: str = "localhost") -> bytes:
+    """A request as bytes."""
+    lines = [f"POST {path} HTTP/1.1", f"Host: {host}", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+FORM = "Content-Type: application/x-www-form-urlencoded"
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait until something is true inside the server, where no event can be awaited."""
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+
+async def rounds_of_the_loop(count: int = 30) -> None:
+    """Let everything that is due in the event loop happen."""
+    for _ in range(count):
+        await asyncio.sleep(0)

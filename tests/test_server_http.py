@@ -1,0 +1,405 @@
+"""Requests as clients send them, and answers to the letter, over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from serving import FORM, MAP, Bot, playing, post, raw, read_response, serving
+
+from vindibot.errors import UsageError
+from vindibot.protocol import read_answer
+from vindibot.server import EmbeddedServer, ServerError, ServerSettings
+
+# One server, in one event loop, for all tests that do not set anything on it.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server() -> AsyncIterator[EmbeddedServer]:
+    async with serving() as running:
+        yield running
+
+
+NO_KEY = "Did you forget the key parameter?"
+
+
+async def test_the_answer_to_a_training_join_to_the_letter() -> None:
+    async with serving(time_limit_ms=1234) as server, playing(server, 'a "b" é') as [bot]:
+        response = await bot.join(map=MAP, turns="7")
+        state = bot.state
+        user = next(iter(server.lobby.users._by_key.values()))
+        me = (
+            f'{{"id":1,"name":"a \\"b\\" é","userId":"{user.id}","elo":1200,"pos":{{"x":0,"y":0}},"life":100,"gold":0,'
+            '"mineCount":0,"spawnPos":{"x":0,"y":0},"crashed":false}'
+        )
+        others = ",".join(
+            f'{{"id":{hero},"name":"random","pos":{{"x":{x},"y":{y}}},"life":100,"gold":0,'
+            f'"mineCount":0,"spawnPos":{{"x":{x},"y":{y}}},"crashed":false}}'
+            for hero, x, y in [(2, 4, 0), (3, 4, 4), (4, 0, 4)]
+        )
+        game_id, token = state["game"]["id"], state["token"]
+        tiles = MAP.replace("\n", "")
+        assert response.text == (
+            f'{{"game":{{"id":"{game_id}","turn":0,"maxTurns":28,"heroes":[{me},{others}],'
+            f'"board":{{"size":5,"tiles":"{tiles}"}},"finished":false}},"hero":{me},"token":"{token}",'
+            f'"viewUrl":"{server.url}/{game_id}","playUrl":"{server.url}/api/{game_id}/{token}/play"}}'
+        )
+        assert response.headers["content-type"] == "application/json"
+        assert response.headers["x-vindibot-time-limit"] == "1234"
+        for word, length in ((game_id, 8), (token, 4), (bot.key, 8), (user.id, 8)):
+            assert len(word) == length
+            assert set(word) <= set("0123456789abcdefghijklmnopqrstuvwxyz")
+
+
+async def test_a_whole_training_game(server: EmbeddedServer) -> None:
+    async with playing(server, "seed") as [bot]:
+        await bot.join(turns=5)
+        turns = [bot.game["turn"]]
+        while not bot.game["finished"]:
+            assert (await bot.move("North")).status_code == 200
+            turns.append(bot.game["turn"])
+            assert bot.game["heroes"][0]["lastDir"] == "North"
+            assert {hero["lastDir"] for hero in bot.game["heroes"][1:]} <= {"North", "South", "East", "West"}
+        assert turns == [0, 4, 8, 12, 16, 20]
+        assert read_answer(bot.response.content).game.turn == 20  # type: ignore[union-attr]
+        late = await bot.move("North")
+        assert (late.status_code, late.text) == (400, "Vindinium - The game is finished")
+        assert late.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("turns", "plies"),
+    [
+        ("", 1200),
+        ("1", 4),
+        ("+5", 20),
+        ("600", 2400),
+        ("601", 2400),
+        ("2147483647", 2400),
+        ("0", 0),
+        ("-1", -4),
+        ("-536870913", 2147483644),  # in 32 bits
+        ("-2147483648", 0),
+        ("٣", 12),
+    ],
+)
+async def test_turns(server: EmbeddedServer, turns: str, plies: int) -> None:
+    async with playing(server, "seed") as [bot]:
+        await bot.join(turns=turns)
+        assert bot.game["maxTurns"] == plies
+        if plies <= 0:  # there is always at least one ply
+            await bot.move()
+            assert bot.game["finished"]
+            assert bot.game["turn"] == 1
+
+
+@pytest.mark.parametrize("turns", ["x", " 5", "5 ", " ", "1.0", "2147483648", "1e2", "9" * 50])
+async def test_turns_that_are_no_number_fail_the_form(server: EmbeddedServer, turns: str) -> None:
+    async with playing(server, "seed") as [bot]:
+        response = await bot.join(turns=turns)
+        assert (response.status_code, response.text) == (400, NO_KEY)
+
+
+def bodies(key: str) -> list[tuple[str, dict[str, Any]]]:
+    """The ways of clients to say: this key, 3 rounds, the map m1."""
+    fields = {"key": key, "turns": "3", "map": "m1"}
+    form = "&".join(f"{name}={value}" for name, value in fields.items())
+    numbers = json.dumps({"key": key, "turns": 3, "map": "m1", "games": None, "x": [1, {"y": 2}]})
+    parts = "".join(f'--xyz\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n' for n, v in fields.items())
+    file = '--xyz\r\nContent-Disposition: form-data; name="key"; filename="key.txt"\r\n\r\nfile\r\n'
+    xyz = {"Content-Type": "multipart/form-data; boundary=xyz"}
+    url = {"Content-Type": "application/x-www-form-urlencoded; charset=UTF-8"}
+    odd = {"Content-Type": 'application/x-www-form-urlencoded;charset="nonsense"'}
+    return [
+        ("form", {"content": form, "headers": url}),
+        ("form of an odd charset", {"content": form, "headers": odd}),
+        ("form with unknown, empty and repeated fields", {"content": f"games=1&{form}&key=other&=&&", "headers": url}),
+        ("multipart", {"content": f"{parts}--xyz--\r\n", "headers": xyz}),
+        ("multipart with a file", {"content": f"{file}{parts}--xyz--\r\n", "headers": xyz}),
+        ("json", {"content": numbers, "headers": {"Content-Type": "application/json; charset=utf-8"}}),
+        ("text/json", {"content": numbers, "headers": {"Content-Type": "text/json"}}),
+        ("json in utf-16", {"content": numbers.encode("utf-16"), "headers": {"Content-Type": "application/json"}}),
+        ("query", {"params": fields}),
+        ("query over body", {"params": fields, "content": "key=wrong&turns=x&map=x", "headers": url}),
+        ("query and a body that is ignored", {"params": fields, "content": "key=x", "headers": {"Content-Type": "text/plain"}}),
+    ]
+
+
+@pytest.mark.parametrize("number", range(11), ids=[name for name, _ in bodies("")])
+async def test_parameters_in_every_form(server: EmbeddedServer, number: int) -> None:
+    async with playing(server, "seed") as [bot]:
+        response = await bot.client.post("/api/training", **bodies(bot.key)[number][1])
+        assert response.status_code == 200, response.text
+        assert response.json()["game"]["maxTurns"] == 12
+        assert response.json()["hero"]["name"] == "seed"
+        bot.response = response
+        fields = {"dir": " wEsT "}
+        moved = await bot.client.post(bot.state["playUrl"], json=fields) if number % 2 else await bot.move(**fields)
+        assert moved.json()["hero"]["lastDir"] == "West"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {},
+        {"data": {"key": ""}},
+        {"data": {"key": " \t"}},
+        {"json": {"key": None}},
+        {"json": {"key": ["abcdefgh"]}},
+        {"json": ["key"]},
+        {"content": "key=abcdefgh"},
+        {"data": {"key": "abcdefgh"}, "params": {"key": ""}},
+        {"data": {"key": "abcdefgh", "turns": "x"}},
+    ],
+)
+async def test_a_missing_key(server: EmbeddedServer, request_: dict[str, Any]) -> None:
+    async with httpx.AsyncClient(base_url=server.url) as client:
+        for mode in ("training", "arena") if "turns" not in str(request_) else ("training",):
+            response = await client.post(f"/api/{mode}", **request_)
+            assert (response.status_code, response.text) == (400, NO_KEY)
+
+
+async def test_an_unknown_key(server: EmbeddedServer) -> None:
+    async with playing(server, "seed") as [bot]:
+        for key in ("abcdefgh", "x", f" {bot.key}", f"{bot.key}x", "\ud800", "ключ"):
+            for mode in ("training", "arena"):
+                headers = {"Content-Type": "application/json"}
+                response = await bot.client.post(f"/api/{mode}", content=json.dumps({"key": key}), headers=headers)
+                assert (response.status_code, response.text) == (400, "Vindinium - Key not found")
+
+
+async def test_any_key_where_any_is_allowed() -> None:
+    async with serving(keys="any") as server, playing(server) as _, httpx.AsyncClient(base_url=server.url) as client:
+        names = [Bot(server, key, client) for key in ("abcdefgh", "abcdefgh", "12345678")]
+        heroes = []
+        for bot in names:
+            await bot.join()
+            heroes.append(bot.state["hero"]["name"])
+        assert heroes[0] == heroes[1] != heroes[2]
+        short = await Bot(server, "short", client).join()
+        assert short.text == "Vindinium - Key not found"
+
+
+async def test_maps_by_name_and_by_text(server: EmbeddedServer) -> None:
+    async with playing(server, "seed") as [bot]:
+        tiles = set()
+        for number in range(1, 7):
+            await bot.join(map=f"m{number}")
+            tiles.add(bot.game["board"]["tiles"])
+        assert len(tiles) == 6
+        await bot.join(map=MAP.replace("\n", "\r\n"))
+        assert bot.game["board"] == {"size": 5, "tiles": MAP.replace("\n", "")}
+        await bot.join(map="")
+        assert bot.game["board"]["size"] >= 10
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("@1@2\n@3", "line 2, column 3"),
+        ("@1@2\n@3?4", "line 2, column 3"),
+        ("@1@2\n@3xx", "line 2, column 3"),
+        ("\n\n", "line 1, column 1"),
+        ("   ", "line 1, column"),
+        ("  " * 40, "line 1, column 57"),
+        ("##\n" * 9, "line 2, column 1"),
+        ("m7", "there is no map named 'm7'"),
+        ("<b>é", "line 1, column 1"),
+    ],
+)
+async def test_bad_maps_are_refused_with_their_place(server: EmbeddedServer, text: str, says: str) -> None:
+    async with playing(server, "seed") as [bot]:
+        response = await bot.join(map=text)
+        assert response.status_code == 400
+        assert response.text.startswith(f"Vindinium - {says}"), response.text
+
+
+async def test_orders_that_are_refused(server: EmbeddedServer) -> None:
+    async with playing(server, "seed") as [bot]:
+        await bot.join()
+        url = bot.state["playUrl"]
+        game_id = bot.game["id"]
+        for data in ({}, {"dir": ""}, {"dir": "  "}, {"key": bot.key}):
+            response = await bot.client.post(url, data=data)
+            assert (response.status_code, response.text) == (400, "")
+            response = await bot.client.post("/api/nosuch/xxxx/play", data=data)
+            assert (response.status_code, response.text) == (400, "")
+        response = await bot.client.post("/api/nosuch/xxxx/play", data={"dir": "North"})
+        assert (response.status_code, response.text) == (404, "Vindinium - Unknown game nosuch")
+        response = await bot.client.post(f"/api/{game_id}/nope/play", data={"dir": "North"})
+        assert (response.status_code, response.text) == (404, "Vindinium - Wrong or expired token")
+        bots = [seat.token for seat in server.lobby.rooms[game_id].seats[1:]]
+        response = await bot.client.post(f"/api/{game_id}/{bots[0]}/play", data={"dir": "North"})
+        assert response.status_code == 404
+        assert server.lobby.rooms[game_id].turn == 0
+
+
+@pytest.mark.parametrize("word", ["up", "crash", "Crash", "5", "0", "Norte", "<script>", "\U0001f600", "N"])
+async def test_an_unknown_direction_is_stay(server: EmbeddedServer, word: str) -> None:
+    async with playing(server, "seed") as [bot]:
+        await bot.join()
+        assert (await bot.move(word)).status_code == 200
+        assert bot.state["hero"]["lastDir"] == "Stay"
+        assert not bot.state["hero"]["crashed"]
+
+
+@pytest.mark.parametrize("path", ["/api/training", "/api/arena", "/api/abcdefgh/wxyz/play"])
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "HEAD", "OPTIONS"])
+async def test_other_methods_are_not_found(server: EmbeddedServer, path: str, method: str) -> None:
+    async with httpx.AsyncClient(base_url=server.url) as client:
+        response = await client.request(method, path)
+        assert response.status_code == 404
+        assert response.headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/nosuchid", "/a/b/c", "/api", "/api/", "/api/training/", "//", "/api/../etc/passwd", "/%2e%2e/%2e%2e", "/%00", "/%ff%fe"],
+)
+async def test_unknown_paths_are_not_found(server: EmbeddedServer, path: str) -> None:
+    status, headers, body = await raw(server, f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    assert status == 404
+    assert headers["content-type"] == "text/html; charset=utf-8"
+    assert b"passwd" not in body
+
+
+async def test_pages(server: EmbeddedServer) -> None:
+    async with playing(server, "<script>alert(1)</script>") as [bot]:
+        await bot.join(map=MAP)
+        view = await bot.client.get(bot.state["viewUrl"])
+        assert view.status_code == 200
+        assert view.headers["content-type"] == "text/html; charset=utf-8"
+        assert "&lt;script&gt;" in view.text
+        assert "<script>" not in view.text
+        assert "@1      @4" in view.text
+        assert bot.state["token"] not in view.text
+        assert (await bot.client.get("/")).status_code == 200
+
+
+async def test_registration(server: EmbeddedServer) -> None:
+    async with httpx.AsyncClient(base_url=server.url) as client:
+        assert "<form" in (await client.get("/register")).text
+        page = (await client.post("/register", data={"name": "bob<b>"})).text
+        key = page.partition('id="user-key">')[2].partition("<")[0]
+        assert len(key) == 8
+        assert "bob&lt;b&gt;" in page
+        joined = await client.post("/api/training", data={"key": key})
+        assert joined.json()["hero"]["name"] == "bob<b>"
+        wrong = {"bob<b>": "Name already taken", "ab": "Name is too short", "": "Name is too short", "x" * 21: "Name is too long"}
+        for name, message in wrong.items():
+            response = await client.post("/register", data={"name": name})
+            assert response.status_code == 400
+            assert message in response.text
+            assert "<b>" not in response.text
+
+
+async def test_urls_follow_the_host_header(server: EmbeddedServer) -> None:
+    async with playing(server, "seed") as [bot]:
+        body = f"key={bot.key}".encode()
+        _, _, answer = await raw(server, post("/api/training", body, FORM, host="play.example:81"))
+        state = json.loads(answer)
+        assert state["viewUrl"] == f"http://play.example:81/{state['game']['id']}"
+        assert state["playUrl"] == f"http://play.example:81/api/{state['game']['id']}/{state['token']}/play"
+        old = f"POST /api/training HTTP/1.0\r\n{FORM}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+        _, _, answer = await raw(server, old)
+        assert json.loads(answer)["viewUrl"].startswith(server.url)
+
+
+async def test_expect_100_continue(server: EmbeddedServer) -> None:
+    async with playing(server, "seed") as [bot]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        body = f"key={bot.key}".encode()
+        writer.write(post("/api/training", body, FORM, "Expect: 100-continue").removesuffix(body))
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100 ")
+        writer.write(body)
+        status, _, answer = await read_response(reader)
+        assert status == 200
+        url = json.loads(answer)["playUrl"].removeprefix("http://localhost")
+        writer.write(post(url, b"dir=North", FORM, "Expect: 100-continue"))
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100 ")
+        assert (await read_response(reader))[0] == 200
+        writer.close()
+
+
+@pytest.mark.parametrize("keep", [True, False])
+async def test_one_connection_for_the_game_or_one_for_each_move(server: EmbeddedServer, keep: bool) -> None:
+    async with playing(server, "seed") as [bot]:
+        await bot.join(turns=10)
+        for _ in range(10):
+            assert await bot.client.post(
+                bot.state["playUrl"], data={"dir": "stay"}, headers={} if keep else {"Connection": "close"}
+            )
+
+
+async def test_bodies_that_cannot_be_read() -> None:
+    async with serving(max_body=2000) as server, playing(server, "seed") as [bot]:
+        key = bot.key
+        json_type, multipart = "Content-Type: application/json", "Content-Type: multipart/form-data; boundary=x"
+        for body, header in [
+            (b'{"key":', json_type),
+            (b"\xff", json_type),
+            (b'{"key": NaN}', json_type),
+            (b"[" * 2000, json_type),
+            (b"a=b&" * 500, FORM),
+            (b"nonsense", multipart),
+            (b"--x\r\n\r\n\r\n--x--", multipart),
+            (b"x", "Content-Type: multipart/form-data"),
+            (b"", "Transfer-Encoding: nonsense"),
+        ]:
+            status, _, _ = await raw(server, post("/api/training", body, header))
+            assert status in (400, 501), (body, header)
+        assert (await bot.join()).status_code == 200
+        assert key not in server.lobby.users.__dict__.__repr__()
+
+
+async def test_a_body_too_long_is_refused_before_it_is_sent() -> None:
+    async with serving() as server:
+        head = f"POST /api/training HTTP/1.1\r\nHost: x\r\n{FORM}\r\nContent-Length: 100000000\r\n\r\n".encode()
+        status, headers, _ = await raw(server, head)
+        assert (status, headers["connection"]) == (413, "close")
+        chunks = f"POST /api/training HTTP/1.1\r\nHost: x\r\n{FORM}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+        status, _, _ = await raw(server, chunks + (b"8000\r\n" + b"x" * 0x8000 + b"\r\n") * 4)
+        assert status == 413
+
+
+async def test_a_body_that_does_not_come_is_given_up() -> None:
+    async with serving(body_seconds=0.05) as server:
+        head = f"POST /api/training HTTP/1.1\r\nHost: x\r\n{FORM}\r\nContent-Length: 10\r\n\r\nkey=".encode()
+        assert (await raw(server, head))[0] == 408
+
+
+async def test_it_listens_on_this_machine_alone() -> None:
+    async with serving() as server:
+        assert server.url.startswith("http://127.0.0.1:")
+        assert server.port > 0
+        for listener in server._uvicorn.servers:  # type: ignore[union-attr]
+            assert {name.getsockname()[0] for name in listener.sockets} == {"127.0.0.1"}
+
+
+async def test_a_port_in_use_is_said_clearly(server: EmbeddedServer) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ServerError, match=f"port {port}: the port is in use"):
+            async with EmbeddedServer(ServerSettings(port=port)):
+                pass
+    with pytest.raises(ServerError, match=r"cannot listen on nowhere\.invalid"):
+        async with EmbeddedServer(ServerSettings(host="nowhere.invalid")):
+            pass
+
+
+async def test_reserved_seats_need_known_keys_and_good_maps(server: EmbeddedServer) -> None:
+    async with playing(server, "seed") as [bot]:
+        with pytest.raises(UsageError, match="4 seats"):
+            server.private_match(None, [bot.key])
+        with pytest.raises(UsageError, match="seat 2") as caught:
+            server.private_match(None, [bot.key, "abcdefgh", "random", "random"])
+        assert "abcdefgh" not in str(caught.value)
+        with pytest.raises(UsageError, match="line 1, column 1"):
+            server.private_match("??", [bot.key, "random", "random", "random"])

@@ -1,0 +1,226 @@
+"""Matchmaking, private matches, and the server as a guest in an event loop, over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+import pytest
+from serving import (
+    FORM,
+    MAP,
+    TIME_OUT,
+    Bot,
+    match_of_four,
+    playing,
+    post,
+    raw,
+    rounds_of_the_loop,
+    serving,
+    until,
+)
+
+from sim.generator import generate
+from sim.rules import step
+from vindibot.protocol import read_game, to_games
+from vindibot.server import MatchResult
+
+# ---- The arena ----
+
+
+async def test_four_make_an_arena_game_in_the_order_in_which_they_came() -> None:
+    async with serving(rounds=2, seed=5) as server, playing(server, *"abcdefgh") as bots:
+        joins = []
+        for bot in bots:
+            joins.append(asyncio.create_task(bot.join("arena")))
+            await until(lambda: len(server.lobby.waiting) + 4 * len(server.lobby.rooms) == len(joins))
+        for bot, join in zip(bots, joins, strict=True):
+            await join
+            bot.start("North")
+        for bot in bots:
+            await bot.ended()
+        assert [bot.state["hero"]["name"] for bot in bots] == list("abcdefgh")
+        assert [bot.state["hero"]["id"] for bot in bots] == [1, 2, 3, 4] * 2
+        assert len({bot.game["id"] for bot in bots}) == 2
+        assert bots[0].game["turn"] == 8
+        assert {hero["elo"] for hero in bots[0].game["heroes"]} == {1200}
+
+
+async def test_one_user_may_take_several_seats() -> None:
+    async with serving(rounds=1) as server, playing(server, "seed") as [bot]:
+        same = [Bot(server, bot.key, bot.client) for _ in range(4)]
+
+        async def play(player: Bot) -> None:
+            await player.join("arena")
+            await player.play_on()
+
+        await asyncio.gather(*(play(player) for player in same))
+        assert sorted(player.state["hero"]["id"] for player in same) == [1, 2, 3, 4]
+        assert {hero["userId"] for hero in same[0].game["heroes"]} == {same[0].state["hero"]["userId"]}
+
+
+async def test_a_client_that_has_gone_frees_its_place() -> None:
+    async with serving(rounds=1) as server, playing(server, "ghost", *"abcd") as [ghost, *bots]:
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(post("/api/arena", f"key={ghost.key}".encode(), FORM))
+        await until(lambda: server.lobby.waiting)
+        joins = [asyncio.create_task(bot.join("arena")) for bot in bots[:2]]
+        await until(lambda: len(server.lobby.waiting) == 3)
+        writer.close()  # and at the same moment the fourth comes
+        joins += [asyncio.create_task(bot.join("arena")) for bot in bots[2:]]
+        for bot, join in zip(bots, joins, strict=True):
+            await join
+            bot.start()
+        for bot in bots:
+            await bot.ended()
+        assert {hero["name"] for hero in bots[0].game["heroes"]} == set("abcd")
+        assert not server.lobby.waiting
+
+
+async def test_who_leaves_after_the_game_has_begun_crashes_at_his_first_turn() -> None:
+    async with serving(rounds=2, time_limit_ms=100) as server, match_of_four(server) as (bots, joins):
+        joins[1].cancel()
+        for index in (0, 2, 3):
+            await joins[index]
+            bots[index].start()
+        for index in (0, 2, 3):
+            await bots[index].ended()
+        assert [hero["crashed"] for hero in bots[0].game["heroes"]] == [False, True, False, False]
+
+
+# ---- Private matches ----
+
+
+async def test_a_private_match_has_the_given_map_seed_seats_and_rounds() -> None:
+    async def play(seed: int) -> MatchResult:
+        async with serving() as server, playing(server, "one", "two", "third") as [one, two, third]:
+            match = server.private_match(None, [one.key, "random", two.key, one.key], rounds=4, seed=seed)
+            assert match.missing() == ["one", "two", "one"]
+            other = Bot(server, one.key, one.client)
+
+            async def run(bot: Bot, mode: str) -> None:
+                await bot.join(mode, turns=99, map="nonsense")
+                await bot.play_on("South")
+
+            stranger = asyncio.create_task(third.join("arena"))
+            await asyncio.gather(run(one, "arena"), run(two, "training"), run(other, "training"))
+            result = await match.ended()
+            assert result is not None
+            assert result.game_id == one.game["id"] == await match.begun()
+            assert one.game["turn"] == 16
+            assert [hero["name"] for hero in one.game["heroes"]] == ["one", "random", "two", "one"]
+            assert sorted(bot.state["hero"]["id"] for bot in (one, other)) == [1, 4]
+            assert not stranger.done()
+            stranger.cancel()
+            # The game is again what its orders say.
+            games = generate(seed).new_game(16)
+            for order in result.orders:
+                step(games, 0, order)
+            assert to_games(read_game(one.game))["cell"].tolist() == games["cell"].tolist()
+            assert result.gold == tuple(games[0]["hero"]["gold"].tolist())
+            return result
+
+    first, second, other = await play(11), await play(11), await play(12)
+    assert first.orders == second.orders
+    assert first.map == second.map != other.map
+    assert first.names == ("one", "random", "two", "one")
+    assert set(first.orders[1::4]) <= {1, 2, 3, 4}
+
+
+async def test_a_reserved_seat_is_free_again_when_its_client_goes() -> None:
+    async with serving() as server, playing(server, "one", "two") as [one, two]:
+        match = server.private_match(MAP, [one.key, two.key, "random", "random"], rounds=1)
+        first = asyncio.create_task(one.join("arena"))
+        await until(lambda: match.missing() == ["two"])
+        first.cancel()
+        await until(lambda: match.missing() == ["one", "two"])
+
+        async def play(bot: Bot) -> None:
+            await bot.join("arena")
+            await bot.play_on()
+
+        await asyncio.gather(play(one), play(two))
+        assert (await match.ended()) is not None
+
+
+async def test_a_match_has_its_own_time_limit_and_may_be_a_training_game() -> None:
+    async with serving() as server, playing(server, "one") as [one]:
+        match = server.private_match(MAP, ["random", one.key, "random", "random"], time_limit_ms=50, training=True)
+        joined = await one.join("arena")
+        assert joined.headers["x-vindibot-time-limit"] == "50"
+        result = await match.ended()
+        assert result is not None
+        assert (result.ending, result.turn, result.crashed) == ("AllCrashed", 1, (False, True, False, False))
+        assert (await one.move()).text == TIME_OUT
+
+
+async def test_a_cancelled_match_lets_its_players_go() -> None:
+    async with serving() as server, playing(server, "one", "two") as [one, two]:
+        match = server.private_match(MAP, [one.key, two.key, "random", "random"])
+        waiting = asyncio.create_task(one.join("arena"))
+        await until(lambda: match.missing() == ["two"])
+        server.lobby.cancel(match)
+        response = await waiting
+        assert (response.status_code, response.text) == (400, "Vindinium - The match was cancelled")
+        assert await match.ended() is None
+        assert (await two.join("training")).json()["game"]["heroes"][0]["name"] == "two"
+
+
+async def test_a_match_of_random_bots_plays_by_itself() -> None:
+    async with serving() as server:
+        match = server.private_match("m1", ["random"] * 4, rounds=50)
+        result = await match.ended()
+        assert result is not None
+        assert result.turn == len(result.orders) == 200
+
+
+# ---- The server as a guest ----
+
+
+async def test_closing_answers_everybody_and_ends_every_task() -> None:
+    before = asyncio.all_tasks()
+    async with serving() as server, playing(server, "one", "two") as [one, two]:
+        await one.join()
+        waiting = asyncio.create_task(two.join("arena"))
+        await until(lambda: server.lobby.waiting)
+        async with asyncio.timeout(5):
+            await server.__aexit__(None, None, None)
+            assert (await waiting).status_code == 503
+    await rounds_of_the_loop()
+    assert asyncio.all_tasks() == before
+
+
+async def test_many_games_at_once() -> None:
+    async def play(bot: Bot) -> None:
+        await bot.join("training", turns=5, map=MAP)
+        await bot.play_on("East")
+
+    async with serving(time_limit_ms=10_000) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        key = server.register("seed")
+        bots = [Bot(server, key, client) for _ in range(40)]
+        await asyncio.gather(*(play(bot) for bot in bots))
+        assert len({bot.game["id"] for bot in bots}) == 40
+        assert not any(bot.state["hero"]["crashed"] for bot in bots)
+
+
+async def test_nothing_secret_in_logs(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
+    async with serving() as server, playing(server, "one") as [bot]:
+        await bot.join()
+        await bot.move()
+        await raw(server, b"nonsense\r\n\r\n")
+        secrets = [bot.key, bot.state["token"] + "/play"]
+        shown = "".join(capfd.readouterr()) + caplog.text + repr(server.lobby.users.__dict__)
+        assert not [secret for secret in secrets if secret in shown]
+
+
+@pytest.mark.parametrize(
+    "attack", [b"\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"\x00" * 100, b"POST /api/training HTTP/1.1\r\n" + b"X: y\r\n" * 20000]
+)
+async def test_what_is_no_http_is_refused(attack: bytes) -> None:
+    async with serving() as server, playing(server, "one") as [bot]:
+        try:
+            status, _, _ = await raw(server, attack)
+            assert 400 <= status < 500
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass  # closed without a word
+        assert (await bot.join()).status_code == 200

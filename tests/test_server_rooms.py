@@ -1,0 +1,330 @@
+"""Rooms over real sockets: turns, clocks, crashes, repeats, pace."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from itertools import pairwise
+
+import httpx
+from serving import (
+    FINISHED,
+    FORM,
+    MAP,
+    NOT_YOUR_TURN,
+    TIME_OUT,
+    WAIT,
+    match_of_four,
+    playing,
+    post,
+    read_response,
+    rounds_of_the_loop,
+    serving,
+    until,
+)
+
+from vindibot.server import Room
+
+
+class Watcher:
+    """Writes down what happens in the rooms, with the time."""
+
+    def __init__(self) -> None:
+        self.plies: list[tuple[float, int]] = []
+        self.over: list[Room] = []
+        self.handed: list[float] = []
+
+    def began(self, room: Room) -> None:
+        self.handed.append(time.monotonic())
+
+    def played(self, room: Room, order: int) -> None:
+        self.plies.append((time.monotonic(), order))
+
+    def ended(self, room: Room) -> None:
+        self.over.append(room)
+
+
+# ---- Whose turn it is ----
+
+
+async def test_each_answer_is_held_until_it_is_that_heros_turn() -> None:
+    async with serving() as server, match_of_four(server) as (bots, joins):
+        assert [join.done() for join in joins] == [True, False, False, False]
+        assert bots[0].game["turn"] == 0
+        orders: dict[int, asyncio.Task[httpx.Response]] = {}
+        for turn in range(8):
+            mover, following = bots[turn % 4], bots[(turn + 1) % 4]
+            order = asyncio.create_task(mover.move("Stay"))
+            if turn < 3:
+                await joins[turn + 1]
+            else:
+                await orders[(turn + 1) % 4]
+            orders[turn % 4] = order
+            assert not order.done()
+            assert following.game["turn"] == turn + 1
+            assert following.state["hero"]["id"] == (turn + 1) % 4 + 1
+            assert following.state["hero"] == following.game["heroes"][(turn + 1) % 4]
+            assert following.game["heroes"][turn % 4]["lastDir"] == "Stay"
+            for other in bots:
+                if other is not following and other.response is not None:
+                    refused = await other.client.post(other.state["playUrl"], data={"dir": "North"})
+                    assert (refused.status_code, refused.text) == (400, WAIT)
+
+
+async def test_who_has_not_been_given_a_state_may_not_move() -> None:
+    async with serving() as server, match_of_four(server) as (bots, _):
+        room = next(iter(server.lobby.rooms.values()))
+        url = f"/api/{room.id}/{room.seats[1].token}/play"
+        refused = await bots[1].client.post(url, data={"dir": "North"})
+        assert (refused.status_code, refused.text) == (400, WAIT)
+        assert room.turn == 0
+
+
+async def test_two_orders_at_once_exactly_one_is_applied() -> None:
+    async with serving() as server, playing(server, "seed") as [bot]:
+        await bot.join(map=MAP)
+        room = next(iter(server.lobby.rooms.values()))
+        path = f"/api/{room.id}/{room.seats[0].token}/play"
+        for turn in range(0, 40, 4):
+            connections = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(3)]
+            for _, writer in connections:
+                writer.write(post(path, b"dir=South", FORM))
+            answers = await asyncio.gather(*(read_response(reader) for reader, _ in connections))
+            assert sorted(status for status, _, _ in answers) == [200, 400, 400]
+            assert {body.decode() for status, _, body in answers if status == 400} <= {WAIT, NOT_YOUR_TURN}
+            assert room.turn == turn + 4
+            for _, writer in connections:
+                writer.close()
+
+
+async def test_pipelined_orders_are_for_turn_after_turn() -> None:
+    async with serving() as server, playing(server, "seed") as [bot]:
+        await bot.join(map=MAP)
+        room = next(iter(server.lobby.rooms.values()))
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(post(f"/api/{room.id}/{room.seats[0].token}/play", b"dir=South", FORM) * 3)
+        assert [(await read_response(reader))[0] for _ in range(3)] == [200] * 3
+        assert room.turn == 12
+        writer.close()
+
+
+async def test_at_the_end_every_open_request_gets_the_final_state() -> None:
+    watcher = Watcher()
+    async with serving((watcher,)) as server, match_of_four(server, rounds=2) as (bots, joins):
+        for bot, join in zip(bots, joins, strict=True):
+            await join
+            bot.start("West" if bot is bots[0] else "East")
+        for bot in bots:
+            await bot.ended()
+        for index, bot in enumerate(bots):
+            assert bot.game["finished"]
+            assert bot.game["turn"] == 8
+            assert bot.game == bots[0].game
+            assert bot.state["hero"]["id"] == index + 1
+            late = await bot.move()
+            assert (late.status_code, late.text) == (400, FINISHED)
+        assert len({bot.state["token"] for bot in bots}) == 4
+        assert [room.id for room in watcher.over] == [bots[0].game["id"]]
+        assert watcher.over[0].orders == [4, 3, 3, 3] * 2
+
+
+async def test_a_finished_game_is_forgotten_after_a_while() -> None:
+    async with serving(keep_finished_seconds=0.05) as server, playing(server, "seed") as [bot]:
+        await bot.join(turns=1)
+        await bot.move()
+        await until(lambda: not server.lobby.rooms)
+        gone = await bot.move()
+        assert (gone.status_code, gone.text) == (404, f"Vindinium - Unknown game {bot.game['id']}")
+        assert (await bot.client.get(bot.state["viewUrl"])).status_code == 404
+
+
+# ---- The clock ----
+
+
+async def test_a_silent_bot_crashes_at_its_limit_and_training_ends() -> None:
+    late = []
+    for _ in range(4):
+        watcher = Watcher()
+        async with serving((watcher,), time_limit_ms=100) as server, playing(server, "seed") as [bot]:
+            await bot.join(map=MAP)
+            await until(watcher.over.__len__)
+            late.append(watcher.plies[0][0] - watcher.handed[0] - 0.1)
+            response = await bot.move()
+            assert (response.status_code, response.text) == (400, TIME_OUT)
+            [room] = watcher.over
+            assert room.turn == 0  # a game finished by a crash does not advance its turn
+            assert room.orders == [99]
+            assert room.all_crashed
+    assert min(late) >= -0.001
+    assert min(late) < 0.020
+
+
+async def test_an_order_just_in_time_is_taken() -> None:
+    async with serving(time_limit_ms=400) as server, playing(server, "seed") as [bot]:
+        await bot.join(turns=3, map=MAP)
+        for _ in range(3):
+            await asyncio.sleep(0.2)
+            assert (await bot.move()).status_code == 200
+        assert not bot.state["hero"]["crashed"]
+
+
+async def test_an_order_that_arrived_while_the_server_was_busy_is_in_time() -> None:
+    async with serving(time_limit_ms=100) as server, playing(server, "seed") as [bot]:
+        await bot.join(turns=3, map=MAP)
+        path = bot.state["playUrl"].removeprefix(server.url)
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(post(path, b"dir=North", FORM))
+        time.sleep(0.25)  # noqa: ASYNC251 - the event loop hangs, with the order in the socket
+        status, _, _ = await read_response(reader)
+        assert status == 200
+        writer.close()
+
+
+async def test_the_arena_goes_on_without_who_crashed_and_he_still_strikes() -> None:
+    beside = "@1@2    \n        \n    []$-\n@3    @4"
+    async with serving(time_limit_ms=150) as server, playing(server, "one", "two", "three", "four") as bots:
+        server.private_match(beside, [bot.key for bot in bots], rounds=3)
+        joins = [asyncio.create_task(bot.join("arena")) for bot in bots]
+        for bot, join in zip(bots[1:], joins[1:], strict=True):  # the first is silent
+            await join
+            if bot is bots[3]:
+                timed_out = await bots[0].move()
+                assert (timed_out.status_code, timed_out.text) == (400, TIME_OUT)
+            bot.start()
+        for bot in bots[1:]:
+            await bot.ended()
+        one, two = bots[1].game["heroes"][:2]
+        assert one["crashed"]
+        assert not two["crashed"]
+        assert one["lastDir"] == "Stay"
+        assert bots[1].game["turn"] == 12
+        # Crashing he strikes nobody; then Stay in rounds 2 and 3: two blows. Three blows of the other.
+        assert two["life"] == 100 - 2 * 20 - 3
+        assert one["life"] == 100 - 3 * 20 - 3
+        room = server.lobby.rooms[bots[1].game["id"]]
+        assert room.orders == [99, 0, 0, 0] + [0] * 8
+        over = await bots[0].move()
+        assert (over.status_code, over.text) == (400, FINISHED)
+
+
+async def test_when_all_have_crashed_the_arena_game_is_over() -> None:
+    async with serving(time_limit_ms=60) as server, playing(server, "one", "two", "three", "four") as bots:
+        match = server.private_match(MAP, [bot.key for bot in bots])
+        await asyncio.gather(*(bot.join("arena") for bot in bots))
+        result = await match.ended()
+        assert result is not None
+        assert result.ending == "AllCrashed"
+        assert result.turn == 3
+        assert result.crashed == (True,) * 4
+        assert result.orders == (99,) * 4
+        assert result.winner is None
+
+
+async def test_a_crash_of_three_leaves_the_fourth_alone_with_them() -> None:
+    async with serving(time_limit_ms=60) as server, playing(server, "one", "two", "three", "four") as bots:
+        match = server.private_match(MAP, [bot.key for bot in bots], rounds=20)
+        await asyncio.gather(*(bot.join("arena") for bot in bots))
+        await bots[3].play_on()
+        result = await match.ended()
+        assert result is not None
+        assert result.ending == "TurnMax"
+        assert result.crashed == (True, True, True, False)
+
+
+async def test_the_clock_runs_though_nobody_listens_and_an_order_within_it_counts() -> None:
+    async with serving(time_limit_ms=2000) as server, match_of_four(server, rounds=5) as (bots, joins):
+        order = asyncio.create_task(bots[0].move("South"))
+        await joins[1]
+        order.cancel()  # the first one's connection is lost
+        for bot, join in zip(bots[1:], joins[1:], strict=True):
+            await join
+            bot.start()
+        room = next(iter(server.lobby.rooms.values()))
+        await until(lambda: room.turn == 4)
+        await rounds_of_the_loop()
+        assert (await bots[0].move("East")).status_code == 200
+        assert bots[0].game["turn"] == 8
+        assert room.orders[0::4] == [2, 3]
+        await bots[0].play_on()
+        for bot in bots[1:]:
+            await bot.ended()
+
+
+# ---- Orders that name their turn ----
+
+
+async def test_a_repeat_is_answered_like_the_first_and_not_played_again() -> None:
+    async with serving() as server, playing(server, "seed") as [bot]:
+        await bot.join(map=MAP)
+        room = next(iter(server.lobby.rooms.values()))
+        first = await bot.client.post(bot.state["playUrl"], data={"dir": "South", "turn": 0})
+        for direction in ("South", "North"):
+            repeat = await bot.client.post(bot.state["playUrl"], data={"dir": direction, "turn": 0})
+            assert repeat.status_code == 200
+            assert repeat.content == first.content
+            assert 0 < int(repeat.headers["x-vindibot-time-limit"]) <= 20_000
+        assert room.turn == 4
+        assert room.orders[0::4] == [2]
+
+
+async def test_repeats_that_wait_are_all_answered() -> None:
+    async with serving() as server, match_of_four(server, rounds=2) as (bots, joins):
+        url = bots[0].state["playUrl"]
+        sent = [asyncio.create_task(bots[0].client.post(url, data={"dir": "East", "turn": 0})) for _ in range(3)]
+        for bot, join in zip(bots[1:], joins[1:], strict=True):
+            await join
+            bot.start()
+        answers = await asyncio.gather(*sent)
+        assert {answer.status_code for answer in answers} == {200}
+        assert {answer.json()["game"]["turn"] for answer in answers} == {4}
+        bots[0].response = answers[0]
+        await bots[0].play_on()
+        for answer in await asyncio.gather(*(bots[0].move(turn=turn) for turn in (0, 4))):
+            assert answer.json()["game"]["finished"]
+        assert (await bots[0].move()).text == FINISHED
+        for bot in bots[1:]:
+            await bot.ended()
+
+
+async def test_too_many_repeats_send_the_oldest_away() -> None:
+    async with serving() as server, match_of_four(server) as (bots, _):
+        url = bots[0].state["playUrl"]
+        async with asyncio.TaskGroup() as group:
+            sent = [group.create_task(bots[0].client.post(url, data={"dir": "East", "turn": 0})) for _ in range(7)]
+            await until(lambda: sum(task.done() for task in sent) == 3)
+            server.lobby.close()
+        assert sorted((task.result().status_code, task.result().text) for task in sent) == [
+            *[(400, NOT_YOUR_TURN)] * 3,
+            *[(503, "Vindinium - The server is closing")] * 4,
+        ]
+
+
+async def test_an_order_for_another_turn_is_refused() -> None:
+    async with serving() as server, playing(server, "seed") as [bot]:
+        await bot.join(map=MAP)
+        for turn in (1, 2, 4, 400, -4):
+            refused = await bot.client.post(bot.state["playUrl"], data={"dir": "South", "turn": turn})
+            assert (refused.status_code, refused.text) == (400, NOT_YOUR_TURN)
+        for turn in ("x", "", "0.5"):  # no number: a client that means something else by it
+            bot.response = await bot.client.post(bot.state["playUrl"], data={"dir": "South", "turn": turn})
+            assert bot.response.status_code == 200
+
+
+# ---- Pace ----
+
+
+async def test_the_original_pace_keeps_minimum_times() -> None:
+    watcher = Watcher()
+    async with serving((watcher,), pace="original") as server, playing(server, "seed") as [bot]:
+        await bot.join(turns=1, map=MAP)
+        order = asyncio.create_task(bot.move("South"))
+        await rounds_of_the_loop()
+        second = await bot.client.post(bot.state["playUrl"], data={"dir": "North"})
+        assert (second.status_code, second.text) == (400, NOT_YOUR_TURN)
+        repeat = await bot.client.post(bot.state["playUrl"], data={"dir": "North", "turn": 0})
+        assert (await order).content == repeat.content
+        times = [watcher.handed[0], *(moment for moment, _ in watcher.plies)]
+        waits = [after - before for before, after in pairwise(times)]
+        assert waits[0] >= 0.059
+        assert min(waits[1:]) >= 0.149
+        assert watcher.plies[0][1] == 2
