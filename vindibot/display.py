@@ -32,7 +32,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from sim.game import DIRECTIONS, RUNNING, Games
+from sim.game import DIRECTIONS, Games
 from vindibot.ballot import Ballot
 from vindibot.picture import Line, Picture, Shot, harmless, layout, rounds
 
@@ -49,7 +49,8 @@ _log = structlog.get_logger("vindibot.display")
 
 
 class _Outbox:
-    """A file for rich that never blocks and never fails: a thread takes what is in it and writes it to the true one."""
+    """A file for rich that never fails, and never blocks while there is a thread that takes what is in it and writes it to
+    the true one. Before and after (`threaded` is False) it is written at once."""
 
     def __init__(self, file: TextIO, wake: threading.Event) -> None:
         self.true = file
@@ -58,6 +59,7 @@ class _Outbox:
         self._texts: deque[str] = deque()
         self._waiting = 0
         self.gone = False
+        self.threaded = False
 
     def write(self, text: str) -> int:
         if not self.gone and self._waiting < BACKLOG:
@@ -66,7 +68,10 @@ class _Outbox:
         return len(text)
 
     def flush(self) -> None:
-        self._wake.set()
+        if self.threaded:
+            self._wake.set()
+        else:
+            self.deliver()
 
     def isatty(self) -> bool:
         with suppress(Exception):
@@ -77,16 +82,18 @@ class _Outbox:
         return self.true.fileno()
 
     def deliver(self) -> None:
-        """Write what waits. Called by the thread only; this may block."""
+        """Write what waits. This may block; only the thread calls it, if there is one."""
         while self._texts and not self.gone:
-            text = self._texts.popleft()
-            self._waiting -= len(text)
             try:
+                text = self._texts.popleft()
+                self._waiting -= len(text)
                 self.true.write(text.encode(self.encoding, "replace").decode(self.encoding))
                 if not self._texts:
                     self.true.flush()
             except (OSError, ValueError):
                 self._give_up()
+            except IndexError:
+                break  # somebody else was quicker
 
     def _give_up(self) -> None:
         self.gone = True
@@ -112,31 +119,30 @@ class Shown:
         self._display._note(self, Shot(games.copy(), self._me, self._names, ballot, ms_left))
 
     def finished(self, termination: str, games: Games | None = None, message: str = "") -> None:
-        """The end of the game for us: the termination's name, and the last state if there is one."""
-        shot = Shot(games.copy(), self._me, self._names) if games is not None else None
-        self._display._note(self, shot, result_line(shot, termination, message))
+        """The end of the game for us: the termination's name, the last state if there is one, and what else is known.
+
+        The last picture shows it; a line that says so is for the caller to print."""
+        ending = f"{termination}: {message}" if message else termination
+        shot = Shot(games.copy(), self._me, self._names, ending=ending) if games is not None else None
+        self._display._note(self, shot, ended=True)
 
 
 @dataclass(frozen=True)
 class _Event:
-    """Something to be seen: a turn (`shot` without `result`) or the end of a game. `staged` if it is for the live board."""
+    """Something to be seen: a turn, or the last state of a game. `staged` if it is for the live board; `line` if it is
+    worth a line where there is none, which then begins with `title`."""
 
-    shot: Shot | None
-    result: str
+    shot: Shot
     staged: bool
+    line: bool
     title: str
-
-    def line(self) -> str:
-        """What is said of it in a line."""
-        text = self.result or (turn_line(self.shot) if self.shot is not None else "")
-        return f"{harmless(self.title)}: {text}" if self.title else text
 
 
 class Display:
     """Shows games on `file` (standard output if None): live, if it is a terminal that is large enough, else in lines.
 
     `live` False means lines anywhere. `width` and `height` are those of the terminal unless they are given. If several
-    games are shown at once the live board stays with the first until it ends; of all, the results are printed.
+    games are shown at once the live board stays with the first until it ends.
     """
 
     def __init__(
@@ -155,6 +161,7 @@ class Display:
         self.seconds = 0.0
 
     def __enter__(self) -> Display:
+        self._outbox.threaded = True
         self._thread = threading.Thread(target=self._work, name="vindibot-display", daemon=True)
         self._thread.start()
         return self
@@ -171,15 +178,16 @@ class Display:
         self._running.append(shown)
         return shown
 
-    def _note(self, shown: Shown, shot: Shot | None, result: str = "") -> None:
+    def _note(self, shown: Shown, shot: Shot | None, *, ended: bool = False) -> None:
         """In the game's thread: what is to be seen, and nothing more."""
         if shown not in self._running:
             return
-        title = shown.title if len(self._running) > 1 else ""
-        self._events.append(_Event(shot, result, shown is self._running[0], title))
-        if result:
+        if shot is not None:
+            title = f"{harmless(shown.title)}: " if shown.title and len(self._running) > 1 else ""
+            self._events.append(_Event(shot, shown is self._running[0], not ended, title))
+            self._wake.set()
+        if ended:
             self._running.remove(shown)
-        self._wake.set()
 
     # ---- In the thread ----
 
@@ -191,26 +199,26 @@ class Display:
                 self._show()
                 self._stop.wait(1 / RATE if self._live is not None else 0)
             self._show(last=True)
+            self._outbox.threaded = False
         except Exception as error:
-            self._outbox.gone = True
+            self._wanted, self._outbox.threaded = False, False
             _log.warning("the display has failed and is off; the game goes on", error=repr(error))
 
     def _show(self, last: bool = False) -> None:
         """Draw the newest state, or print a line for each; then write it all."""
         started = time.thread_time()
-        staged: Shot | None = None
-        while self._events and not self._outbox.gone:
-            event = self._events.popleft()
-            room = self._wanted and (event.shot is None or self._layout(event.shot) is not None)
-            if room and event.staged and event.shot is not None:
-                staged = event.shot
-            if event.result or not room:
-                if not room:
-                    self._end_live()
-                self.console.print(Text(event.line()), soft_wrap=True)
-        lines = self._layout(staged) if staged is not None else None
-        if lines is not None:
-            self._draw(lines)
+        events: list[_Event] = []
+        while self._events:
+            events.append(self._events.popleft())
+        newest = next((event.shot for event in reversed(events) if event.staged), None)
+        picture = self._layout(newest) if newest is not None and self._wanted else None
+        if picture is not None:
+            self._draw(picture)
+        elif newest is not None or not self._wanted:
+            self._end_live()
+            for event in events:
+                if event.line:
+                    self.console.print(Text(event.title + turn_line(event.shot)), soft_wrap=True)
         if last:
             self._end_live()
         self.seconds += time.thread_time() - started
@@ -218,8 +226,9 @@ class Display:
 
     def _layout(self, shot: Shot) -> list[Line] | None:
         width, height = self.console.size
+        colour = self.console.color_system is not None and not self.console.no_color
         ascii_only = not self._outbox.encoding.lower().startswith("utf")
-        return layout(shot, width, height - 1, colour=self.console.color_system is not None, ascii_only=ascii_only)
+        return layout(shot, width, height - 1, colour=colour, ascii_only=ascii_only)
 
     def _draw(self, lines: list[Line]) -> None:
         if self._live is None:
@@ -254,21 +263,3 @@ def turn_line(shot: Shot) -> str:
         parts.append(f"{shot.ms_left:.0f} ms left")
     missing = [f"{harmless(entry.label)} {entry.status}" for entry in ballot.entries if entry.status != "ok"] if ballot else []
     return " · ".join(parts + missing)
-
-
-def result_line(shot: Shot | None, termination: str, message: str = "") -> str:
-    """How a game ended, in one line: the heroes by gold; there is no winner if the two best have the same."""
-    ending = f"game over: {termination}" + (f" ({harmless(message)})" if message else "")
-    if shot is None:
-        return ending
-    game = shot.games[0]
-    order = sorted(range(4), key=lambda hero: -int(game["hero"][hero]["gold"]))
-    golds = [int(game["hero"][hero]["gold"]) for hero in order]
-    standing = []
-    for hero, gold in zip(order, golds, strict=True):
-        name = harmless(shot.names[hero]) or f"hero {hero + 1}"
-        crashed = ", crashed" if game["hero"][hero]["crashed"] else ""
-        standing.append(f"{golds.index(gold) + 1}. {name}{' (we)' if hero == shot.me else ''} {gold} gold{crashed}")
-    end = f"{ending} in round {rounds(shot.games)[0]}"
-    winner = "no winner · " if game["status"] != RUNNING and golds[0] == golds[1] else ""
-    return f"{end} · {winner}{' · '.join(standing)}"

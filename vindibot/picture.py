@@ -67,14 +67,15 @@ _GAP = Segment("  ")
 
 @dataclass(frozen=True)
 class Shot:
-    """What a picture shows: a game (an array of one record), our hero 0..3, the names of heroes 1..4, the last ballot, and
-    the milliseconds that were left when we decided."""
+    """What a picture shows: a game (an array of one record), our hero 0..3, the names of heroes 1..4, the last ballot,
+    the milliseconds that were left when we decided, and how the game has ended, if it has."""
 
     games: Games = field(repr=False)
     me: int
     names: Sequence[str] = ("", "", "", "")
     ballot: Ballot | None = None
     ms_left: float | None = None
+    ending: str = ""
 
 
 class Picture:
@@ -203,7 +204,7 @@ def _life(hero: Any, bar: int, signs: str) -> list[tuple[str, Style]]:
 def _heading(shot: Shot, width: int) -> list[Line]:
     played, total = rounds(shot.games)
     where = [(f"round {played}/{total}", _BOLD), (f"  turn {int(shot.games[0]['turn'])}", _DIM)]
-    how: list[tuple[str, Style]] = []
+    how: list[tuple[str, Style]] = [(harmless(shot.ending), _BOLD)] if shot.ending else []
     if shot.ballot is not None:
         how.append((DIRECTIONS[shot.ballot.direction], _BOLD))
         if shot.ballot.fallback:
