@@ -11,7 +11,7 @@ from clientkit import Pauses, Player, Told, play, settings_for
 from faulty_server import LATE, OVER, TOKEN, Fault, FaultyServer
 
 from vindibot.client import GameClient, Termination
-from vindibot.protocol import Answer
+from vindibot.protocol import Answer, ProtocolError
 
 LOSSES = ["reset", "close", "cut", "page", "text"]
 
@@ -287,6 +287,17 @@ async def test_errors_of_the_player_pass_through() -> None:
     async with FaultyServer() as server, GameClient(settings_for(server)) as client:
         with pytest.raises(RuntimeError, match="no idea"):
             await client.play(broken)
+
+
+async def test_a_state_that_the_player_cannot_read_ends_the_game() -> None:
+    async def decide(answer: Answer, received_at: float) -> int:
+        raise ProtocolError("game.board.size: boards of 1 to 28 rows can be played, this one has 2")
+
+    async with FaultyServer() as server, GameClient(settings_for(server)) as client:
+        outcome = await client.play(decide)
+    assert outcome.termination is Termination.PROTOCOL_ERROR
+    assert "game.board.size" in outcome.message
+    assert outcome.last is not None
 
 
 # ---- Ending early ----

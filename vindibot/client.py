@@ -24,7 +24,7 @@ from vindibot.address import ServerAddress
 from vindibot.keys import check_key
 from vindibot.line import Line
 from vindibot.patience import Backoff, Patience, Pause
-from vindibot.protocol import Answer
+from vindibot.protocol import Answer, ProtocolError
 from vindibot.replies import Meaning, Verdict
 from vindibot.transport import TransportError, Within
 
@@ -152,7 +152,7 @@ class GameClient:
         self._rng = rng or random.Random()
         self._stop = asyncio.Event()
         self._events = ClientEvents()
-        self._log = _log.bind(server=str(self.address))
+        self._log = _log
         self._last: Answer | None = None
         self._orders = self._faults = self._lost_turns = 0
 
@@ -178,7 +178,10 @@ class GameClient:
         self._stop.set()
 
     async def play(self, decide: Decide, events: ClientEvents | None = None) -> GameOutcome:
-        """Join and play to the end. `decide` is called once per turn of ours, with rising turns; its errors pass through."""
+        """Join and play to the end. `decide` is called once per turn of ours, with rising turns.
+
+        Its errors pass through, but for `ProtocolError`: it has found that the state contradicts itself, and the game ends.
+        """
         self._events = events if events is not None else ClientEvents()
         try:
             answer, received_at = await self._join()
@@ -188,9 +191,12 @@ class GameClient:
                 self._orders += 1
                 answer, received_at = await self._exchange(answer, received_at, direction)
         except _Ended as end:
-            outcome = GameOutcome(end.termination, end.message, self._last, self._orders, self._faults, self._lost_turns)
+            ended = end
+        except ProtocolError as error:
+            ended = _Ended(Termination.PROTOCOL_ERROR, f"{self.address} sent a state that cannot be played: {error.message}")
         finally:
             await self._line.aclose()
+        outcome = GameOutcome(ended.termination, ended.message, self._last, self._orders, self._faults, self._lost_turns)
         level = self._log.info if outcome.exit_code in (0, 130) else self._log.warning
         level("the game is over", termination=str(outcome.termination), reason=outcome.message, faults=outcome.faults)
         return outcome
@@ -256,7 +262,12 @@ class GameClient:
 
     def _joined(self, answer: Answer) -> Answer:
         self._log = self._log.bind(game=answer.game.id, hero=answer.hero.id, turn=answer.game.turn)
-        self._log.info("joined", limit_ms=round(1000 * self.time_limit), network_ms=round(1000 * self.network_seconds, 1))
+        self._log.info(
+            "joined",
+            server=str(self.address),
+            limit_ms=round(1000 * self.time_limit),
+            network_ms=round(1000 * self.network_seconds, 1),
+        )
         self._events.joined(answer)
         return answer
 

@@ -13,6 +13,7 @@ import structlog
 from pydantic import SecretStr
 
 from vindibot.address import ServerAddress
+from vindibot.log import add_secret
 from vindibot.masking import Mask
 from vindibot.protocol import Answer, direction_word
 from vindibot.replies import Meaning, Verdict, judge
@@ -36,6 +37,7 @@ class Line:
     def __init__(self, address: ServerAddress, key: SecretStr) -> None:
         self.address = address
         self.mask = Mask(key.get_secret_value())
+        add_secret(key)
         self.time_limit: float | None = None
         self.understands_turn = False
         self._key = key
@@ -107,6 +109,7 @@ class Line:
     def _follow(self, verdict: Verdict, answer: Answer) -> Verdict:
         """Learn where the next order goes."""
         self.mask.add(answer.token)
+        add_secret(answer.token, token=True)
         try:
             url = self.address.play_url(answer.play_url)
         except ValueError as error:
