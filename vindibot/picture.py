@@ -281,7 +281,7 @@ def _trait(ballot: Ballot, entry: BallotEntry, width: int) -> Line:
 def _votes(ballot: Ballot | None, width: int, height: int) -> list[Line]:
     """The table of votes in at most `height` lines, [] if there is no room for any: who said what, times the weight."""
     entries = ballot.entries if ballot is not None else []
-    if ballot is None or not entries or height < 4:
+    if ballot is None or not entries or height < 4 or width < _PANEL:
         return []
     shown = entries if len(entries) <= height - 3 else entries[: height - 4]
     words = "".join(f"{word:>{_NUMBER}}" for word in ("stay", "N", "S", "E", "W"))

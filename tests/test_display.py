@@ -1,0 +1,381 @@
+"""Pictures of games and the display: what is seen, where, and that no terminal can harm a game."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from recorded import BALLOT, record, states_of
+from rich.cells import cell_len
+from rich.console import Console
+from rich.segment import Segment
+from structlog.testing import capture_logs
+
+from sim.board import parse
+from sim.board import picture as drawn
+from sim.game import Games
+from sim.generator import generate
+from sim.rules import step
+from vindibot.ballot import STATUSES, Ballot, BallotEntry
+from vindibot.display import Display, turn_line
+from vindibot.picture import Line, Picture, Shot, harmless, layout, main, picture
+
+NAMES = ("seed", "[red]two[/red]", "三三三三三三三三三三三三三三三三", "four\x1b[2J\r\n")
+BOARD = """
+    |@1  $1$-|
+    |##  []  |
+    |@2    @3|
+    |$4  ##@4|
+    turn 212 of 1200
+    @1 life 87 gold 123
+    @2 life 15 gold 9 crashed
+    @4 gold 1234
+"""
+
+
+def large() -> Games:
+    games = generate(3, size=28).new_game()
+    rng = np.random.default_rng(3)
+    for _ in range(600):
+        step(games, 0, int(rng.integers(1, 5)))
+    return games
+
+
+def text_of(lines: list[Line] | None, width: int = 200) -> str:
+    assert lines is not None
+    console = Console(width=width, file=io.StringIO(), record=True)
+    console.print(Picture(lines))
+    return console.export_text()
+
+
+def shot(games: Games | None = None, ballot: Ballot | None = BALLOT) -> Shot:
+    return Shot(parse(BOARD) if games is None else games, 0, NAMES, ballot, 212.5)
+
+
+# ---- The picture ----
+
+
+def test_all_that_is_known_stands_beside_the_board() -> None:
+    assert text_of(layout(shot(), 60, 24)).splitlines() == [
+        "@1  $1$-  round 54/300  turn 212  South  212 ms left        ",
+        "##  []                                                      ",
+        "@2    @3      hero              life             gold  mines",
+        "$4  ##@4   1  seed              ━━━━━━━━━━  87    123      1",
+        "           2  [red]two[/red]    crashed     15      9      0",
+        "           3  三三三三三三三三  ━━━━━━━━━━ 100      0      0",
+        "           4  four?[2J??        ━━━━━━━━━━ 100   1234      1",
+        "                                                            ",
+        "          trait        times stay    N    S    E    W     ms",
+        "          tavern-finder  .90    0  .90    0    -    -    0.2",
+        "          combat         .60                             1.5",
+        "          search        2.00    0 -2.0 1.00    -    -   late",
+        "          sum                   0 -1.1 1.00    -    -       ",
+    ]
+
+
+def test_the_board_is_the_one_that_sim_draws() -> None:
+    games = large()
+    for width, height in [(120, 40), (80, 50), (80, 28)]:
+        lines = text_of(layout(shot(games), width, height), width).splitlines()
+        assert [line[:56] for line in lines[:28]] == [row.strip("|") for row in drawn(games).splitlines()[1:-1]]
+
+
+@pytest.mark.parametrize(
+    ("size", "width", "height", "seen"),
+    [
+        (28, 120, 40, "trait"),
+        (28, 108, 28, "trait"),
+        (28, 80, 45, "trait"),
+        (28, 80, 28, "gold"),
+        (28, 80, 24, "▀▀"),
+        (28, 79, 24, None),
+        (28, 120, 9, None),
+        (8, 68, 24, "trait"),
+        (8, 40, 24, "gold"),
+        (8, 39, 24, None),
+    ],
+)
+def test_the_layout_follows_from_the_room(size: int, width: int, height: int, seen: str | None) -> None:
+    games = large() if size == 28 else generate(3, size=8).new_game()
+    lines = layout(shot(games), width, height)
+    if seen is None:
+        assert lines is None
+    else:
+        assert seen in text_of(lines, width)
+
+
+@given(
+    st.integers(10, 140),
+    st.integers(2, 60),
+    st.booleans(),
+    st.lists(st.text(max_size=30), min_size=4, max_size=4),
+    st.lists(st.tuples(st.text(max_size=30), st.floats(-1e300, 1e300), st.sampled_from(STATUSES)), max_size=12),
+)
+def test_every_picture_fits_and_holds_nothing_but_letters(width: int, height: int, colour: bool, names, traits) -> None:
+    entries = [BallotEntry(label, weight, [0.5, -1, 0, weight, 1], 3.2, status) for label, weight, status in traits]
+    ballot = Ballot(entries, [1.0, -2e250, 0.0, 0.0, 0.0], (0, 1, 3), 1, float("inf"), True)
+    for games in (_SMALL, _LARGE):
+        lines = layout(Shot(games, 2, names, ballot, float("inf")), width, height, colour=colour)
+        if lines is not None:
+            assert len(lines) <= height
+            assert max(Segment.get_line_length(line) for line in lines) <= width
+            assert all(segment.text.isprintable() for line in lines for segment in line)
+
+
+_SMALL, _LARGE = parse(BOARD), large()
+
+
+def test_many_traits_are_cut_to_the_room() -> None:
+    ballot = Ballot([BallotEntry(f"trait {number}", 1, None) for number in range(20)])
+    text = text_of(layout(shot(ballot=ballot), 60, 16))
+    assert "trait 4" in text
+    assert "and 15 more" in text
+    assert "sum" in text
+    assert "trait" not in text_of(layout(shot(ballot=ballot), 60, 9))
+
+
+@given(st.text())
+def test_names_are_made_harmless(name: str) -> None:
+    assert harmless(name).isprintable()
+    assert cell_len(harmless(name)) >= 0
+    if name.isprintable():
+        assert harmless(name) == name
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.9, ".90"), (-0.3, "-.30"), (-1, "-1.0"), (10.5, "10.5"), (250, "250"), (-2000, "-big"), (1e300, "big"), (0.001, ".00")],
+)
+def test_numbers_stay_in_their_column(value: float, text: str) -> None:
+    ballot = Ballot([BallotEntry("x", 1, [value, 0, 0, 0, 0])], [value, 0, 0, 0, 0], (0, 1), 1)
+    line = next(line for line in text_of(layout(shot(ballot=ballot), 60, 24)).splitlines() if line[10:12] == "x ")
+    assert line[10 + 18 : 10 + 23].strip() == text
+
+
+def test_a_picture_for_a_page() -> None:
+    svg = picture(parse(BOARD), NAMES, ballot=BALLOT, ms_left=212, title="<b>")
+    root = ElementTree.fromstring(svg)
+    seen = "".join(root.itertext()).replace("\xa0", " ")
+    for words in ("round 54/300", "seed", "[red]two[/red]", "crashed", "tavern-finder", "@4"):
+        assert words in seen
+    # Nothing is fetched from anywhere.
+    assert not re.search(r"url\((?!#)|href|@import|@font-face", svg)
+    assert svg == picture(parse(BOARD), NAMES, ballot=BALLOT, ms_left=212, title="<b>")
+    with pytest.raises(ValueError, match="does not fit into 30 columns"):
+        picture(large(), NAMES, width=30)
+
+
+def test_the_picture_of_a_recorded_turn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = record(tmp_path, states_of(1), 2)
+    assert main([str(recording.path), "--turn", "41"]) == 0
+    assert "tavern-finder" in "".join(ElementTree.fromstring(capsys.readouterr().out).itertext()).replace("\xa0", " ")
+    assert main([str(recording.path), "--turn", "40"]) == 2
+    assert "the nearest are" in capsys.readouterr().err
+
+
+# ---- The display ----
+
+
+class Terminal:
+    """A pseudo terminal, and what has been written to it. With `reading` False nobody takes anything from it."""
+
+    def __init__(self, width: int, height: int, *, reading: bool = True) -> None:
+        self._ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, np.array([height, width, 0, 0], np.uint16).tobytes())
+        self.file: TextIO = os.fdopen(theirs, "w", encoding="utf-8")
+        self._data = bytearray()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        if reading:
+            self._thread.start()
+
+    def _read(self) -> None:
+        while True:
+            try:
+                self._data += os.read(self._ours, 65536)
+            except OSError:  # the other side is closed
+                return
+
+    def text(self) -> str:
+        """All that was written, once the other side is closed, without colours."""
+        self.file.close()
+        self._thread.join()
+        os.close(self._ours)
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self._data.decode())
+
+
+@contextmanager
+def colours(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setenv("TERM", "xterm-256color")
+        for name in ("NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "FORCE_COLOR"):
+            patch.delenv(name, raising=False)
+        yield
+
+
+def test_a_live_board_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(120, 40)
+    with colours(monkeypatch), Display(terminal.file, width=120, height=40) as display:
+        shown = display.game(NAMES, 0)
+        shown.turn(large(), BALLOT, 812.0)
+        display.console.print("a word in between")
+        over = large()
+        over["turn"] = 1200
+        shown.finished("finished", over, "hooray")
+    text = terminal.text()
+    assert "a word in between" in text
+    assert "round 300/300  turn 1200  finished: hooray" in text
+    assert "[red]two[/red]" in text
+    assert "·" not in text  # no lines
+    assert text.count("\n") < 120
+
+
+def test_the_last_picture_is_what_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(80, 24)
+    with colours(monkeypatch), Display(terminal.file, width=80, height=24) as display:
+        shown = display.game(NAMES, 0)
+        for turn in range(0, 400, 4):
+            games = parse(BOARD)
+            games["turn"] = turn
+            shown.turn(games, BALLOT, 1.0)
+    text = terminal.text()
+    assert "round 100/300" in text
+    assert text.count("round") < 100  # not every turn is drawn
+
+
+def test_lines_where_there_is_no_terminal() -> None:
+    file = io.StringIO()
+    with Display(file) as display:
+        shown = display.game(NAMES, 3)
+        for _ in range(3):
+            shown.turn(parse(BOARD), BALLOT, 812.4)
+        shown.finished("finished", parse(BOARD))
+        shown.turn(parse(BOARD), BALLOT, 812.4)  # nobody looks any more
+    display.console.print("afterwards")
+    line = "round 54/300 South · @4 four?[2J?? life 100 gold 1234 mines 1 · 812 ms left · search late\n"
+    assert file.getvalue() == 3 * line + "afterwards\n"
+
+
+@pytest.mark.parametrize(("width", "height", "live"), [(60, 24, True), (120, 40, False)])
+def test_lines_in_a_terminal_that_is_too_small_or_if_wished(
+    monkeypatch: pytest.MonkeyPatch, width: int, height: int, live: bool
+) -> None:
+    terminal = Terminal(width, height)
+    with colours(monkeypatch), Display(terminal.file, live=live, width=width, height=height) as display:
+        display.game(NAMES, 0).turn(large(), BALLOT, 812.0)
+    text = terminal.text()
+    assert text.startswith("round 151/300 South · @1 seed life ")
+    assert text.count("\n") == 1
+
+
+def test_several_games_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = io.StringIO()
+    with Display(file) as display:
+        one, two = display.game(NAMES, 0, "game 1"), display.game(NAMES, 2, "game 2")
+        one.turn(parse(BOARD), None)
+        two.turn(parse(BOARD), None)
+        one.finished("finished")
+        two.turn(parse(BOARD), None)
+    lines = file.getvalue().splitlines()
+    assert [line.split(" ·")[0] for line in lines] == ["game 1: round 54/300", "game 2: round 54/300", "round 54/300"]
+    terminal = Terminal(80, 24)
+    with colours(monkeypatch), Display(terminal.file, width=80, height=24) as display:
+        one, two = display.game(("first",) * 4, 0), display.game(("second",) * 4, 0)
+        one.turn(parse(BOARD), None)
+        two.turn(parse(BOARD), None)
+    text = terminal.text()
+    assert "first" in text
+    assert "second" not in text
+
+
+def test_a_turn_without_votes_or_deadline_has_a_line_too() -> None:
+    assert turn_line(Shot(parse(BOARD), 0, NAMES)) == "round 54/300 · @1 seed life 87 gold 123 mines 1"
+    ballot = Ballot([], direction=4, fallback=True)
+    assert turn_line(Shot(parse(BOARD), 0, NAMES, ballot, float("inf"))).startswith("round 54/300 West (fallback) · @1 seed")
+
+
+def test_an_encoding_without_the_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    with Display(io.TextIOWrapper(raw, encoding="ascii", write_through=True)) as display:
+        display.game(NAMES, 2).turn(parse(BOARD), BALLOT, 812.0)
+    assert b"round 54/300 South ? @3 ????????????????" in raw.getvalue()
+    lines = layout(shot(), 60, 24, ascii_only=True)
+    assert "======" in text_of(lines)
+
+
+# ---- Terminals that misbehave ----
+
+
+def test_a_broken_pipe_is_no_matter() -> None:
+    """The reader of a pipe goes away in the middle of the game; the program ends in order, without a word."""
+    program = (
+        "import sys\n"
+        "from sim.board import parse\n"
+        "from vindibot.display import Display\n"
+        "games = parse('@1  $-')\n"
+        "with Display() as display:\n"
+        "    shown = display.game(['a'] * 4, 0)\n"
+        "    for turn in range(2000):\n"
+        "        shown.turn(games, None)\n"
+        "        if turn == 5: sys.stdin.readline()\n"
+        "        display.console.print('still here')\n"
+        "print('and on')\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", program], text=True, **pipes) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        first = process.stdout.readline()
+        process.stdout.close()
+        process.stdin.write("\n")
+        process.stdin.close()
+        assert (process.stderr.read(), process.wait()) == ("", 0)
+    assert first.startswith(("round 1/300", "still here"))
+
+
+def test_a_stopped_terminal_does_not_stop_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(120, 40, reading=False)
+    monkeypatch.setattr("vindibot.display.PATIENCE", 0.05)
+    with colours(monkeypatch), Display(terminal.file, width=120, height=40) as display:
+        shown = display.game(NAMES, 0)
+        games, slowest = large(), 0.0
+        for number in range(200):
+            started = time.monotonic()
+            shown.turn(games, BALLOT, 1.0)
+            display.console.print("a line of a log that is not short " * 20)
+            slowest = max(slowest, time.monotonic() - started)
+            if number % 20 == 0:
+                time.sleep(0.01)  # the display gets its chance to hang
+    assert slowest < 1
+    terminal._thread.start()
+    assert "a line of a log" in terminal.text()
+
+
+def test_a_fault_of_the_display_is_told_and_ends_it() -> None:
+    file = io.StringIO()
+    with capture_logs() as logs, Display(file) as display:
+        shown = display.game(("too", "few"), 3)
+        shown.turn(parse(BOARD), BALLOT, 1.0)
+        assert display._thread is not None
+        display._thread.join()
+        shown.turn(parse(BOARD), BALLOT, 1.0)
+        display.console.print("still here")
+    assert [entry["event"] for entry in logs] == ["the display has failed and is off; the game goes on"]
+    assert file.getvalue() == "still here\n"
