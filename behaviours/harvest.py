@@ -245,7 +245,7 @@ class Harvest(Behaviour):
 
     take: float = Field(15, ge=0, le=1000, description="vote for taking a mine beside us")
     refuse: float = Field(100, ge=0, le=1000, description="vote against a mine beside us that must not be taken now")
-    nodes: int = Field(2000, ge=100, le=1_000_000, description="how much of the search for routes is done at most")
+    nodes: int = Field(5000, ge=100, le=1_000_000, description="how much of the search for routes is done at most")
     when_broke: bool = Field(True, description="attack mines with any life when there is neither gold nor a mine to lose")
 
     def vote(self, view: View) -> Votes:

@@ -29,8 +29,9 @@ class TavernFinder(Behaviour):
     def vote(self, view: View) -> Votes:
         """`beer_push` for each tavern beside us, or 1 for first steps, or nothing."""
         beside = [direction for direction in range(1, 5) if tile_beside(view, direction) == TAVERN]
-        if beside and view.life <= self.beer_life and view.gold >= BEER_COST:
-            return dict.fromkeys(beside, self.beer_push)
+        drinks = [direction for direction in beside if direction in view.moves]
+        if drinks and view.life <= self.beer_life:
+            return dict.fromkeys(drinks, self.beer_push)
         if view.life > self.life_threshold or is_broke(view):
             return None
         if beside and view.gold < BEER_COST:

@@ -39,7 +39,9 @@ def first_steps(view: View, goals: NDArray[np.int64], blocked: NDArray[np.uint8]
     """
     if len(goals) == 0:
         return []
-    return directions_in(next_steps(view.games, 0, view.me, distances_from(view.games, 0, goals, blocked), blocked))
+    distances = distances_from(view.games, 0, goals, blocked)
+    steps = directions_in(next_steps(view.games, 0, view.me, distances, blocked))
+    return [step for step in steps if step in view.moves]
 
 
 def one_of(view: View, steps: list[int], salt: str) -> int:

@@ -1,0 +1,105 @@
+"""Traits by name: built-in ones, those of installed packages, a user's own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from behaviours.base import Behaviour
+from behaviours.registry import BUILT_IN, BehaviourError, find, names
+
+OWN = """
+from behaviours.base import Behaviour
+
+class Coward(Behaviour):
+    def vote(self, view):
+        return None
+
+class Mute(Behaviour):
+    pass
+
+class Outer:
+    class Inner(Coward):
+        pass
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An importable folder with a module of the user's."""
+    (tmp_path / "own_traits.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "own_traits", raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_built_in_name_is_a_behaviour_that_can_be_built_without_parameters(name: str) -> None:
+    behaviour = find(name)
+    assert issubclass(behaviour, Behaviour)
+    assert behaviour() == behaviour()
+    assert behaviour.__doc__
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_parameter_is_described_and_has_a_range(name: str) -> None:
+    for parameter, schema in find(name).model_json_schema().get("properties", {}).items():
+        assert schema.get("description"), parameter
+        assert schema["type"] == "boolean" or {"minimum", "maximum"} <= schema.keys(), parameter
+
+
+def test_a_class_of_the_users_own(folder: Path) -> None:
+    assert find("own_traits:Coward").__name__ == "Coward"
+    assert find("own_traits:Outer.Inner").__name__ == "Inner"
+
+
+def test_entry_points_of_installed_packages(folder: Path) -> None:
+    info = folder / "cowards-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: cowards\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[vindibot.behaviours]\ncoward = own_traits:Coward\nstay = own_traits:Coward\nlost = own_traits:Lost\n"
+    )
+    assert "coward" in names()
+    assert find("coward").__name__ == "Coward"
+    assert find("stay").__name__ == "Stay", "built-in names win"
+    with pytest.raises(BehaviourError, match=r"'lost' \(own_traits:Lost\): the module own_traits has no class 'Lost'"):
+        find("lost")
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        ("tavern-findr", "no trait 'tavern-findr' (did you mean 'tavern-finder'?)"),
+        ("Tavern_Finder", "did you mean 'tavern-finder'?"),
+        ("xyzzy", "no trait 'xyzzy'; a trait of your own is written module:Class"),
+        ("", "no trait ''"),
+        ("own_traits:Cowrad", "no class 'Cowrad' (did you mean 'Coward'?)"),
+        ("own_traits:Mute", "has no method vote"),
+        ("own_traits:Outer", "is not a subclass"),
+        ("own_traits:", "not of the form module:Class"),
+        (":Coward", "not of the form module:Class"),
+        ("own traits:Coward", "not of the form module:Class"),
+        ("own_traitz:Coward", "no module 'own_traitz'"),
+        ("own_traits.deeper:Coward", "no module 'own_traits.deeper'"),
+        ("behaviours.base:Behaviour", "has no method vote"),
+        ("broken:Coward", "cannot be imported (SyntaxError"),
+        ("needy:Coward", "needs 'surely_not_installed', which is not installed"),
+        ("raising:Coward", "cannot be imported (RuntimeError: on strike)"),
+    ],
+)
+def test_what_cannot_be_had_says_why(folder: Path, use: str, message: str) -> None:
+    (folder / "broken.py").write_text("class Coward(:\n")
+    (folder / "needy.py").write_text("import surely_not_installed\n")
+    (folder / "raising.py").write_text("raise RuntimeError('on strike')\n")
+    with pytest.raises(BehaviourError) as problem:
+        find(use)
+    assert message in str(problem.value)
+
+
+def test_listing_the_names_compiles_and_imports_nothing_heavy() -> None:
+    code = "import sys; from behaviours.registry import names; names(); assert 'numba' not in sys.modules, 'numba'"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=Path(__file__).parent.parent)

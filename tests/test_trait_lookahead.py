@@ -1,0 +1,171 @@
+"""Look-ahead: the worth of our next moves when nobody disturbs us, against trying every sequence."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from worlds import odd_games, played_games
+
+from behaviours.lookahead import LookAhead, look_ahead
+from sim.board import parse
+from sim.game import ABSENT, EAST, STAY, WEST, Games, mover, place_heroes
+from sim.generator import generate
+from sim.rules import effects, step
+from vindibot.testing import favourites, view, votes
+
+
+def alone(games: Games, me: int) -> Games:
+    """The game with the other heroes off the board, and no end in sight."""
+    games = games.copy()
+    for other in range(4):
+        if other != me:
+            games[0]["hero"][other]["pos"] = games[0]["hero"][other]["spawn"] = ABSENT[other]
+    games[0]["status"], games[0]["turn"], games[0]["max_turns"] = 0, me, 1 << 30
+    place_heroes(games)
+    return games
+
+
+def every_sequence(games: Games, me: int, depth: int) -> list[int]:
+    """The slow twin: plays every sequence by the exact rules; the best final worth by first direction, -1 for none."""
+    here = alone(games, me)
+
+    def best(games: Games, left: int) -> int:
+        hero = games[0]["hero"][me]
+        return max(worths(games, left)) if left else 10 * int(hero["gold"]) + 200 * int(hero["mines"])
+
+    def worths(games: Games, left: int) -> list[int]:
+        found = []
+        for direction in range(5):
+            if effects(games, 0, me) >> direction & 1:
+                after = games.copy()
+                step(after, 0, direction)
+                after[0]["turn"] += 3
+                found.append(best(after, left - 1))
+            else:
+                found.append(-1)
+        return found
+
+    return worths(here, depth)
+
+
+@given(odd_games(), st.integers(1, 4))
+@settings(max_examples=60, deadline=None)
+def test_it_equals_trying_every_sequence_on_any_board(games: Games, depth: int) -> None:
+    me = mover(games)
+    assert look_ahead(games, me, depth).tolist() == every_sequence(games, me, depth)
+
+
+@given(played_games(plies=800), st.integers(1, 4))
+@settings(max_examples=15, deadline=None)
+def test_it_equals_trying_every_sequence_in_the_middle_of_games(games: Games, depth: int) -> None:
+    me = mover(games)
+    assert look_ahead(games, me, depth).tolist() == every_sequence(games, me, depth)
+
+
+DEEP = """
+    |$-  @1  $2|
+    |##    []  |
+    |$-      $-|
+    |  ##$1##  |
+    |$-  @2  $-|
+"""
+
+
+@pytest.mark.parametrize("facts", ["@1 life 100 gold 0", "@1 life 20 gold 3 spawn 2,2", "@1 life 63 gold 1 spawn 4,4"])
+def test_seven_moves_equal_trying_every_sequence(facts: str) -> None:
+    games = parse(DEEP + facts)
+    assert look_ahead(games, 0, 7).tolist() == every_sequence(games, 0, 7)
+
+
+def test_more_mines_than_a_key_can_tell_apart() -> None:
+    """Rows of mines with rows of air between: about ninety mines within nine moves, so nothing is remembered."""
+    rows = ["$-" * 6 + "  " + "$-" * 6, "  " * 13, "$-" * 6 + "  " + "$-" * 6] * 4 + ["$-" * 13]
+    rows[7] = "  " * 6 + "@1" + "  " * 6
+    games = parse("\n".join(f"|{row}|" for row in rows))
+    assert look_ahead(games, 0, 5).tolist() == every_sequence(games, 0, 5)
+    assert look_ahead(games, 0, 9).max() >= look_ahead(games, 0, 8).max()
+
+
+def test_a_mine_nearby_is_worth_its_income_and_two_hundred() -> None:
+    here = view("""
+        |@1  $-|
+        |##    |
+        |##    |
+    """)
+    said = votes(LookAhead(), here)
+    assert said is not None
+    # Taken with the second move it earns six times, with the third five times.
+    assert said[EAST] == 10 * 6 + 200
+    assert said[STAY] == 10 * 5 + 200
+
+
+def test_only_options_are_voted_on() -> None:
+    here = view("""
+        |@1$1|
+        |@2##|
+    """)
+    assert LookAhead().vote(here) == {STAY: 7 * 10 + 200}
+
+
+def test_other_heroes_are_no_obstacle_after_the_first_move() -> None:
+    here = view("""
+        |##########|
+        |@1  @2  $-|
+        |##########|
+    """)
+    said = votes(LookAhead(), here)
+    assert said is not None
+    assert said[EAST] == 10 * 4 + 200
+
+
+def test_a_beer_costs_twenty_and_is_drunk_for_a_mine() -> None:
+    poor = view("""
+        |[]@1  $-|
+        @1 life 100 gold 2
+    """)
+    said = votes(LookAhead(), poor)
+    assert said is not None
+    assert said[WEST] == said[STAY] - 20
+    weak = view("""
+        |[]@1$-  |
+        |##    $1|
+        @1 life 20 gold 2
+    """)
+    assert favourites(LookAhead(), weak) == {WEST}
+
+
+def test_death_by_goblin_costs_all_mines() -> None:
+    here = view("""
+        |$1@1$-|
+        |$1##  |
+        |      |
+        @1 life 20
+    """)
+    said = votes(LookAhead(depth=1), here)
+    assert said is not None
+    assert said[EAST] == 0
+    assert said[STAY] == 2 * 10 + 2 * 200
+
+
+def test_the_game_ends_sooner_than_the_look_ahead() -> None:
+    board = """
+        |@1    $-|
+        |########|
+    """
+    assert favourites(LookAhead(), view(board, turn=1196)) == {STAY, EAST}
+    assert favourites(LookAhead(), view(board, turn=1188)) == {EAST}
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=5, deadline=None)
+@example(0)
+def test_deeper_is_never_worth_less(seed: int) -> None:
+    games = generate(seed, size=12).new_game()
+    worths = [int(look_ahead(games, 0, depth).max()) for depth in range(1, 10)]
+    assert worths == sorted(worths)
+
+
+def test_depth_has_a_range() -> None:
+    with pytest.raises(ValueError, match="depth"):
+        LookAhead(depth=10)
