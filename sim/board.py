@@ -197,7 +197,7 @@ def draw(games: Games, index: int = 0) -> str:
 # ---- Parsing ----
 
 _FRAME = re.compile(r"\s*\+-*\+\s*")
-_FACT = re.compile(r"\s*(turn\s|@[1-4]\s+(away|at|on|life|gold|mines|spawn|last|crashed)\b)")
+_FACT = re.compile(r"\s*(turn\b|@[1-4]\s+[a-z])")
 _HERO_WORDS = {"at": 1, "on": 1, "life": 1, "gold": 1, "mines": 1, "spawn": 1, "last": 1, "away": 0, "crashed": 0}
 
 
@@ -229,9 +229,14 @@ def parse(text: str) -> Games:
     full += ["##" * size] * (size - len(rows))
     tiles, heroes = read_tiles("".join(full), size)
     games = new_game(tiles, heroes, heroes)
+    claims: list[tuple[int, int, int]] = []
     for number, line in numbered[first_fact:]:
         if line.strip():
-            _read_fact(games[0], line.split(), number)
+            _read_fact(games[0], line.split(), number, claims)
+    for number, index, mines in claims:  # at last, since any line may tell of a mine below a hero
+        owned = int(games[0]["hero"][index]["mines"])
+        if mines != owned:
+            raise BoardError(f"line {number}: hero {index + 1} owns {owned} mines on this board, not {mines}")
     place_heroes(games)
     return games
 
@@ -256,14 +261,18 @@ def _picture_rows(numbered: list[tuple[int, str]]) -> list[str]:
     return [line[indent:].rstrip() for line in lines]
 
 
-def _read_fact(game: Any, words: list[str], number: int) -> None:
+def _read_fact(game: Any, words: list[str], number: int, claims: list[tuple[int, int, int]]) -> None:
+    """Read one line below the picture; what it says about numbers of mines is left in `claims` (line, hero, mines)."""
     try:
         if words[0] == "turn":
             _read_turn(game, words)
         else:
             if not re.fullmatch("@[1-4]", words[0]):
                 raise BoardError(f"{words[0]!r} is neither 'turn' nor a hero")
-            _read_hero(game, int(words[0][1]) - 1, words[1:])
+            index = int(words[0][1]) - 1
+            mines = _read_hero(game, index, words[1:])
+            if mines is not None:
+                claims.append((number, index, mines))
     except BoardError as problem:
         raise BoardError(f"line {number}: {problem}") from None
 
@@ -291,7 +300,9 @@ def _read_turn(game: Any, words: list[str]) -> None:
             raise BoardError(f"{word!r} is not understood here; a turn is like 'turn 5 of 1200 training over TurnMax'")
 
 
-def _read_hero(game: Any, index: int, words: list[str]) -> None:
+def _read_hero(game: Any, index: int, words: list[str]) -> int | None:
+    """``@1 life 20 gold 3 ...``, without the ``@1``; returns the number of mines that it states."""
+    mines = None
     hero, shown = game["hero"][index], int(game["hero"][index]["pos"]) != ABSENT[index]
     rest = list(words)
     while rest:
@@ -321,8 +332,9 @@ def _read_hero(game: Any, index: int, words: list[str]) -> None:
             hero["gold"] = _number(value, 0, 2**31 - 1)
         elif word == "crashed":
             hero["crashed"] = 1
-        elif word == "mines" and _number(value, 0, CELLS) != hero["mines"]:
-            raise BoardError(f"hero {index + 1} owns {hero['mines']} mines on this board, not {value}")
+        elif word == "mines":
+            mines = _number(value, 0, CELLS)
+    return mines
 
 
 def _place(word: str, size: int) -> int:

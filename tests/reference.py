@@ -1,0 +1,144 @@
+"""The rules once more, as plainly as can be: the second opinion that the kernels are compared with.
+
+Squares are (row, column), tiles the two characters of the wire. Slow, and meant to be read beside the rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sim.board import TILE_NAMES
+from sim.game import CRASH, DIRECTIONS, NO_DIRECTION, TILE_BITS, Games, row_column
+
+STEPS = {"Stay": (0, 0), "North": (-1, 0), "South": (1, 0), "East": (0, 1), "West": (0, -1)}
+STATUS = ("running", "AllCrashed", "TurnMax")
+
+
+@dataclass
+class Hero:
+    pos: tuple[int, int]
+    spawn: tuple[int, int]
+    life: int
+    gold: int
+    last: str | None
+    crashed: bool
+    born: int = -1
+
+
+@dataclass
+class Reference:
+    """A game by the second opinion."""
+
+    tiles: dict[tuple[int, int], str]
+    heroes: list[Hero]
+    turn: int
+    max_turns: int
+    training: bool
+    status: str
+    mover: int = field(default=0)
+
+    def hero_at(self, pos: tuple[int, int]) -> int | None:
+        return next((index for index, hero in enumerate(self.heroes) if hero.pos == pos), None)
+
+    def mines(self, index: int) -> int:
+        return sum(tile == f"${index + 1}" for tile in self.tiles.values())
+
+    def give_mines(self, loser: int, heir: str) -> None:
+        for pos, tile in self.tiles.items():
+            if tile == f"${loser + 1}":
+                self.tiles[pos] = heir
+
+    def respawn(self, index: int) -> None:
+        hero = self.heroes[index]
+        there = self.hero_at(hero.spawn)
+        hero.life, hero.pos, hero.born = 100, hero.spawn, self.turn
+        if there is not None and there != index:
+            self.give_mines(there, f"${index + 1}")
+            self.respawn(there)
+
+    def reach(self, order: str) -> None:
+        me = self.heroes[self.mover]
+        target = (me.pos[0] + STEPS[order][0], me.pos[1] + STEPS[order][1])
+        tile = self.tiles.get(target, "##")
+        if self.hero_at(target) is not None:
+            return
+        if tile == "  ":
+            me.pos = target
+        elif tile == "[]" and me.gold >= 2:
+            me.gold -= 2
+            me.life = min(100, me.life + 50)
+        elif tile[0] == "$" and tile != f"${self.mover + 1}":
+            me.life = max(0, me.life - 20)
+            if me.life > 0:
+                self.tiles[target] = f"${self.mover + 1}"
+            else:
+                self.give_mines(self.mover, "$-")
+                self.respawn(self.mover)
+
+    def fight(self) -> None:
+        me = self.heroes[self.mover]
+        around = [(me.pos[0] + STEPS[side][0], me.pos[1] + STEPS[side][1]) for side in ("North", "East", "South", "West")]
+        for enemy in [self.hero_at(pos) for pos in around]:
+            if enemy is None or me.born == self.turn or self.heroes[enemy].born == self.turn:
+                continue
+            self.heroes[enemy].life = max(0, self.heroes[enemy].life - 20)
+            if self.heroes[enemy].life == 0:
+                self.give_mines(enemy, f"${self.mover + 1}")
+                self.respawn(enemy)
+
+    def play(self, order: int) -> None:
+        if self.status != "running":
+            return
+        self.mover = self.turn % 4
+        me = self.heroes[self.mover]
+        if order == CRASH:
+            me.crashed = True
+            if self.training or all(hero.crashed for hero in self.heroes):
+                self.status = "AllCrashed"
+        else:
+            me.last = DIRECTIONS[order]
+            self.reach(DIRECTIONS[order])
+            self.fight()
+        me.life = max(1, me.life - 1)
+        me.gold += self.mines(self.mover)
+        if self.status == "running":
+            self.turn += 1
+            if self.turn >= self.max_turns:
+                self.status = "TurnMax"
+
+    def snapshot(self) -> Any:
+        """All that there is, in a form that two opinions can be compared in."""
+        heroes = [
+            (hero.pos, hero.spawn, hero.life, hero.gold, self.mines(index), hero.last, hero.crashed)
+            for index, hero in enumerate(self.heroes)
+        ]
+        return self.turn, self.status, heroes, self.tiles
+
+
+def reference(games: Games) -> Reference:
+    """The second opinion's copy of ``games[0]``."""
+    game = games[0]
+    size = int(game["size"])
+    cells = game["cell"].reshape(32, 32)[1 : size + 1, 1 : size + 1] & TILE_BITS
+    tiles = {(row, column): TILE_NAMES[cells[row, column]] for row in range(size) for column in range(size)}
+    heroes = [
+        Hero(
+            row_column(int(hero["pos"])),
+            row_column(int(hero["spawn"])),
+            int(hero["life"]),
+            int(hero["gold"]),
+            None if hero["last_dir"] == NO_DIRECTION else DIRECTIONS[hero["last_dir"]],
+            bool(hero["crashed"]),
+        )
+        for hero in game["hero"]
+    ]
+    status = STATUS[int(game["status"])]
+    return Reference(tiles, heroes, int(game["turn"]), int(game["max_turns"]), bool(game["training"]), status)
+
+
+def snapshot(games: Games) -> Any:
+    """All that there is in ``games[0]``, as `Reference.snapshot`; mines are those counted in the record."""
+    turn, status, heroes, tiles = reference(games).snapshot()
+    counted = [int(hero["mines"]) for hero in games[0]["hero"]]
+    return turn, status, [(*hero[:4], count, *hero[5:]) for hero, count in zip(heroes, counted, strict=True)], tiles

@@ -1,0 +1,140 @@
+"""The rules: case by case, against a second opinion on boards nobody would draw, and taken back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import reference, snapshot
+from worlds import DATA, odd_games, orders, played_games
+
+from sim.board import draw, parse
+from sim.game import CRASH, DIRECTIONS, STAY, UNDO, Games, equal
+from sim.rules import effects, position_hash, position_rehash, step, step_all, step_back, step_saving
+
+ORDERS = {**{name: direction for direction, name in enumerate(DIRECTIONS)}, "Crash": CRASH}
+
+
+def cases() -> list[object]:
+    """(board, orders, board) for every case of the file."""
+    found = []
+    for case in (DATA / "rules.txt").read_text().split("\n== ")[1:]:
+        name, _, rest = case.partition("\n")
+        before, _, rest = rest.partition("-- ")
+        given_orders, _, after = rest.partition("\n")
+        found.append(pytest.param(before, given_orders.split(), after, id=name))
+    return found
+
+
+@pytest.mark.parametrize(("before", "given_orders", "after"), cases())
+def test_case(before: str, given_orders: list[str], after: str) -> None:
+    games = parse(before)
+    for order in given_orders:
+        step(games, 0, ORDERS[order])
+    assert draw(games).strip() == after.strip()
+
+
+@settings(max_examples=150, deadline=None)
+@given(odd_games(), st.lists(orders, min_size=1, max_size=40))
+def test_every_state_agrees_with_the_second_opinion(games: Games, given_orders: list[int]) -> None:
+    opinion = reference(games)
+    for order in given_orders:
+        opinion.play(order)
+        step(games, 0, order)
+        assert snapshot(games) == opinion.snapshot()
+
+
+@settings(max_examples=25, deadline=None)
+@given(played_games(plies=1200), st.lists(orders, min_size=1, max_size=30))
+def test_generated_maps_agree_with_the_second_opinion(games: Games, given_orders: list[int]) -> None:
+    opinion = reference(games)
+    for order in given_orders:
+        opinion.play(order)
+        step(games, 0, order)
+        assert snapshot(games) == opinion.snapshot()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.one_of(odd_games(), played_games()), st.lists(st.integers(0, 4), min_size=1, max_size=40))
+def test_undo_takes_back_everything_and_the_hash_follows(games: Games, given_orders: list[int]) -> None:
+    undos = np.zeros(len(given_orders), UNDO)
+    seen = [games.copy()]
+    digest = position_hash(games, 0)
+    for slot, order in enumerate(given_orders):
+        plain = games.copy()
+        if not step_saving(games, 0, order, undos, slot):
+            assert games[0]["status"]
+            break
+        step(plain, 0, order)
+        assert equal(plain, games)
+        digest = position_rehash(digest, games, 0, undos, slot)
+        assert digest == position_hash(games, 0)
+        seen.append(games.copy())
+    for slot in reversed(range(len(seen) - 1)):
+        step_back(games, 0, undos, slot)
+        assert equal(games, seen[slot])
+
+
+@given(odd_games())
+def test_the_hash_leaves_out_gold_and_the_turn_number_but_no_more(games: Games) -> None:
+    before = position_hash(games, 0)
+    other = games.copy()
+    other[0]["hero"]["gold"] += 7
+    other[0]["turn"] += 4
+    assert position_hash(other, 0) == before
+    for change in ("turn", "life", "pos", "crashed"):
+        other = games.copy()
+        if change == "turn":
+            other[0]["turn"] += 1
+        elif change == "crashed":
+            other[0]["hero"][2]["crashed"] ^= 1
+        else:
+            other[0]["hero"][2][change] += 1
+        assert position_hash(other, 0) != before
+
+
+@settings(deadline=None)
+@given(odd_games())
+def test_an_order_has_an_effect_or_is_stay_by_another_name(games: Games) -> None:
+    me = int(games[0]["turn"]) % 4
+    mask = effects(games, 0, me)
+    stayed = games.copy()
+    step(stayed, 0, STAY)
+    for order in range(5):
+        tried = games.copy()
+        step(tried, 0, order)
+        tried[0]["hero"][me]["last_dir"] = STAY
+        if not mask >> order & 1:
+            assert equal(tried, stayed)
+        elif order != STAY and not stayed[0]["shared"]:
+            # A fall to one's own feet (a death on a mine, spawning here) is the one effect that may not show.
+            assert not equal(tried, stayed) or games[0]["hero"][me]["life"] <= 20
+
+
+def test_any_other_number_is_stay() -> None:
+    games = parse("@1  \n    ")
+    for number in (-1, 6, 77):
+        tried, stayed = games.copy(), games.copy()
+        step(tried, 0, number)
+        step(stayed, 0, STAY)
+        assert equal(tried, stayed)
+
+
+def test_a_crash_is_not_taken_back() -> None:
+    games = parse("@1  \n    ")
+    before = games.copy()
+    assert not step_saving(games, 0, CRASH, np.zeros(1, UNDO), 0)
+    assert equal(games, before)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(odd_games(), min_size=1, max_size=6), st.data())
+def test_a_batch_is_its_games(batch: list[Games], data: st.DataObject) -> None:
+    games = np.concatenate(batch)
+    alone = games.copy()
+    for _ in range(5):
+        chosen = np.array(data.draw(st.lists(orders, min_size=len(games), max_size=len(games))), np.int8)
+        moved = step_all(games, chosen)
+        assert moved == sum(step(alone, index, int(order)) for index, order in enumerate(chosen))
+        assert equal(games, alone)

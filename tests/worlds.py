@@ -1,0 +1,59 @@
+"""What the tests of the world share: where the recorded games are, and strategies that draw games."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from hypothesis import strategies as st
+
+from sim.game import AIR, LAST_MINE, MINE, TAVERN, WALL, Games, mirrored, new_game, place_heroes
+from sim.generator import generate
+from sim.rules import step
+
+DATA = Path(__file__).parent / "data"
+#: A few recorded games of each kind, so that the project can prove itself alone.
+SAMPLE = DATA / "games.jsonl.gz"
+#: All recorded games, where they are at hand.
+ORACLE = Path(__file__).resolve().parents[2] / "shared" / "oracle"
+YARDSTICK = Path(__file__).resolve().parents[2] / "shared" / "yardstick" / "limit.c"
+
+#: Any order, the server's crash last.
+orders = st.integers(0, 5)
+
+_TILES = [AIR] * 7 + [WALL, TAVERN, MINE, *range(MINE + 1, MINE + 5), LAST_MINE]
+
+
+@st.composite
+def odd_games(draw: st.DrawFn) -> Games:
+    """A game on a board such as nobody would draw: anything beside anything, spawns on walls, mines and one another."""
+    size = draw(st.integers(2, 6))
+    count = size * size
+    tiles = np.array(draw(st.lists(st.sampled_from(_TILES), min_size=count, max_size=count)), np.uint8).reshape(size, size)
+    squares = st.integers(0, count - 1)
+    starts = [divmod(place, size) for place in draw(st.lists(squares, min_size=4, max_size=4, unique=True))]
+    free = [divmod(place, size) for place in draw(st.lists(squares, min_size=4, max_size=4))]
+    spawns = draw(st.sampled_from([starts, mirrored(*starts[0], size), free]))
+    for row, column in starts:
+        tiles[row, column] = AIR
+    turn = draw(st.integers(0, 8))
+    games = new_game(tiles, [*starts], [*spawns], max_turns=turn + draw(st.integers(0, 40)), training=draw(st.booleans()))
+    games[0]["turn"] = turn
+    for hero in games[0]["hero"]:
+        hero["life"] = draw(st.sampled_from([1, 19, 20, 21, 22, 40, 41, 49, 50, 51, 99, 100]))
+        hero["gold"] = draw(st.integers(0, 5))
+        hero["last_dir"] = draw(st.integers(-1, 4))
+        hero["crashed"] = draw(st.booleans()) and draw(st.booleans())
+    place_heroes(games)
+    return games
+
+
+@st.composite
+def played_games(draw: st.DrawFn, plies: int = 300) -> Games:
+    """A generated map some way into a game of random orders."""
+    seed = draw(st.integers(0, 2**32))
+    games = generate(seed).new_game(max_turns=draw(st.sampled_from([40, 1200])), training=draw(st.booleans()))
+    rng = np.random.default_rng(seed)
+    for order in rng.integers(0, 5, draw(st.integers(0, plies))).tolist():
+        step(games, 0, order)
+    return games
