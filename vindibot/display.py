@@ -122,8 +122,9 @@ class Shown:
         """The end of the game for us: the termination's name, the last state if there is one, and what else is known.
 
         The last picture shows it; a line that says so is for the caller to print."""
-        ending = f"{termination}: {message}" if message else termination
-        shot = Shot(games.copy(), self._me, self._names, ending=ending) if games is not None else None
+        shot = None
+        if games is not None:
+            shot = Shot(games.copy(), self._me, self._names, ending=termination, message=message)
         self._display._note(self, shot, ended=True)
 
 

@@ -49,6 +49,8 @@ Line = list[Segment]
 #: Heroes 1..4 (red, blue, green, orange), and the ground that their mines stand on.
 HERO_COLOURS = ("#e5534b", "#5294f0", "#57ab5a", "#e0823d")
 _MINE_GROUNDS = ("#4a1f1f", "#1c3358", "#1f3f22", "#4d2f14")
+# Mines as seen from afar: of heroes 1..4, who are brighter themselves, and of nobody.
+_MINES_AFAR, _MINE_AFAR = ("#9c3a35", "#3766a8", "#3d7a40", "#9c5a2a"), "#777252"
 _GROUND, _WALL, _WALL_TEXT = "#161b22", "#30363d", "#444c56"
 _TAVERN, _TAVERN_TEXT, _MINE, _MINE_TEXT = "#5c4425", "#ffd78a", "#2d2d26", "#d8d3a8"
 
@@ -68,7 +70,7 @@ _GAP = Segment("  ")
 @dataclass(frozen=True)
 class Shot:
     """What a picture shows: a game (an array of one record), our hero 0..3, the names of heroes 1..4, the last ballot,
-    the milliseconds that were left when we decided, and how the game has ended, if it has."""
+    the milliseconds that were left when we decided, and how the game has ended, if it has, in a word and in a sentence."""
 
     games: Games = field(repr=False)
     me: int
@@ -76,6 +78,7 @@ class Shot:
     ballot: Ballot | None = None
     ms_left: float | None = None
     ending: str = ""
+    message: str = ""
 
 
 class Picture:
@@ -111,7 +114,7 @@ def rounds(games: Games) -> tuple[int, int]:
 
 
 def _tile(tile: int) -> tuple[str, Style, str]:
-    """Text, style and main colour of a square without a hero."""
+    """Text and style of a square without a hero, and its colour as seen from afar."""
     owner = tile - MINE - 1
     if tile == TAVERN:
         text, ground = _TAVERN_TEXT, _TAVERN
@@ -123,9 +126,8 @@ def _tile(tile: int) -> tuple[str, Style, str]:
         text, ground = _MINE_TEXT, _MINE
     else:
         text, ground = _GROUND, _GROUND
-    # Seen from afar a tavern or a mine is its brightest colour, but an owned mine must not be taken for the hero himself.
-    main = ground if 0 <= owner < 4 or tile <= WALL else text
-    return TILE_NAMES[tile], Style(color=text, bgcolor=ground, bold=tile >= TAVERN), main
+    afar = _MINES_AFAR[owner] if 0 <= owner < 4 else _MINE_AFAR if tile >= MINE else text if tile == TAVERN else ground
+    return TILE_NAMES[tile], Style(color=text, bgcolor=ground, bold=tile >= TAVERN), afar
 
 
 def _square(cell: int) -> tuple[str, Style, str]:
@@ -213,7 +215,7 @@ def _heading(shot: Shot, width: int) -> list[Line]:
         style = _GOOD if shot.ms_left > 100 else _WARN if shot.ms_left > 0 else _BAD
         how.append((f"{'  ' if how else ''}{shot.ms_left:.0f} ms left", style))
     if width >= _PANEL:
-        return [_fit([*where, ("  ", _PLAIN), *how], width), _fit([], width)]
+        return [_fit([*where, ("  ", _PLAIN), *how], width), _fit([(harmless(shot.message), _DIM)], width)]
     return [_fit(where[:1], width), _fit(how, width)]
 
 
