@@ -161,7 +161,18 @@ def test_names_are_made_harmless(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.9, ".90"), (-0.3, "-.30"), (-1, "-1.0"), (10.5, "10.5"), (250, "250"), (-2000, "-big"), (1e300, "big"), (0.001, ".00")],
+    [
+        (0.9, ".90"),
+        (-0.3, "-.30"),
+        (-1, "-1.0"),
+        (10.5, "10.5"),
+        (250, "250"),
+        (12720, "13k"),
+        (-2000, "-2k"),
+        (2.5e7, "25M"),
+        (-1e300, "-big"),
+        (0.001, ".00"),
+    ],
 )
 def test_numbers_stay_in_their_column(value: float, text: str) -> None:
     ballot = Ballot([BallotEntry("x", 1, [value, 0, 0, 0, 0])], [value, 0, 0, 0, 0], (0, 1), 1)

@@ -63,7 +63,7 @@ _HERO_TEXTS = tuple(Style(color=colour, bold=True) for colour in HERO_COLOURS)
 
 # Widths of the panel beside the board: one line for a hero (it grows with the terminal), or four short ones.
 _PANEL, _WIDEST, _SLIM = 50, 60, 22
-_BAR, _NUMBER = 10, 5
+_BAR = 10
 _GAP = Segment("  ")
 
 
@@ -247,37 +247,34 @@ def _slim_heroes(shot: Shot, signs: str) -> list[Line]:
     return lines
 
 
-def _amount(value: float) -> str:
-    """A number in `_NUMBER` characters, the first of them a blank: .75, -.30, 1.25, -1.3, 250."""
-    for text in (f"{value:.2f}".replace("-0.", "-.").removeprefix("0"), f"{value:.1f}", f"{value:.0f}"):
-        if len(text) < _NUMBER:
-            return text.rjust(_NUMBER)
-    return ("-big" if value < 0 else "big").rjust(_NUMBER)
+def _amount(value: float, width: int) -> str:
+    """A number in `width` characters, the first of them a blank: .75, -.30, 1.25, -1.3, 250, 12720, -13k."""
+    texts = [f"{value:.2f}".replace("-0.", "-.").removeprefix("0"), f"{value:.1f}", f"{value:.0f}"]
+    texts += [f"{value / 1e3:.0f}k", f"{value / 1e6:.0f}M", "-big" if value < 0 else "big"]
+    return next(text for text in texts if len(text) < width).rjust(width)
 
 
-def _numbers(ballot: Ballot, values: Sequence[float] | None, chosen: Style) -> list[tuple[str, Style]]:
+def _numbers(ballot: Ballot, values: Sequence[float], chosen: Style, column: int) -> list[tuple[str, Style]]:
     pieces = []
-    for direction in range(len(DIRECTIONS)):
+    for direction, value in enumerate(values):
+        style = chosen if direction == ballot.direction else _AGAINST if value < 0 else _PLAIN
         if direction not in ballot.candidates:
-            pieces.append(("-".rjust(_NUMBER), _DIM))
-        elif values is None or not values[direction]:
-            pieces.append(("0".rjust(_NUMBER), _DIM if direction != ballot.direction else chosen + _DIM))
+            pieces.append(("-".rjust(column), _DIM))
+        elif not value:
+            pieces.append(("0".rjust(column), _DIM if direction != ballot.direction else chosen + _DIM))
         else:
-            style = chosen if direction == ballot.direction else _AGAINST if values[direction] < 0 else _PLAIN
-            pieces.append((_amount(values[direction]), style))
+            pieces.append((_amount(value, column), style))
     return pieces
 
 
-def _trait(ballot: Ballot, entry: BallotEntry, width: int) -> Line:
+def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int) -> list[tuple[str, Style]]:
+    """A line of the table of votes: label, weight, weighted votes, and milliseconds or what went wrong."""
     answered = entry.votes is not None
-    label = set_cell_size(harmless(entry.label), width - 37)
-    pieces = [(label, _PLAIN if answered else _DIM), (_amount(entry.weight), _DIM)]
-    pieces += _numbers(ballot, entry.weighted, _BOLD) if answered else [(" " * _NUMBER * len(DIRECTIONS), _PLAIN)]
+    pieces = [(set_cell_size(harmless(entry.label), label), _PLAIN if answered else _DIM), (_amount(entry.weight, 5), _DIM)]
+    pieces += _numbers(ballot, entry.weighted, _BOLD, column) if answered else [(" " * column * len(DIRECTIONS), _PLAIN)]
     if entry.status == "ok":
-        pieces.append((f"{entry.ms:7.1f}", _DIM))
-    else:
-        pieces.append((f"{entry.status:>7}", _WARN if entry.status == "late" else _BAD))
-    return _fit(pieces, width)
+        return [*pieces, (f"{entry.ms:7.1f}", _DIM)]
+    return [*pieces, (f"{entry.status:>7}", _WARN if entry.status == "late" else _BAD)]
 
 
 def _votes(ballot: Ballot | None, width: int, height: int) -> list[Line]:
@@ -285,13 +282,16 @@ def _votes(ballot: Ballot | None, width: int, height: int) -> list[Line]:
     entries = ballot.entries if ballot is not None else []
     if ballot is None or not entries or height < 4 or width < _PANEL:
         return []
+    column = 6 if width >= _PANEL + len(DIRECTIONS) else 5
+    label = width - 12 - column * len(DIRECTIONS)
     shown = entries if len(entries) <= height - 3 else entries[: height - 4]
-    words = "".join(f"{word:>{_NUMBER}}" for word in ("stay", "N", "S", "E", "W"))
-    lines = [_fit([], width), _fit([(f"{'trait':{width - 37}}{'times':>{_NUMBER}}{words}{'ms':>7}", _DIM)], width)]
-    lines += [_trait(ballot, entry, width) for entry in shown]
+    words = "".join(f"{word:>{column}}" for word in ("stay", "N", "S", "E", "W"))
+    rows = [[], [(f"{'trait':{label}}times{words}{'ms':>7}", _DIM)]]
+    rows += [_trait(ballot, entry, label, column) for entry in shown]
     if len(shown) < len(entries):
-        lines.append(_fit([(f"and {len(entries) - len(shown)} more", _DIM)], width))
-    return [*lines, _fit([("sum".ljust(width - 32), _BOLD), *_numbers(ballot, ballot.sums, _CHOSEN)], width)]
+        rows.append([(f"and {len(entries) - len(shown)} more", _DIM)])
+    rows.append([("sum".ljust(label + 5), _BOLD), *_numbers(ballot, ballot.sums, _CHOSEN, column)])
+    return [_fit(row, width) for row in rows]
 
 
 # ---- Together ----
