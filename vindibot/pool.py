@@ -33,6 +33,8 @@ log = structlog.get_logger("vindibot.pool")
 
 #: Seconds before the deadline at which the stop word is set, so that what looks at it can still have a last word.
 STOP_AHEAD = 0.010
+#: Seconds after which what is queued behind a slow trait is given to a worker that has nothing to do.
+RESCUE_AFTER = 0.020
 #: Seconds that a worker may take to import and build the traits.
 START_PATIENCE = 60.0
 #: After this many deaths in a row before it was ready, a worker is replaced with growing pauses, no longer at once.
@@ -74,6 +76,12 @@ class _Turn:
     waiting: list[int] = field(default_factory=list)
     votes: dict[int, Vote] = field(default_factory=dict)
     failures: dict[int, tuple[Status, str]] = field(default_factory=dict)
+    rescue: asyncio.TimerHandle | None = None
+    rescued: set[int] = field(default_factory=set)
+
+    def said(self, trait: int) -> bool:
+        """Whether a trait's last word on this turn is known."""
+        return trait in self.failures or (trait in self.votes and self.votes[trait].final)
 
 
 class _Worker:
@@ -139,6 +147,7 @@ class Pool:
         self.grace = grace
         self.folders = list(folders)
         self.replacements: list[float] = []  # seconds from a death to a ready replacement, for those who measure
+        self.preloaded = True  # whether every worker so far was born with everything loaded
         self._count = max(1, min(workers, len(self.plans)))
         self._context = context(self.folders, {plan.class_path.partition(":")[0] for plan in self.plans})
         self._lifeline, self._parent_end = self._context.Pipe(duplex=False)
@@ -189,8 +198,9 @@ class Pool:
         try:
             await turn.done
         finally:
-            for timer in timers:
-                timer.cancel()
+            for timer in (*timers, turn.rescue):
+                if timer is not None:
+                    timer.cancel()
             self._set_stop(turn)
             self._turn = None
             for one in self._workers:
@@ -227,15 +237,16 @@ class Pool:
         suspects = [trait for trait in turn.waiting if self.conducts[trait].suspect]
         others = [trait for trait in turn.waiting if not self.conducts[trait].suspect]
         shares: list[list[int]] = [[] for _ in free]
-        if suspects and others and len(self._workers) > 1:
-            # They wait for a worker of their own rather than take the others down.
-            shares[-1] = suspects
-            turn.waiting = [] if len(free) > 1 else others
-            self._spread(others, shares[:-1])
+        turn.waiting = []
+        if suspects and others:
+            # Suspects get a worker of their own, or wait until the others are through, rather than take them down.
+            if len(free) > 1:
+                shares[-1] = suspects
+            else:
+                turn.waiting = suspects
+            self._spread(others, shares[: max(1, len(free) - 1)])
         else:
-            turn.waiting = []
-            self._spread(others, shares)
-            self._spread(suspects, shares)
+            self._spread(suspects or others, shares)
         for one, share in zip(free, shares, strict=True):
             if share:
                 self._send(one, turn, share)
@@ -276,15 +287,16 @@ class Pool:
             if kind == worker.DONE:
                 self._came_back(one, number)
             elif kind == worker.READY:
-                self._became_ready(one)
+                self._became_ready(one, preloaded=text == worker.PRELOADED)
             elif kind == worker.FAILED:
                 self._failure = text
                 self._changed.set()
             else:
                 self._told(kind, number, trait, text)
 
-    def _became_ready(self, one: _Worker) -> None:
+    def _became_ready(self, one: _Worker, *, preloaded: bool) -> None:
         one.ready = True
+        self.preloaded &= preloaded
         self._failed_starts[one.index] = 0
         died = self._died_at.pop(one.index, None)
         if died is not None:
@@ -303,7 +315,7 @@ class Pool:
             vote = one.board.get(number, trait)
             if vote is None:
                 continue
-            if current is not None:
+            if current is not None and not current.said(trait):
                 current.votes[trait] = vote
             if vote.status == "ok":
                 self.conducts[trait].answered(vote.ms)
@@ -321,10 +333,10 @@ class Pool:
             self._turn.failures[trait] = status, text
 
     def _collect(self, turn: _Turn, one: _Worker) -> None:
-        """Take the votes that a worker has published for this turn so far."""
+        """Take the votes that a worker has published for this turn so far; the last word on a trait is not replaced."""
         for trait in one.assigned:
             vote = one.board.get(turn.number, trait)
-            if vote is not None:
+            if vote is not None and not turn.said(trait):
                 turn.votes[trait] = vote
 
     def _go_on(self) -> None:
@@ -334,6 +346,23 @@ class Pool:
             return
         self._hand_out(turn)
         self._check_done(turn)
+        if not turn.done.done() and turn.rescue is None:
+            turn.rescue = asyncio.get_running_loop().call_later(RESCUE_AFTER, self._rescue, turn)
+
+    def _rescue(self, turn: _Turn) -> None:
+        """What is queued behind a trait that takes long is given to a worker that is free."""
+        turn.rescue = None
+        for one in self._workers:
+            if one.assigned and one.number == turn.number and not one.dead:
+                self._collect(turn, one)
+                queued = [trait for trait in one.assigned if not turn.said(trait) and trait not in turn.votes]
+                turn.waiting += [
+                    trait
+                    for trait in queued
+                    if trait != int(one.board.running[0]) and trait not in (*turn.waiting, *turn.rescued)
+                ]
+        turn.rescued.update(turn.waiting)
+        self._hand_out(turn)
 
     def _check_done(self, turn: _Turn) -> None:
         working = any(one.assigned and one.number == turn.number and not one.dead for one in self._workers)
@@ -377,8 +406,7 @@ class Pool:
             self._collect(turn, one)
             if culprit is not None:
                 turn.failures.setdefault(culprit, ("killed", "its worker process ended while it ran"))
-            said = {trait for trait in lost if trait in turn.votes and turn.votes[trait].final}
-            turn.waiting += [trait for trait in lost if trait != culprit and trait not in said]
+            turn.waiting += [trait for trait in lost if not turn.said(trait) and trait not in turn.rescued]
         started, exit_code = one.ready, one.process.exitcode
         one.close()
         if self._closed:

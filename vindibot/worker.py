@@ -42,6 +42,8 @@ _REQUEST = struct.Struct("<IddqQBBB")
 _MESSAGE = struct.Struct("<IBBI")
 #: Kinds of messages: the traits are built; they cannot be; the request is answered; a trait failed; a trait printed.
 READY, FAILED, DONE, ERROR, VOID, OUTPUT = range(6)
+#: What a worker says of itself when it is ready and was forked from a server that had loaded everything.
+PRELOADED = "preloaded"
 
 
 @dataclass(frozen=True)
@@ -226,7 +228,7 @@ def main(plans: Sequence[TraitPlan], folders: Sequence[str], requests: Any, answ
     except BaseException as problem:
         _write(pipe, _encode(0, FAILED, text=f"{type(problem).__name__}: {problem}"))
         return
-    _write(pipe, _encode(0, READY, text="preloaded" if "vindibot.preload" in sys.modules else "cold"))
+    _write(pipe, _encode(0, READY, text=PRELOADED if "vindibot.preload" in sys.modules else ""))
     with contextlib.suppress(EOFError, BrokenPipeError):
         _serve(built, requests.fileno(), pipe, captured, Board(memory))
 

@@ -1,0 +1,152 @@
+"""Traits that misbehave, each in its own way."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numba
+
+from behaviours.base import Behaviour, View, Votes
+
+
+class Raises(Behaviour):
+    """Raises on every turn, or on every n-th."""
+
+    every: int = 1
+
+    def vote(self, view: View) -> Votes:
+        if view.turn // 4 % self.every == 0:
+            raise RuntimeError("no idea")
+        return 1
+
+
+class Exits(Behaviour):
+    """Tries to leave through an exception that is no Exception."""
+
+    def vote(self, view: View) -> Votes:
+        raise SystemExit(3)
+
+
+class Answers(Behaviour):
+    """Answers with something that is no vote."""
+
+    what: str
+
+    def vote(self, view: View) -> Votes:
+        answers = {
+            "nan": [0.0, float("nan"), 0, 0, 0],
+            "infinity": {1: float("inf")},
+            "shape": [1.0, 2.0],
+            "direction": 7,
+            "text": "North",
+            "lambda": lambda: 1,
+            "object": {1: object()},
+        }
+        return answers[self.what]  # type: ignore[return-value]
+
+
+class Sleeps(Behaviour):
+    """Sleeps, then votes."""
+
+    seconds: float = 3600.0
+
+    def vote(self, view: View) -> Votes:
+        time.sleep(self.seconds)
+        return 2
+
+
+class LoopsInPython(Behaviour):
+    def vote(self, view: View) -> Votes:
+        while True:
+            pass
+
+
+@numba.njit
+def _forever(n):
+    while n >= 0:
+        n = (n * 1103515245 + 12345) & 0x7FFFFFFF
+    return n
+
+
+class LoopsInKernel(Behaviour):
+    """Loops in compiled code that holds the interpreter lock and never looks up."""
+
+    def vote(self, view: View) -> Votes:
+        return int(_forever(view.turn + 1))
+
+
+class Segfaults(Behaviour):
+    def vote(self, view: View) -> Votes:
+        ctypes.string_at(0)
+        return 1
+
+
+class Dies(Behaviour):
+    def vote(self, view: View) -> Votes:
+        os._exit(1)
+
+
+class Prints(Behaviour):
+    """Prints megabytes, to the interpreter's streams and to the file descriptors below them."""
+
+    def vote(self, view: View) -> Votes:
+        for _ in range(2000):
+            print("x" * 1000)
+        sys.stderr.write("y" * 1_000_000)
+        os.write(1, b"z" * 1_000_000)
+        return 3
+
+
+class HasChildren(Behaviour):
+    """Starts a child that sleeps for an hour, notes its number, and then hangs or not."""
+
+    notes: str
+    hang: bool = False
+
+    def vote(self, view: View) -> Votes:
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+        with Path(self.notes).open("a") as file:
+            file.write(f"{child.pid}\n")
+        if self.hang:
+            time.sleep(3600)
+        return 1
+
+
+class Improves(Behaviour):
+    """Anytime: votes East, ever more strongly, until the budget is spent; then may hang."""
+
+    steps: int = 1_000_000_000
+    pause: float = 0.001
+    hang: bool = False
+
+    def vote(self, view: View) -> Iterator[Votes]:
+        for step in range(self.steps):
+            yield {3: 1.0 + step}
+            if view.budget.nodes is not None and step >= view.budget.nodes:
+                return
+            time.sleep(self.pause)
+        while self.hang:
+            time.sleep(3600)
+
+
+class Remembers(Behaviour):
+    """Votes with the length of the history that it was given."""
+
+    def vote(self, view: View) -> Votes:
+        return {0: float(len(view.history))}
+
+
+class Tags(Behaviour):
+    """Votes with the turn that it sees, after a pause."""
+
+    seconds: float = 0.0
+
+    def vote(self, view: View) -> Votes:
+        time.sleep(self.seconds)
+        return {0: float(view.turn)}

@@ -1,0 +1,360 @@
+"""The pool under traits that misbehave: every turn is decided in time, and what went wrong has a name."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+from structlog.testing import capture_logs
+
+from behaviours.base import Behaviour
+from sim.board import parse
+from sim.game import GAME, Games
+from sim.rules import step
+from vindibot.ballot import BallotEntry
+from vindibot.bots import make_importable
+from vindibot.conduct import STRIKES, Conduct, is_anytime
+from vindibot.errors import VindibotError
+from vindibot.pool import Pool
+from vindibot.worker import OUTPUT_LIMIT, TraitPlan
+
+BOTS = Path(__file__).parent / "bots"
+BOARD = """
+@1      @4
+  $-  $-
+    []
+  $-  $-
+@2      @3
+"""
+STAY = TraitPlan("behaviours.stay:Stay", {})
+#: Seconds of a turn: short, but long enough for a busy machine to run what is quick.
+TURN = 0.4
+
+
+def trait(name: str, **parameters: Any) -> TraitPlan:
+    return TraitPlan(f"bad_traits:{name}", parameters)
+
+
+def records(plans: Sequence[TraitPlan]) -> list[Conduct]:
+    make_importable([str(BOTS)])
+    built = [plan.build() for plan in plans]
+    return [Conduct(f"{number}-{type(behaviour).__name__}", 1.0, is_anytime(behaviour)) for number, behaviour in enumerate(built)]
+
+
+@asynccontextmanager
+async def pool_of(*plans: TraitPlan, workers: int = 2, grace: float = 0.1) -> AsyncIterator[Pool]:
+    pool = Pool(plans, records(plans), workers=workers, folders=[str(BOTS)], grace=grace)
+    await pool.start()
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+def game(turn: int = 0) -> Games:
+    games = parse(BOARD)
+    games["turn"] = turn
+    return games
+
+
+async def ask(pool: Pool, turn: int = 0, seconds: float = TURN, history: Games | None = None, **more: Any) -> list[BallotEntry]:
+    past = history if history is not None else np.zeros(0, GAME)
+    deadline = time.monotonic() + seconds
+    entries = await pool.ask(game(turn), 0, past, deadline=deadline, seed=1, **more)
+    # Whatever the traits do: back at the deadline. A second is for a machine that is busy with something else.
+    assert time.monotonic() < deadline + 1.0
+    return entries
+
+
+def statuses(entries: Sequence[BallotEntry]) -> list[str]:
+    return [entry.status for entry in entries]
+
+
+async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Let the loop run until something holds that has no event of its own (a process of the system is gone, say)."""
+    limit = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < limit, "it never came to hold"
+        await asyncio.sleep(0.01)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; an orphan that nobody has buried does not."""
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def all_ready(pool: Pool) -> bool:
+    return all(one.ready and not one.dead and not one.assigned for one in pool._workers)
+
+
+async def test_all_answers_come_in_before_the_deadline() -> None:
+    async with pool_of(*[STAY] * 6) as pool:
+        began = time.monotonic()
+        entries = await ask(pool, seconds=30.0)
+        assert time.monotonic() - began < 15.0, "nobody waits for a deadline when all votes are in"
+        assert statuses(entries) == ["ok"] * 6
+        assert [entry.votes for entry in entries] == [[1, 0, 0, 0, 0]] * 6
+        assert [entry.label for entry in entries] == [conduct.label for conduct in pool.conducts]
+
+
+async def test_workers_are_born_from_the_loaded_fork_server() -> None:
+    async with pool_of(STAY) as pool:
+        assert pool.preloaded, "the fork server could not import its preload"
+
+
+async def test_a_trait_that_raises_is_void_then_benched_and_told_now_and_then() -> None:
+    with capture_logs() as logs:
+        async with pool_of(trait("Raises"), STAY) as pool:
+            for turn in range(STRIKES):
+                entries = await ask(pool, 4 * turn)
+                assert statuses(entries) == ["error", "ok"]
+                assert entries[0].votes is None
+                assert "no idea" in entries[0].note
+            entries = await ask(pool, 100)
+            assert statuses(entries) == ["benched", "ok"]
+            pool.begin_game(records(pool.plans))
+            assert statuses(await ask(pool)) == ["error", "ok"], "a new game, a new chance"
+    told = [line["count"] for line in logs if line["event"] == "trait failed"]
+    assert told == [1, 2, 1]
+    assert [line["trait"] for line in logs if line["event"] == "trait benched"] == ["0-Raises"]
+
+
+async def test_strikes_that_lie_far_apart_do_not_bench() -> None:
+    async with pool_of(trait("Raises", every=15), STAY) as pool:
+        seen = [statuses(await ask(pool, 4 * turn))[0] for turn in range(50)]
+        assert seen.count("error") == 4
+        assert "benched" not in seen
+
+
+@pytest.mark.parametrize("what", ["nan", "infinity", "shape", "direction", "text", "lambda", "object"])
+async def test_what_is_no_vote_is_void_and_named(what: str) -> None:
+    async with pool_of(trait("Answers", what=what), STAY, workers=1) as pool:
+        entries = await ask(pool)
+        assert statuses(entries) == ["void", "ok"]
+        assert entries[0].votes is None
+        assert entries[0].note
+
+
+async def test_a_trait_cannot_leave_the_process() -> None:
+    async with pool_of(trait("Exits"), STAY, workers=1) as pool:
+        entries = await ask(pool)
+        assert statuses(entries) == ["error", "ok"]
+        assert "SystemExit" in entries[0].note
+
+
+async def test_a_late_vote_never_counts_in_another_turn() -> None:
+    async with pool_of(trait("Tags", seconds=TURN * 1.5), trait("Tags"), grace=5.0) as pool:
+        entries = await ask(pool, 4)
+        assert statuses(entries) == ["late", "ok"]
+        assert entries[1].votes == [4, 0, 0, 0, 0]
+        for turn in (8, 12):
+            entries = await ask(pool, turn, TURN * 3)
+            slow, quick = entries
+            assert quick.votes == [turn, 0, 0, 0, 0]
+            assert slow.votes in (None, [turn, 0, 0, 0, 0]), "a vote of an earlier turn"
+
+
+@pytest.mark.parametrize("name", ["Sleeps", "LoopsInPython", "LoopsInKernel"])
+async def test_what_never_comes_back_is_killed_replaced_and_benched(name: str) -> None:
+    async with pool_of(trait(name), *[STAY] * 3) as pool:
+        first = await ask(pool)
+        assert statuses(first) == ["late", "ok", "ok", "ok"]
+        for turn in range(1, STRIKES + 3):
+            entries = await ask(pool, 4 * turn)
+            assert statuses(entries)[1:] == ["ok", "ok", "ok"]
+            await until(lambda: all_ready(pool))
+        assert statuses(await ask(pool, 100)) == ["benched", "ok", "ok", "ok"]
+        assert len(pool.replacements) == STRIKES
+        assert pool.preloaded, "a replacement must be as warm as the first"
+
+
+@pytest.mark.parametrize("name", ["Segfaults", "Dies"])
+async def test_a_worker_that_dies_takes_one_vote_with_it(name: str) -> None:
+    async with pool_of(trait(name), *[STAY] * 5) as pool:
+        entries = await ask(pool, seconds=20.0)
+        assert statuses(entries) == ["killed", "ok", "ok", "ok", "ok", "ok"]
+        await until(lambda: all_ready(pool))
+
+
+async def test_all_workers_killed_at_once_in_a_turn() -> None:
+    async with pool_of(trait("Tags", seconds=0.3), trait("Tags", seconds=0.3), STAY, STAY) as pool:
+        asked = asyncio.ensure_future(ask(pool, seconds=20.0))
+        await until(lambda: any(one.assigned for one in pool._workers))
+        for one in pool._workers:
+            os.kill(one.process.pid, signal.SIGKILL)
+        entries = await asked
+        assert len(pool.replacements) >= 1
+        assert all(entry.status in ("ok", "killed") for entry in entries), statuses(entries)
+        await until(lambda: all_ready(pool))
+        assert statuses(await ask(pool, 4, seconds=20.0)) == ["ok"] * 4
+
+
+async def test_workers_killed_between_turns() -> None:
+    async with pool_of(STAY, STAY) as pool:
+        for turn in range(3):
+            for one in pool._workers:
+                os.kill(one.process.pid, signal.SIGKILL)
+            entries = await ask(pool, 4 * turn, seconds=20.0)
+            assert all(entry.status in ("ok", "killed") for entry in entries)
+            await until(lambda: all_ready(pool))
+
+
+async def test_anytime_traits_count_with_their_latest_answer() -> None:
+    async with pool_of(trait("Improves"), trait("Improves", steps=3), STAY, workers=1) as pool:
+        endless, ended, other = await ask(pool)
+        assert endless.status == ended.status == other.status == "ok"
+        assert endless.votes is not None
+        assert endless.votes[3] > 3
+        assert ended.votes == [0, 0, 0, 3, 0]
+        await until(lambda: all_ready(pool))
+        assert not pool.replacements, "who looks at the stop word is not killed"
+
+
+async def test_an_anytime_trait_that_hangs_keeps_what_it_said() -> None:
+    async with pool_of(trait("Improves", steps=5, hang=True), STAY) as pool:
+        entries = await ask(pool)
+        assert entries[0].votes == [0, 0, 0, 5, 0]
+        await until(lambda: len(pool.replacements) == 1)
+
+
+async def test_an_anytime_trait_may_answer_as_often_as_it_likes() -> None:
+    async with pool_of(trait("Improves", pause=0.0), STAY) as pool:
+        entries = await ask(pool)
+        assert statuses(entries) == ["ok", "ok"]
+
+
+async def test_node_budget_ends_an_anytime_trait() -> None:
+    async with pool_of(trait("Improves", pause=0.0), STAY) as pool:
+        entries = await ask(pool, seconds=20.0, nodes=7)
+        assert entries[0].votes == [0, 0, 0, 8, 0]
+
+
+async def test_printing_is_captured_and_capped(capfd: pytest.CaptureFixture[str]) -> None:
+    with capture_logs() as logs:
+        async with pool_of(trait("Prints"), STAY, workers=1) as pool:
+            assert statuses(await ask(pool, seconds=20.0)) == ["ok", "ok"]
+    printed = [line["text"] for line in logs if line["event"] == "trait printed"]
+    assert len(printed) == 1
+    assert OUTPUT_LIMIT < len(printed[0]) < OUTPUT_LIMIT + 100
+    assert "more characters" in printed[0]
+    out, err = capfd.readouterr()
+    assert "xxx" not in out + err
+    assert "zzz" not in out + err
+
+
+async def test_the_history_goes_along() -> None:
+    past = np.concatenate([game(4 * turn) for turn in range(12)])
+    async with pool_of(trait("Remembers")) as pool:
+        assert (await ask(pool, 48, history=past[:3]))[0].votes == [3, 0, 0, 0, 0]
+        os.kill(pool._workers[0].process.pid, signal.SIGKILL)
+        await until(lambda: len(pool.replacements) == 1 and all_ready(pool))
+        assert (await ask(pool, 48, history=past))[0].votes == [8, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("hang", [False, True])
+async def test_children_die_with_their_worker(tmp_path: Path, hang: bool) -> None:
+    notes = tmp_path / "children"
+    async with pool_of(trait("HasChildren", notes=str(notes), hang=hang), STAY) as pool:
+        await ask(pool, seconds=1.0)
+        await until(notes.exists)
+        (child,) = (psutil.Process(int(line)) for line in notes.read_text().split())
+        if hang:
+            await until(lambda: not is_alive(child.pid))
+    await until(lambda: not is_alive(child.pid))
+
+
+@pytest.mark.parametrize("busy", ["Stay", "LoopsInKernel"])
+def test_workers_end_when_the_parent_dies(tmp_path: Path, busy: str) -> None:
+    """Killed without a chance to tidy up, in the middle of a turn, while a worker may be stuck in compiled code."""
+    program = tmp_path / "parent.py"
+    plan = "behaviours.stay:Stay" if busy == "Stay" else f"bad_traits:{busy}"
+    program.write_text(f"""
+import asyncio, os, signal, time
+import numpy as np
+import test_pool
+from vindibot.worker import TraitPlan
+
+async def main():
+    async with test_pool.pool_of(TraitPlan({plan!r}, {{}}), test_pool.STAY) as pool:
+        print(*[one.process.pid for one in pool._workers], flush=True)
+        asyncio.get_running_loop().call_later(0.2, os.kill, os.getpid(), signal.SIGKILL)
+        await test_pool.ask(pool, seconds=0.6)
+        await asyncio.sleep(60)
+
+if __name__ == "__main__":
+    asyncio.run(main())
+""")
+    top = Path(__file__).parent.parent
+    path = os.pathsep.join([str(top), str(top / "tests")])
+    done = subprocess.run(
+        [sys.executable, str(program)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": path}
+    )
+    assert done.returncode == -signal.SIGKILL
+    workers = [int(word) for word in done.stdout.split()]
+    assert len(workers) == 2
+    limit = time.monotonic() + 5.0  # two seconds, and three for a busy machine
+    while any(is_alive(pid) for pid in workers):
+        assert time.monotonic() < limit, "an orphan lives on"
+        time.sleep(0.01)
+
+
+async def test_a_trait_that_cannot_be_built_is_an_error_at_the_start() -> None:
+    plans = [TraitPlan("behaviours.stay:NoSuchTrait", {})]
+    pool = Pool(plans, [Conduct("broken", 1.0, False)], workers=1)
+    with pytest.raises(VindibotError, match="NoSuchTrait"):
+        await pool.start()
+
+
+async def test_nothing_is_left_running_or_open() -> None:
+    async with pool_of(STAY, STAY):
+        pass
+    me = psutil.Process()
+    before = me.num_fds()
+    for _ in range(3):
+        async with pool_of(trait("Dies"), STAY) as pool:
+            await ask(pool)
+            pids = [one.process.pid for one in pool._workers]
+    await until(lambda: not any(is_alive(pid) for pid in pids))
+    assert me.num_fds() <= before
+
+
+async def test_whole_game_with_a_killed_worker_a_sleeper_and_a_loop() -> None:
+    """No turn is lost: the sound trait is heard on every one, until and after the bad ones are benched."""
+    games = game()
+    games["max_turns"] = 4 * 300
+    async with pool_of(STAY, trait("Sleeps"), trait("LoopsInKernel"), workers=2, grace=0.05) as pool:
+        turns = 0
+        while games[0]["status"] == 0:
+            if games[0]["turn"] % 4 == 0:
+                if turns == 5:
+                    os.kill(pool._workers[0].process.pid, signal.SIGKILL)
+                deadline = time.monotonic() + TURN
+                entries = await pool.ask(games, 0, np.zeros(0, GAME), deadline=deadline, seed=1)
+                assert time.monotonic() < deadline + 1.0
+                turns += 1
+                if all(conduct.benched for conduct in pool.conducts[1:]):
+                    assert entries[0].status in ("ok", "killed")
+                await asyncio.sleep(0.005)  # the others' moves; what hangs is reaped meanwhile
+            step(games, 0, 0)
+        assert turns == 300
+        assert [conduct.benched for conduct in pool.conducts] == [False, True, True]
+
+
+def test_conducts_know_anytime_traits() -> None:
+    conducts = records([trait("Improves"), STAY])
+    assert [conduct.anytime for conduct in conducts] == [True, False]
+    assert issubclass(type(STAY.build()), Behaviour)
