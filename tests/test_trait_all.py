@@ -1,0 +1,184 @@
+"""One conformance suite that every trait of ours passes, whatever the position; and the bots that are made of them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from worlds import ORACLE, SAMPLE, odd_games
+
+from behaviours.base import Behaviour, View, as_votes
+from behaviours.registry import BUILT_IN, find
+from sim.board import parse, read_tiles
+from sim.game import DIRECTIONS, RUNNING, Games, mover, new_game, place_heroes, square
+from sim.generator import generate
+from sim.rules import step
+from vindibot.ballot import BallotEntry, tally
+from vindibot.bots import load_bot
+
+#: Every built-in trait with its defaults, and in its later version where there is one.
+TRAITS = [find(name)() for name in sorted(BUILT_IN)] + [
+    find("combat")(duel=True, keep_mines=True),
+    find("tavern-finder")(beer_push=10, beer_life=75, avoid_danger=True, every_step=True, life_threshold=100),
+    find("mine-finder")(life_threshold=0, when_broke=False),
+    find("harvest")(nodes=100, when_broke=False),
+]
+BOTS = ("seed", "malvert", "random", "stay")
+
+
+def conforms(trait: Behaviour, games: Games, me: int) -> None:
+    """Ask a trait, and check what holds for every answer of every trait of ours."""
+    before, here = games.tobytes(), View(games, me, seed=3)
+    votes = as_votes(trait.vote(here))
+    again = as_votes(trait.vote(View(games.copy(), me, seed=3)))
+    assert games.tobytes() == before, "the view was changed"
+    assert (votes is None) == (again is None), "equal views, different answers"
+    if votes is not None:
+        assert votes.tolist() == again.tolist(), "equal views, different answers"  # type: ignore[union-attr]
+        assert all(votes[direction] == 0 for direction in range(5) if direction not in here.moves), "no candidate"
+
+
+def recorded(path: Path, skip: int) -> Iterator[Games]:
+    """Every `skip`-th state of the recorded games of a file, played again; boards that are not square are left out."""
+    with gzip.open(path, "rt") as lines:
+        for record in map(json.loads, lines):
+            board = record["init"]["board"]
+            if len(board["tiles"]) == 2 * board["size"] ** 2:
+                yield from replayed(record, skip)
+
+
+def replayed(record: dict, skip: int) -> Iterator[Games]:  # type: ignore[type-arg]
+    init = record["init"]
+    tiles, shown = read_tiles(init["board"]["tiles"], init["board"]["size"])
+    spawns = [tuple(spawn) for spawn in record["spawns"]]
+    games = new_game(tiles, shown, spawns, max_turns=init["maxTurns"], training=record["training"])  # type: ignore[arg-type]
+    for hero, state in enumerate(init["heroes"]):
+        games[0]["hero"][hero]["pos"] = square(state["pos"]["x"], state["pos"]["y"])
+    place_heroes(games)
+    orders = [*DIRECTIONS, "Crash"]
+    for ply, order in enumerate(record["moves"]):
+        if ply % skip == 0:
+            yield games.copy()
+        step(games, 0, orders.index(order))
+    yield games.copy()
+
+
+ODD_BOARDS = [
+    "|@1|",
+    "|@1  |\n|    |",
+    "|@1[]|\n|[]##|",
+    "|@1$-|\n|$-##|\n@1 life 1",
+    "|@1@2|\n|@3@4|",
+    "|##@1##|\n|@2$-@3|\n|##@4##|\n@1 life 20\n@2 life 1\n@3 life 21",
+    "|@1$7$0|\n|$1$2$3|\n|$4[]  |",
+    "|@1  []|\n|  @2$1|\n|    $2|\nturn 1199 of 1200",
+    "|@1  []|\n|  @2$1|\n|    $2|\nturn 1200 of 1200 over TurnMax",
+    "|@1  []|\n|  @2$1|\n|    $2|\nturn 4 of -4",
+    "|@1$-|\n|    |\n@1 on [] life 9",
+    "|@1$-|\n|    |\n@1 on ## life 9 spawn 0,1",
+    "|@1  |\n|    |\n@2 at 0,0 life 9",
+    "\n".join("|" + "  " * 28 + "|" for _ in range(27)) + "\n|@1" + "  " * 27 + "|",
+    "\n".join("|" + "$-" * 28 + "|" for _ in range(27)) + "\n|@1" + "  " * 27 + "|",
+]
+
+
+@pytest.mark.parametrize("trait", TRAITS, ids=repr)
+@pytest.mark.parametrize("board", ODD_BOARDS)
+def test_every_trait_survives_odd_boards(trait: Behaviour, board: str) -> None:
+    conforms(trait, parse(board), 0)
+
+
+@given(odd_games())
+@settings(max_examples=100, deadline=None)
+def test_every_trait_survives_boards_such_as_nobody_would_draw(games: Games) -> None:
+    for trait in TRAITS:
+        conforms(trait, games, mover(games))
+
+
+@pytest.mark.parametrize("name", ["odd", "scenario", "generated"])
+def test_every_trait_survives_recorded_games(name: str) -> None:
+    path = ORACLE / f"{name}.jsonl.gz"
+    if not path.exists():
+        path = SAMPLE
+    if not path.exists():
+        pytest.skip(f"no recorded games at {ORACLE} or {SAMPLE}")
+    states = 0
+    for games in recorded(path, {"odd": 3, "scenario": 7, "generated": 31}[name]):
+        states += 1
+        for trait in TRAITS:
+            conforms(trait, games, mover(games))
+    assert states > 100
+
+
+@pytest.mark.parametrize("trait", TRAITS, ids=repr)
+def test_a_trait_can_be_asked_in_several_threads_at_once(trait: Behaviour) -> None:
+    """Several games in threads of one process share nothing that is written to."""
+    views = []
+    for seed in range(16):
+        games = generate(seed, size=18).new_game()
+        for order in np.random.default_rng(seed).integers(0, 5, 200).tolist():
+            step(games, 0, order)
+        views.append(games)
+
+    def ask(games: Games) -> list[float] | None:
+        votes = as_votes(trait.vote(View(games, mover(games), seed=1)))
+        return None if votes is None else votes.tolist()
+
+    alone = [ask(games) for games in views]
+    with ThreadPoolExecutor(4) as threads:
+        for together in [list(threads.map(ask, views)) for _ in range(5)]:
+            assert together == alone
+
+
+def test_every_trait_ends_quickly_on_the_largest_maps() -> None:
+    """Far below any limit: a slow machine has room, a trait that blows up has not."""
+    for seed in range(4):
+        games = generate(seed, size=28, walls=20, mines=9).new_game()
+        for order in np.random.default_rng(seed).integers(0, 5, 400).tolist():
+            step(games, 0, order)
+        for trait in TRAITS:
+            trait.vote(View(games, mover(games)))  # the map's own tables are made once per game
+            begin = time.process_time()
+            trait.vote(View(games, mover(games)))
+            assert time.process_time() - begin < 0.1, trait
+
+
+# ---- The bots ----
+
+
+def played(names: list[str], seed: int, max_turns: int = 1200) -> Games:
+    """A whole game of four bots on a generated map, in this process."""
+    games = generate(seed, size=16).new_game(max_turns=max_turns)
+    bots = [load_bot(name).build() for name in names]
+    while games[0]["status"] == RUNNING:
+        here = View(games, mover(games), seed=seed)
+        said = [(spec.weight, as_votes(trait.vote(here))) for spec, trait in bots[here.me]]
+        entries = [BallotEntry("", weight, None if votes is None else votes.tolist()) for weight, votes in said]
+        step(games, 0, tally(entries, here.moves, here.rng("tie")).direction)
+    return games
+
+
+@pytest.mark.parametrize("name", BOTS)
+def test_the_bots_that_ship_can_be_built(name: str) -> None:
+    bot = load_bot(name)
+    assert bot.name == name
+    assert bot.build()
+
+
+@pytest.mark.parametrize("name", ["seed", "malvert"])
+def test_a_classic_bot_beats_random_ones(name: str) -> None:
+    gold = played([name, "random", "random", "random"], seed=5)[0]["hero"]["gold"].tolist()
+    assert gold[0] > 2 * max(gold[1:])
+    assert gold[0] > 500
+
+
+def test_a_game_of_classic_bots_is_the_same_on_every_run() -> None:
+    names = ["seed", "malvert", "seed", "malvert"]
+    assert played(names, 2, 200).tobytes() == played(names, 2, 200).tobytes()
