@@ -9,23 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import multiprocessing
 import os
-import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from multiprocessing import forkserver
-from typing import Any, Protocol
+from typing import Protocol
 
 import structlog
 
 from sim.game import Games
-from vindibot import preload, worker
+from vindibot import worker
 from vindibot.ballot import BallotEntry, Status
 from vindibot.conduct import Conduct, entry
 from vindibot.errors import VindibotError
+from vindibot.process import WorkerProcess, context
 from vindibot.runner import Vote
 from vindibot.worker import TraitPlan
 
@@ -84,53 +81,6 @@ class _Turn:
         return trait in self.failures or (trait in self.votes and self.votes[trait].final)
 
 
-class _Worker:
-    """One place of the pool and the process that fills it at present."""
-
-    def __init__(self, index: int, plans: Sequence[TraitPlan], folders: Sequence[str], context: Any, lifeline: Any) -> None:
-        self.index = index
-        self.memory = context.RawArray("b", worker.Board.size(len(plans)))
-        self.board = worker.Board(self.memory)
-        self.ready = False
-        self.dead = False
-        self.number = 0
-        self.assigned: tuple[int, ...] = ()
-        self.buffer = bytearray()
-        request_end, self.requests = context.Pipe(duplex=False)
-        self.answers, answer_end = context.Pipe(duplex=False)
-        self.process = context.Process(
-            target=worker.main,
-            args=(plans, folders, request_end, answer_end, lifeline, self.memory),
-            name=f"vindibot-worker-{index}",
-            daemon=True,
-        )
-        try:
-            self.process.start()
-        finally:
-            request_end.close()
-            answer_end.close()
-
-    @property
-    def idle(self) -> bool:
-        return self.ready and not self.dead and not self.assigned
-
-    def kill(self) -> None:
-        """End the process and everything it has started."""
-        pid = self.process.pid
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            self.process.kill()
-
-    def close(self) -> None:
-        """Release what the process held. Call it when the process is gone."""
-        self.requests.close()
-        self.answers.close()
-        with contextlib.suppress(ValueError):
-            self.process.join(1.0)
-            self.process.close()
-
-
 class Pool:
     """Traits spread over worker processes. See `Voters`; used from one event loop, for one game at a time."""
 
@@ -151,7 +101,7 @@ class Pool:
         self._count = max(1, min(workers, len(self.plans)))
         self._context = context(self.folders, {plan.class_path.partition(":")[0] for plan in self.plans})
         self._lifeline, self._parent_end = self._context.Pipe(duplex=False)
-        self._workers: list[_Worker] = []
+        self._workers: list[WorkerProcess] = []
         self._failed_starts = [0] * self._count
         self._died_at: dict[int, float] = {}
         self._changed = asyncio.Event()
@@ -264,7 +214,7 @@ class Pool:
         for share in shares:
             share.sort(key=keys.__getitem__)
 
-    def _send(self, one: _Worker, turn: _Turn, traits: list[int]) -> None:
+    def _send(self, one: WorkerProcess, turn: _Turn, traits: list[int]) -> None:
         one.assigned, one.number = tuple(traits), turn.number
         one.board.stop[0], one.board.running[0] = 0, traits[0]
         seconds = max(0.0, turn.deadline - time.monotonic())
@@ -274,7 +224,7 @@ class Pool:
 
     # -- what comes back --
 
-    def _readable(self, one: _Worker) -> None:
+    def _readable(self, one: WorkerProcess) -> None:
         try:
             data = os.read(one.answers.fileno(), 1 << 16)
         except BlockingIOError:
@@ -294,7 +244,7 @@ class Pool:
             else:
                 self._told(kind, number, trait, text)
 
-    def _became_ready(self, one: _Worker, *, preloaded: bool) -> None:
+    def _became_ready(self, one: WorkerProcess, *, preloaded: bool) -> None:
         one.ready = True
         self.preloaded &= preloaded
         self._failed_starts[one.index] = 0
@@ -305,7 +255,7 @@ class Pool:
         self._changed.set()
         self._go_on()
 
-    def _came_back(self, one: _Worker, number: int) -> None:
+    def _came_back(self, one: WorkerProcess, number: int) -> None:
         """A worker has answered a request, this turn's or (too late to count) an earlier one."""
         if number != one.number:
             return
@@ -332,7 +282,7 @@ class Pool:
         if self._turn is not None and number == self._turn.number:
             self._turn.failures[trait] = status, text
 
-    def _collect(self, turn: _Turn, one: _Worker) -> None:
+    def _collect(self, turn: _Turn, one: WorkerProcess) -> None:
         """Take the votes that a worker has published for this turn so far; the last word on a trait is not replaced."""
         for trait in one.assigned:
             vote = one.board.get(turn.number, trait)
@@ -380,13 +330,13 @@ class Pool:
         if not turn.done.done():
             turn.done.set_result(None)
 
-    def _reap(self, one: _Worker, number: int) -> None:
+    def _reap(self, one: WorkerProcess, number: int) -> None:
         """Kill a worker that still has not come back from request `number`."""
         if not one.dead and one.number == number and one.assigned:
             log.warning("worker killed", worker=one.index, trait=self.conducts[int(one.board.running[0])].label, reason="hung")
             one.kill()
 
-    def _died(self, one: _Worker) -> None:
+    def _died(self, one: WorkerProcess) -> None:
         """The process of a place has ended, by our hand or another's: pass its work on and replace it."""
         if one.dead:
             return
@@ -431,47 +381,15 @@ class Pool:
         if not self._closed:
             self._workers[index] = self._hire(index)
 
-    def _hire(self, index: int) -> _Worker:
-        one = _Worker(index, self.plans, self.folders, self._context, self._lifeline)
+    def _hire(self, index: int) -> WorkerProcess:
+        one = WorkerProcess(index, self.plans, self.folders, self._context, self._lifeline)
         loop = asyncio.get_running_loop()
         loop.add_reader(one.answers.fileno(), self._readable, one)
         loop.add_reader(one.process.sentinel, self._died, one)
         return one
 
-    def _forget(self, one: _Worker, loop: asyncio.AbstractEventLoop) -> None:
+    def _forget(self, one: WorkerProcess, loop: asyncio.AbstractEventLoop) -> None:
         with contextlib.suppress(OSError, ValueError):
             loop.remove_reader(one.answers.fileno())
         with contextlib.suppress(OSError, ValueError):
             loop.remove_reader(one.process.sentinel)
-
-
-def context(folders: Sequence[str], modules: set[str]) -> Any:
-    """The multiprocessing context of workers: a fork server that has the traits loaded, or spawn where there is none.
-
-    The fork server is one per process and is started by the first call; a module that a later bot needs is then imported
-    by each of its workers.
-    """
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    chosen = multiprocessing.get_context("forkserver")
-    chosen.set_forkserver_preload(["__main__", preload.__name__])
-    with _environment(folders, modules):
-        forkserver.ensure_running()
-    return chosen
-
-
-@contextlib.contextmanager
-def _environment(folders: Sequence[str], modules: set[str]) -> Iterator[None]:
-    """What the fork server must know at its start: what to load, and where this project lies (its path is not ours)."""
-    top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    kept = {name: os.environ.get(name) for name in (preload.VARIABLE, "PYTHONPATH")}
-    os.environ[preload.VARIABLE] = json.dumps({"folders": list(folders), "modules": sorted(modules)})
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (top, kept["PYTHONPATH"])))
-    try:
-        yield
-    finally:
-        for name, value in kept.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
