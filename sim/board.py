@@ -204,8 +204,9 @@ _HERO_WORDS = {"at": 1, "on": 1, "life": 1, "gold": 1, "mines": 1, "spawn": 1, "
 def parse(text: str) -> Games:
     """Read a drawing (see the module): an array of one game.
 
-    - Empty lines before the picture and after everything are dropped, and so is the indentation that all lines of the
-      picture share. A picture whose left column is all air therefore needs the bars ``|`` (those on the right may lack).
+    - With bars at the left (and, if you like, at the right) every character between them counts. Without bars, blanks
+      that mean nothing to the eye mean nothing: the indentation that all lines of the picture share, blanks at the ends of
+      lines, empty lines before and after the picture. A picture with a rim of air needs the bars.
     - Lines too short are filled up with air to the longest one; what is then missing to a square becomes wall, below or
       on the right.
     - A hero who is not shown is absent: he is not on the board and never will be.

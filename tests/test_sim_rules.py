@@ -113,7 +113,7 @@ def test_an_order_has_an_effect_or_is_stay_by_another_name(games: Games) -> None
 
 
 def test_any_other_number_is_stay() -> None:
-    games = parse("@1  \n    ")
+    games = parse("|@1  |\n|    |")
     for number in (-1, 6, 77):
         tried, stayed = games.copy(), games.copy()
         step(tried, 0, number)
@@ -122,7 +122,7 @@ def test_any_other_number_is_stay() -> None:
 
 
 def test_a_crash_is_not_taken_back() -> None:
-    games = parse("@1  \n    ")
+    games = parse("|@1  |\n|    |")
     before = games.copy()
     assert not step_saving(games, 0, CRASH, np.zeros(1, UNDO), 0)
     assert equal(games, before)
