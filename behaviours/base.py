@@ -36,6 +36,9 @@ Votes: TypeAlias = "int | Mapping[int, float] | Sequence[float] | NDArray[np.flo
 #: What `Behaviour.vote` may return: votes, or (anytime) a generator of ever better ones.
 Answer: TypeAlias = "Votes | Iterator[Votes]"
 
+#: Turns of ours that `View.history` goes back at most.
+HISTORY = 8
+
 _T = TypeVar("_T")
 
 

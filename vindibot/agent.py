@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import structlog
 
-from behaviours.base import View
+from behaviours.base import HISTORY, View
 from behaviours.mine import MineFinder
 from behaviours.tavern import TavernFinder
 from sim.game import GAME, STAY, Games
@@ -23,7 +23,7 @@ from vindibot.inline import Inline
 from vindibot.pool import Pool, Voters
 from vindibot.runner import Vote, run
 from vindibot.timekeeper import Timekeeper
-from vindibot.worker import HISTORY, TraitPlan
+from vindibot.worker import TraitPlan
 
 log = structlog.get_logger("vindibot.agent")
 

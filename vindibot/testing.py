@@ -27,11 +27,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from behaviours.base import Behaviour, Budget, View, as_votes
+from behaviours.base import HISTORY, Behaviour, Budget, View, as_votes
 from sim.board import parse
 from sim.game import ABSENT, GAME, Games
 from vindibot.recording import SUFFIX, Recording, read_recording
-from vindibot.worker import HISTORY
 
 __all__ = ["favourites", "view", "votes"]
 

@@ -23,15 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from behaviours.base import Behaviour, Budget, View
+from behaviours.base import HISTORY, Behaviour, Budget, View
 from sim import kernels
 from sim.game import GAME, Games
 from vindibot.ballot import Status
 from vindibot.bots import make_importable
 from vindibot.runner import Vote, run
 
-#: Turns of ours that a view remembers.
-HISTORY = 8
 #: Characters that a trait may print per turn; what goes beyond is counted and dropped.
 OUTPUT_LIMIT = 4096
 #: Seconds after its deadline and grace at which a worker ends itself, if nobody did it (its parent is gone, then).
