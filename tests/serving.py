@@ -92,14 +92,21 @@ async def match_of_four(server: EmbeddedServer, **options: Any) -> AsyncIterator
         await asyncio.gather(*joins, return_exceptions=True)
 
 
-async def raw(server: EmbeddedServer, request: bytes) -> tuple[int, dict[str, str], bytes]:
-    """Send these bytes on a connection of their own; status, headers and body of the answer."""
+@asynccontextmanager
+async def connection(server: EmbeddedServer) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection of one's own to the server."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     try:
-        writer.write(request)
-        return await read_response(reader)
+        yield reader, writer
     finally:
         writer.close()
+
+
+async def raw(server: EmbeddedServer, request: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Send these bytes on a connection of their own; status, headers and body of the answer."""
+    async with connection(server) as (reader, writer):
+        writer.write(request)
+        return await read_response(reader)
 
 
 async def read_response(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], bytes]:

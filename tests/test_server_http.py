@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator
@@ -11,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
-from serving import FORM, MAP, Bot, playing, post, raw, read_response, serving
+from serving import FORM, MAP, Bot, connection, playing, post, raw, read_response, serving
 
 from vindibot.errors import UsageError
 from vindibot.protocol import read_answer
@@ -313,8 +312,7 @@ async def test_urls_follow_the_host_header(server: EmbeddedServer) -> None:
 
 
 async def test_expect_100_continue(server: EmbeddedServer) -> None:
-    async with playing(server, "seed") as [bot]:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    async with playing(server, "seed") as [bot], connection(server) as (reader, writer):
         body = f"key={bot.key}".encode()
         writer.write(post("/api/training", body, FORM, "Expect: 100-continue").removesuffix(body))
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100 ")
@@ -325,7 +323,6 @@ async def test_expect_100_continue(server: EmbeddedServer) -> None:
         writer.write(post(url, b"dir=North", FORM, "Expect: 100-continue"))
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100 ")
         assert (await read_response(reader))[0] == 200
-        writer.close()
 
 
 @pytest.mark.parametrize("keep", [True, False])

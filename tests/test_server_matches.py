@@ -11,10 +11,12 @@ from serving import (
     MAP,
     TIME_OUT,
     Bot,
+    connection,
     match_of_four,
     playing,
     post,
     raw,
+    read_response,
     rounds_of_the_loop,
     serving,
     until,
@@ -60,21 +62,32 @@ async def test_one_user_may_take_several_seats() -> None:
 
 
 async def test_a_client_that_has_gone_frees_its_place() -> None:
-    async with serving(rounds=1) as server, playing(server, "ghost", *"abcd") as [ghost, *bots]:
-        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        writer.write(post("/api/arena", f"key={ghost.key}".encode(), FORM))
+    async with (
+        serving(rounds=1) as server,
+        playing(server, "ghost", *"abcd") as [ghost, *bots],
+        connection(server) as (_, leaving),
+        connection(server) as (answer, fourth),
+    ):
+        leaving.write(post("/api/arena", f"key={ghost.key}".encode(), FORM))
         await until(lambda: server.lobby.waiting)
         joins = [asyncio.create_task(bot.join("arena")) for bot in bots[:2]]
         await until(lambda: len(server.lobby.waiting) == 3)
-        writer.close()  # and at the same moment the fourth comes
-        joins += [asyncio.create_task(bot.join("arena")) for bot in bots[2:]]
-        for bot, join in zip(bots, joins, strict=True):
+        # One goes, and at the same moment a fourth comes.
+        leaving.close()
+        fourth.write(post("/api/arena", f"key={bots[2].key}".encode(), FORM))
+        await until(lambda: [claim.user.name for claim in server.lobby.waiting][2:] == ["c"])
+        assert not server.lobby.rooms
+        joins.append(asyncio.create_task(bots[3].join("arena")))
+        for bot, join in zip((bots[0], bots[1]), joins, strict=False):
             await join
             bot.start()
-        for bot in bots:
-            await bot.ended()
-        assert {hero["name"] for hero in bots[0].game["heroes"]} == set("abcd")
+        await read_response(answer)
+        room = next(iter(server.lobby.rooms.values()))
+        assert sorted(seat.player.name for seat in room.seats) == ["a", "b", "c", "d"]
         assert not server.lobby.waiting
+        server.lobby.close()
+        for task in (*joins, *(bot.task for bot in bots[:2])):
+            task.cancel()
 
 
 async def test_who_leaves_after_the_game_has_begun_crashes_at_his_first_turn() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import AsyncExitStack
 from itertools import pairwise
 
 import httpx
@@ -14,6 +15,7 @@ from serving import (
     NOT_YOUR_TURN,
     TIME_OUT,
     WAIT,
+    connection,
     match_of_four,
     playing,
     post,
@@ -86,26 +88,23 @@ async def test_two_orders_at_once_exactly_one_is_applied() -> None:
         room = next(iter(server.lobby.rooms.values()))
         path = f"/api/{room.id}/{room.seats[0].token}/play"
         for turn in range(0, 40, 4):
-            connections = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(3)]
-            for _, writer in connections:
-                writer.write(post(path, b"dir=South", FORM))
-            answers = await asyncio.gather(*(read_response(reader) for reader, _ in connections))
+            async with AsyncExitStack() as stack:
+                connections = [await stack.enter_async_context(connection(server)) for _ in range(3)]
+                for _, writer in connections:
+                    writer.write(post(path, b"dir=South", FORM))
+                answers = await asyncio.gather(*(read_response(reader) for reader, _ in connections))
             assert sorted(status for status, _, _ in answers) == [200, 400, 400]
             assert {body.decode() for status, _, body in answers if status == 400} <= {WAIT, NOT_YOUR_TURN}
             assert room.turn == turn + 4
-            for _, writer in connections:
-                writer.close()
 
 
 async def test_pipelined_orders_are_for_turn_after_turn() -> None:
-    async with serving() as server, playing(server, "seed") as [bot]:
+    async with serving() as server, playing(server, "seed") as [bot], connection(server) as (reader, writer):
         await bot.join(map=MAP)
         room = next(iter(server.lobby.rooms.values()))
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(post(f"/api/{room.id}/{room.seats[0].token}/play", b"dir=South", FORM) * 3)
         assert [(await read_response(reader))[0] for _ in range(3)] == [200] * 3
         assert room.turn == 12
-        writer.close()
 
 
 async def test_at_the_end_every_open_request_gets_the_final_state() -> None:
@@ -169,15 +168,34 @@ async def test_an_order_just_in_time_is_taken() -> None:
 
 
 async def test_an_order_that_arrived_while_the_server_was_busy_is_in_time() -> None:
-    async with serving(time_limit_ms=100) as server, playing(server, "seed") as [bot]:
+    async with (
+        serving(time_limit_ms=100) as server,
+        playing(server, "seed") as [bot],
+        connection(server) as (reader, writer),
+    ):
         await bot.join(turns=3, map=MAP)
-        path = bot.state["playUrl"].removeprefix(server.url)
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        writer.write(post(path, b"dir=North", FORM))
+        writer.write(post(bot.state["playUrl"].removeprefix(server.url), b"dir=North", FORM))
         time.sleep(0.25)  # noqa: ASYNC251 - the event loop hangs, with the order in the socket
         status, _, _ = await read_response(reader)
         assert status == 200
-        writer.close()
+
+
+class Hanging(Watcher):
+    """Lets the event loop hang between the moment when a state is handed out and the one when it is sent."""
+
+    def played(self, room: Room, order: int) -> None:
+        super().played(room, order)
+        if len(self.plies) == 4:
+            loop = asyncio.get_running_loop()
+            loop.call_soon(loop.call_soon, time.sleep, 0.4)
+
+
+async def test_the_clock_starts_when_the_answer_has_been_sent() -> None:
+    async with serving((Hanging(),), time_limit_ms=300) as server, playing(server, "seed") as [bot]:
+        await bot.join(turns=3, map=MAP)
+        await bot.move()
+        await asyncio.sleep(0.05)
+        assert (await bot.move()).status_code == 200
 
 
 async def test_the_arena_goes_on_without_who_crashed_and_he_still_strikes() -> None:

@@ -227,20 +227,19 @@ class Player:
 def from_games(games: Games, index: int = 0, *, game_id: str, players: Sequence[Player]) -> dict[str, Any]:
     """The game object of ``games[index]`` as on the wire: the fields in the protocol's order, those without a value left
     out. `players` are heroes 1..4. All heroes must be on the board."""
-    game = games[index]
-    numbered = enumerate(zip(game["hero"], players, strict=True), 1)
+    heroes = games["hero"][index].tolist()
     return {
         "id": game_id,
-        "turn": int(game["turn"]),
-        "maxTurns": int(game["max_turns"]),
-        "heroes": [_hero(hero, number, player) for number, (hero, player) in numbered],
-        "board": {"size": int(game["size"]), "tiles": tile_text(games, index)},
-        "finished": bool(game["status"] != RUNNING),
+        "turn": games["turn"].item(index),
+        "maxTurns": games["max_turns"].item(index),
+        "heroes": [_hero(number, *known) for number, known in enumerate(zip(heroes, players, strict=True), 1)],
+        "board": {"size": games["size"].item(index), "tiles": tile_text(games, index)},
+        "finished": games["status"].item(index) != RUNNING,
     }
 
 
-def _hero(record: Any, number: int, player: Player) -> dict[str, Any]:
-    gold, pos, life, mines, spawn, last_dir, crashed, _ = record.tolist()
+def _hero(number: int, record: tuple[Any, ...], player: Player) -> dict[str, Any]:
+    gold, pos, life, mines, spawn, last_dir, crashed, _ = record
     hero: dict[str, Any] = {"id": number, "name": player.name}
     if player.user_id is not None:
         hero["userId"] = player.user_id

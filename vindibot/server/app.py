@@ -102,14 +102,15 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
         return await _held_join(request, lobby, lobby.join_arena(lobby.user(_key(parameters))))
 
     @app.post("/api/{game_id}/{token}/play", response_class=Response)
-    async def play(request: Request, game_id: str, token: str) -> Response:
+    async def play(request: Request) -> Response:
         """Give the order of your turn; the answer comes at your next one. Parameters: dir, turn (optional: the turn that
         the order is for; a repeat for the same turn is answered like the first)."""
         parameters = await read_parameters(request, settings)
         if not parameters.get("dir", "").strip():
             raise Refusal(400, "")
-        room = lobby.room(game_id)
-        seat = room.seat_of(token)
+        # Not as arguments of the function: FastAPI's own reading of them costs a tenth of the whole request.
+        room = lobby.room(request.path_params["game_id"])
+        seat = room.seat_of(request.path_params["token"])
         turn = read_int(parameters.get("turn", ""))
         outcome = await room.order(seat, read_direction(parameters["dir"]), turn)
         return _answer(request, room, seat, outcome)

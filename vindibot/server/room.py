@@ -94,7 +94,9 @@ class Room:
         self.seats = tuple(seats)
         self.time_limit_ms = time_limit_ms
         self.orders: list[int] = []
-        self.training = bool(games[0]["training"])
+        self.training = bool(games["training"].item(0))
+        # Views into the record: reading it through an element of the array costs microseconds.
+        self._turn, self._status, self._crashed = games["turn"], games["status"], games["hero"]["crashed"][0]
         self._paced = pace == "original"
         self._random = random.Random(seed)
         self._observers = tuple(observers)
@@ -114,21 +116,21 @@ class Room:
     @property
     def turn(self) -> int:
         """Plies played."""
-        return int(self.games[0]["turn"])
+        return int(self._turn.item(0))
 
     @property
     def finished(self) -> bool:
         """Whether the game is over."""
-        return bool(self.games[0]["status"] != RUNNING)
+        return bool(self._status.item(0) != RUNNING)
 
     @property
     def all_crashed(self) -> bool:
         """Whether the game was ended by crashes."""
-        return bool(self.games[0]["status"] == ALL_CRASHED)
+        return bool(self._status.item(0) == ALL_CRASHED)
 
     def crashed(self, seat: Seat) -> bool:
         """Whether this seat's hero has crashed."""
-        return bool(self.games[0]["hero"][seat.index]["crashed"])
+        return bool(self._crashed.item(seat.index))
 
     def seat_of(self, token: str) -> Seat:
         """The seat with this token. Raises `Refusal`."""
