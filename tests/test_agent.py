@@ -1,0 +1,194 @@
+"""The agent: in time, with a fallback, the same play for the same seed, and a history that outlives its workers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from behaviours.base import Behaviour, View
+from sim.board import parse
+from sim.game import EAST, GAME, NORTH, STAY, WEST, Games
+from sim.maps import named_map
+from sim.rules import step
+from vindibot.agent import Agent, conducts, fallback, voters
+from vindibot.ballot import BallotEntry
+from vindibot.bots import load_bot, make_importable
+from vindibot.conduct import Conduct
+from vindibot.inline import Inline
+from vindibot.pool import Voters
+from vindibot.timekeeper import LARGEST_SHARE, Timekeeper
+
+BOTS = Path(__file__).parent / "bots"
+#: Seconds for a move in games that are played in process: nobody shall be late.
+PLENTY = 30.0
+
+
+def bad(name: str, **parameters: object) -> Behaviour:
+    make_importable([str(BOTS)])
+    import bad_traits
+
+    made: Behaviour = getattr(bad_traits, name)(**parameters)
+    return made
+
+
+def inline(*behaviours: Behaviour) -> Inline:
+    return Inline(behaviours, [Conduct(type(one).__name__, 1.0, hasattr(one, "steps")) for one in behaviours])
+
+
+async def play_in_process(asked: Voters, seed: int, rounds: int = 60, nodes: int | None = None) -> list[int]:
+    """Our moves in a game in which the others stay."""
+    games = named_map("m1").new_game(max_turns=4 * rounds)
+    agent = Agent(asked, 0, seed, Timekeeper(0.0), nodes)
+    moves = []
+    while games[0]["status"] == 0:
+        direction = STAY
+        if games[0]["turn"] % 4 == 0:
+            ballot = await agent.decide(games, time.monotonic(), PLENTY)
+            direction = ballot.direction
+            moves.append(direction)
+        step(games, 0, direction)
+    return moves
+
+
+async def test_the_same_seed_is_the_same_game_in_process_and_in_the_pool() -> None:
+    bot = load_bot("seed")
+    played = []
+    for in_process, seed in ((True, 5), (True, 5), (False, 5), (True, 6)):
+        asked = voters(bot, workers=2, in_process=in_process)
+        await asked.start()
+        try:
+            played.append(await play_in_process(asked, seed))
+        finally:
+            await asked.close()
+    assert played[0] == played[1], "in process, twice"
+    assert played[0] == played[2], "in process and in worker processes"
+    assert played[0] != played[3], "ties and random choices come from the seed"
+
+
+async def test_the_fallback_is_played_when_nobody_answers_in_time() -> None:
+    games = parse("@1  $-\n  $1  \n@2@3@4")
+    asked = inline(bad("Sleeps", seconds=0.5))
+    agent = Agent(asked, 0, 1, Timekeeper(0.0))
+    ballot = await agent.decide(games, time.monotonic(), 0.1)
+    assert ballot.fallback
+    assert ballot.direction == EAST, "towards the mine that is not ours"
+    assert [entry.status for entry in ballot.entries] == ["late"]
+    again = await agent.decide(games, time.monotonic(), 0.05)
+    assert again.fallback, "the trait still holds the thread"
+    await asked.close()
+
+
+async def test_votes_are_weighted_and_only_what_has_an_effect_is_a_candidate() -> None:
+    games = parse("##@1##\n  ##  \n@2@3@4")
+    agent = Agent(inline(bad("Answers", what="direction"), bad("Tags")), 0, 1, Timekeeper(0.0))
+    ballot = await agent.decide(games, time.monotonic(), PLENTY)
+    assert ballot.candidates == (STAY,)
+    assert [entry.status for entry in ballot.entries] == ["void", "ok"]
+    assert not ballot.fallback
+
+
+async def test_the_history_is_kept_by_the_agent() -> None:
+    agent = Agent(inline(bad("Remembers")), 0, 1, Timekeeper(0.0))
+    seen = []
+    for turn in range(0, 48, 4):
+        games = parse("@1  \n    ")
+        games["turn"] = turn
+        ballot = await agent.decide(games, time.monotonic(), PLENTY)
+        assert ballot.entries[0].votes is not None
+        seen.append(int(ballot.entries[0].votes[0]))
+    assert seen == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8]
+    assert agent.history["turn"].tolist() == list(range(16, 48, 4))
+
+
+@pytest.mark.parametrize(
+    ("board", "expected"),
+    [
+        ("@1  $-\n      \n      \n@1 life 100", EAST),
+        ("@1    \n      \n$-    \n@1 life 21", 2),
+        ("[]@1$-\n@1 life 15 gold 2", WEST),
+        ("[]@1  \n@1 life 100 gold 9", STAY),
+        ("##@1##\n@1 life 100", STAY),
+    ],
+)
+def test_the_fallback_drinks_when_weak_and_mines_else(board: str, expected: int) -> None:
+    assert fallback(View(parse(board), 0)) == expected
+
+
+class Busy:
+    """Voters who come back so many seconds after the deadline, as on a machine that is busy with something else."""
+
+    def __init__(self, late: Sequence[float]) -> None:
+        self.conducts: list[Conduct] = []
+        self.late = list(late)
+        self.deadlines: list[float] = []
+
+    async def start(self) -> None: ...
+
+    def begin_game(self, conducts: Sequence[Conduct]) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def ask(
+        self, games: Games, me: int, history: Games, *, deadline: float, seed: int, nodes: int | None = None
+    ) -> list[BallotEntry]:
+        self.deadlines.append(deadline)
+        lateness = self.late.pop(0)
+        while time.monotonic() < deadline + lateness:
+            time.sleep(0.001)  # noqa: ASYNC251 - the whole process stands still, as when its processor is taken away
+        return []
+
+
+async def test_the_margin_learns_from_stolen_time() -> None:
+    busy = Busy([0.03, 0.0, 0.0])
+    agent = Agent(busy, 0, 1, Timekeeper(0.05))
+    left = []
+    for _ in range(3):
+        began = time.monotonic()
+        ballot = await agent.decide(parse("@1  \n    "), began, 0.3)
+        left.append(ballot.margin_ms)
+        assert ballot.fallback
+    first, second, _ = (deadline for deadline in busy.deadlines)
+    assert left[0] < 50
+    assert left[1] > left[0], "more is kept back after a turn that was late"
+    assert second - first > 0
+
+
+@given(
+    st.floats(0.001, 60),
+    st.floats(0, 5),
+    st.floats(0, 2),
+    st.lists(st.tuples(st.floats(0, 100), st.floats(0, 100)), max_size=60),
+)
+def test_a_deadline_is_never_before_the_state_came_nor_after_the_limit(
+    limit: float, margin: float, network: float, past: list[tuple[float, float]]
+) -> None:
+    keeper = Timekeeper(margin)
+    for deadline, moment in past:
+        keeper.decided(deadline, moment)
+    received = 1000.0
+    deadline = keeper.deadline(received, limit, network)
+    assert received <= deadline <= received + limit
+    assert keeper.reserve(limit) <= LARGEST_SHARE * limit
+    assert keeper.reserve(limit) >= min(margin, LARGEST_SHARE * limit)
+
+
+def test_overruns_are_forgotten() -> None:
+    keeper = Timekeeper(0.05)
+    keeper.decided(10.0, 10.2)
+    assert keeper.reserve(1.0) > 0.3
+    for _ in range(50):
+        keeper.decided(10.0, 9.0)
+    assert keeper.reserve(1.0) == 0.05
+
+
+def test_conducts_come_from_the_bot() -> None:
+    bot = load_bot("malvert")
+    assert [one.label for one in conducts(bot, 3)] == [trait.label for trait in bot.traits]
+    assert np.zeros(0, GAME).dtype == GAME
+    assert NORTH == 1

@@ -1,0 +1,287 @@
+"""``vindibot play`` as a user runs it: a process, its output, its files and its exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+from vindibot.recording import read_recording
+
+TOP = Path(__file__).parent.parent
+BOTS = TOP / "tests" / "bots"
+SECRET = "s3cretk8"
+
+
+def environment(**more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("VINDIBOT_")}
+    return {**kept, "PYTHONPATH": str(TOP), "COLUMNS": "200", **more}
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "vindibot", *words]
+
+
+def run(folder: Path, *words: str, timeout: float = 100, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*words), cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=timeout, check=False
+    )
+
+
+async def begin(folder: Path, *words: str, **more: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *command(*words), cwd=folder, env=environment(**more), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+
+
+async def line_with(process: asyncio.subprocess.Process, word: str) -> str:
+    """The next line of output that has a word in it."""
+    assert process.stdout is not None
+    seen = []
+    while True:
+        line = (await asyncio.wait_for(process.stdout.readline(), 100)).decode()
+        seen.append(line)
+        assert line, f"the output ended without {word!r}: {seen}"
+        if word in line:
+            return line.strip()
+
+
+async def ended(process: asyncio.subprocess.Process) -> str:
+    """The rest of the output, after the process has ended."""
+    out, _ = await asyncio.wait_for(process.communicate(), 100)
+    return out.decode()
+
+
+def recordings(folder: Path) -> list[Path]:
+    return sorted((folder / "recordings").glob("*.jsonl"))
+
+
+def test_a_training_game_on_our_own_server(tmp_path: Path) -> None:
+    done = run(tmp_path, "play", "--rounds", "20", "--seed", "3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "seed came " in done.stdout
+    assert "recordings are in recordings" in done.stdout
+    assert done.stdout.count("ms left") == 20, "a plain line per own turn where there is no terminal"
+    (path,) = recordings(tmp_path)
+    recording = read_recording(path)
+    assert len(recording.turns) == 20
+    assert not recording.cut
+    assert recording.outcome is not None
+    assert recording.outcome.termination == "finished"
+    assert all(turn.ballot.margin_ms > 0 and not turn.ballot.fallback for turn in recording.turns)
+    assert all(entry.status == "ok" for turn in recording.turns for entry in turn.ballot.entries)
+    assert not [ply for ply in recording.plies() if ply.gap]
+
+
+def test_a_seed_repeats_the_game(tmp_path: Path) -> None:
+    orders = []
+    for display in ("none", "lines"):
+        folder = tmp_path / display
+        folder.mkdir()
+        done = run(folder, "play", "--rounds", "15", "--seed", "11", "--display", display, "--log-level", "error")
+        assert done.returncode == 0, done.stdout + done.stderr
+        (path,) = recordings(folder)
+        orders.append([(turn.ballot.direction, turn.state.board.tiles) for turn in read_recording(path).turns])
+    assert orders[0] == orders[1]
+
+
+def test_several_games_at_once_against_a_bot_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('extends = "random"\nname = "mine"\n')
+    (tmp_path / "match.toml").write_text('bot = "mine.toml"\nagainst = "stay"\ngames = 3\nparallel = 2\nrounds = 5\nmap = "m1"\n')
+    done = run(tmp_path, "play", "-c", "match.toml", "--log-level", "error", "--display", "none", VINDIBOT_ROUNDS="6")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "mine: 3 games" in done.stdout
+    paths = recordings(tmp_path)
+    assert len(paths) == 3
+    for path in paths:
+        recording = read_recording(path)
+        assert recording.names == ("mine", "stay", "stay", "stay")
+        assert len(recording.turns) == 6
+
+
+def test_sound_traits_play_on_beside_those_that_hang(tmp_path: Path) -> None:
+    """A trait that sleeps for ever, one that loops in a kernel, one that raises: no turn is late, none is lost."""
+    (tmp_path / "bad.toml").write_text(
+        'extends = "seed"\n[traits.sleeper]\nuse = "bad_traits:Sleeps"\n[traits.looper]\nuse = "bad_traits:LoopsInKernel"\n'
+        '[traits.raiser]\nuse = "bad_traits:Raises"\n'
+    )
+    (tmp_path / "bad_traits.py").write_text((BOTS / "bad_traits.py").read_text())
+    done = run(tmp_path, "play", "--bot", "bad.toml", "--rounds", "25", "--limit-ms", "500", "--display", "none")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = recordings(tmp_path)
+    turns = read_recording(path).turns
+    assert [turn.turn for turn in turns] == list(range(0, 100, 4)), "a turn was lost"
+    assert all(turn.ballot.margin_ms > 0 for turn in turns), "a turn was late"
+    last = {entry.label: entry.status for entry in turns[-1].ballot.entries}
+    assert last["sleeper"] == last["looper"] == last["raiser"] == "benched"
+    assert last["look-ahead"] == last["combat"] == "ok"
+    for word in ("trait benched", "worker killed", "worker replaced"):
+        assert word in done.stdout
+
+
+async def test_a_worker_is_killed_in_the_middle_of_a_game(tmp_path: Path) -> None:
+    process = await begin(tmp_path, "play", "--rounds", "60", "--display", "lines")
+    await line_with(process, "round 5/60")
+    victims = [
+        child
+        for child in psutil.Process(process.pid).children(recursive=True)
+        if "multiprocessing.forkserver" in str(child.cmdline())
+    ]
+    workers = [child for child in victims if child.ppid() != process.pid]
+    assert workers, "these are forked from the fork server, which is our child"
+    for worker in workers:
+        worker.kill()
+    out = await ended(process)
+    assert process.returncode == 0, out
+    assert "worker replaced" in out
+    (path,) = recordings(tmp_path)
+    turns = read_recording(path).turns
+    assert [turn.turn for turn in turns] == list(range(0, 240, 4))
+    assert all(turn.ballot.margin_ms > 0 for turn in turns)
+
+
+async def test_four_clients_meet_in_the_arena_of_a_server(tmp_path: Path) -> None:
+    server = await begin(tmp_path, "serve", "--port", "0", "--rounds", "12", "--seed", "5")
+    url = (await line_with(server, "serving on")).split()[2]
+    clients = []
+    for seat, bot in enumerate(("seed", "malvert", "random", "stay")):
+        folder = tmp_path / str(seat)
+        folder.mkdir()
+        words = ("play", "--mode", "arena", "--server", url, "--bot", bot, "--display", "none", "--log-level", "debug")
+        clients.append(await begin(folder, *words, "--log-file", "log.jsonl", VINDIBOT_KEY=f"{SECRET[:-1]}{seat}"))
+    outputs = [await ended(client) for client in clients]
+    assert [client.returncode for client in clients] == [0] * 4, outputs
+    ids, heroes = set(), set()
+    for seat, output in enumerate(outputs):
+        (path,) = recordings(tmp_path / str(seat))
+        recording = read_recording(path)
+        ids.add(recording.header.game)
+        heroes.add(recording.me)
+        assert len(recording.turns) == 12
+        log = (tmp_path / str(seat) / "log.jsonl").read_text()
+        assert all(json.loads(line)["event"] for line in log.splitlines())
+        assert '"traits"' in log
+        assert SECRET[:-1] not in output + log + path.read_text(), "a key was told"
+    assert len(ids) == 1
+    assert heroes == {0, 1, 2, 3}
+    server.send_signal(signal.SIGTERM)
+    await ended(server)
+    assert server.returncode == 0
+
+
+async def test_interrupt_ends_after_the_turn_and_keeps_what_was_played(tmp_path: Path) -> None:
+    process = await begin(tmp_path, "play", "--games", "50", "--display", "lines", "--rounds", "600")
+    await line_with(process, "round 3/600")
+    process.send_signal(signal.SIGINT)
+    out = await ended(process)
+    assert process.returncode == 130, out
+    assert "stopping after this turn" in out
+    assert "--games 50 plays the rest" in out
+    (path,) = recordings(tmp_path)
+    recording = read_recording(path)
+    assert recording.outcome is not None
+    assert recording.outcome.termination == "interrupted"
+    assert not recording.cut
+
+
+async def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
+    (tmp_path / "slow.toml").write_text('[traits.sleeper]\nuse = "bad_traits:Sleeps"\n')
+    (tmp_path / "bad_traits.py").write_text((BOTS / "bad_traits.py").read_text())
+    words = ("play", "--bot", "slow.toml", "--limit-ms", "60000", "--display", "lines")
+    process = await begin(tmp_path, *words)
+    await line_with(process, "joined")
+    process.send_signal(signal.SIGINT)
+    await line_with(process, "once more")
+    process.send_signal(signal.SIGTERM)
+    out = await ended(process)
+    assert process.returncode == 130, out
+    assert "Traceback" not in out
+
+
+async def test_interrupt_while_a_server_cannot_be_reached(tmp_path: Path) -> None:
+    process = await begin(tmp_path, "play", "--server", "http://127.0.0.1:9", "--connect-patience-s", "1000", VINDIBOT_KEY=SECRET)
+    await line_with(process, "trying again")
+    process.send_signal(signal.SIGINT)
+    out = await ended(process)
+    assert process.returncode == 130, out
+    assert "Traceback" not in out
+    assert SECRET not in out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--server", "http://127.0.0.1:9", "--connect-patience-s", "0"], 1, "unreachable"),
+        (["--server", "no url at all"], 2, "server"),
+        (["--server", "http://vindinium.org"], 2, "no longer belongs"),
+        (["--server", "http://play.vindinium.org:80"], 2, "no longer belongs"),
+        (["--bot", "sead"], 2, "seed"),
+        (["--bot", "broken.toml"], 2, "broken.toml"),
+        (["--bot", "unknown.toml"], 2, "mine-finder"),
+        (["--bot", "parameter.toml"], 2, "life_threshold"),
+        (["--config", "config.toml"], 2, "rounds"),
+        (["--map", "bad.txt"], 2, "line 2"),
+        (["--map", "m99"], 2, "m99"),
+        (["--rounds", "many"], 2, "--rounds"),
+        (["--rounds", "0"], 2, "--rounds"),
+        (["--roundz", "3"], 2, "--rounds"),
+        (["--mode", "arena"], 2, "arena"),
+        (["--key-file", "missing.key", "--server", "http://127.0.0.1:9"], 2, "missing.key"),
+    ],
+)
+def test_bad_input_gets_one_clear_message(tmp_path: Path, words: Sequence[str], code: int, said: str) -> None:
+    (tmp_path / "broken.toml").write_text("[traits.combat\n")
+    (tmp_path / "unknown.toml").write_text("[traits.mine-findr]\nweight = 1\n")
+    (tmp_path / "parameter.toml").write_text("[traits.tavern-finder]\nlife_treshold = 3\n")
+    (tmp_path / "config.toml").write_text("ronds = 3\n")
+    (tmp_path / "bad.txt").write_text("@1    @4\n  $?#?  \n@2    @3\n")
+    key = {} if "--key-file" in words else {"VINDIBOT_KEY": SECRET}
+    done = run(tmp_path, "play", "--rounds", "3", *words, **key)
+    text = done.stdout + done.stderr
+    assert done.returncode == code, text
+    assert said in text
+    assert "Traceback" not in text
+    assert SECRET not in text
+    assert not recordings(tmp_path)
+
+
+async def test_an_unknown_key_is_the_servers_word(tmp_path: Path) -> None:
+    server = await begin(tmp_path, "serve", "--port", "0", "--registered-keys")
+    url = (await line_with(server, "serving on")).split()[2]
+    done = await begin(tmp_path, "play", "--server", url, VINDIBOT_KEY=SECRET)
+    out = await ended(done)
+    assert done.returncode == 1
+    assert "Key not found" in out
+    assert SECRET not in out
+    again = await begin(tmp_path, "serve", "--port", url.rpartition(":")[2])
+    out = await ended(again)
+    assert again.returncode == 1
+    assert "in use" in out
+    server.send_signal(signal.SIGINT)
+    await ended(server)
+
+
+@pytest.mark.parametrize("words", [[], ["play"], ["serve"], ["verify"]])
+def test_help_reads_well_and_costs_nothing(tmp_path: Path, words: Sequence[str]) -> None:
+    done = run(tmp_path, *words, "--help")
+    assert done.returncode == 0
+    assert "Usage" in done.stdout
+    check = f"""
+import sys
+from vindibot.cli import main
+sys.argv[1:] = {[*words, "--help"]!r}
+try:
+    main()
+finally:
+    assert "numba" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", check], env=environment(), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
