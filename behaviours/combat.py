@@ -93,7 +93,7 @@ def _combat_map(games, index, me, duel):
     values = np.full(CELLS, np.nan)
     for enemy in range(4):
         # Absent heroes stand below the board.
-        if enemy != me and np.int64(game.hero[enemy].pos) < (game.size + 1) * STRIDE:
+        if enemy != me and np.int64(game.hero[enemy].pos) < (np.int64(game["size"]) + 1) * STRIDE:
             _add_enemy(values, game, me, enemy, duel)
     return values
 

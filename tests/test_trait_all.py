@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -148,6 +151,23 @@ def test_every_trait_ends_quickly_on_the_largest_maps() -> None:
             begin = time.process_time()
             trait.vote(View(games, mover(games)))
             assert time.process_time() - begin < 0.1, trait
+
+
+def test_kernels_do_the_same_without_the_compiler() -> None:
+    """The interpreter sees what compiled code hides: types that wrap around, names that mean something else in numpy."""
+    chosen = "odd_boards or equals_its_de"
+    command = [sys.executable, "-m", "pytest", "-x", "-W", "ignore:overflow encountered:RuntimeWarning", "-k", chosen]
+    files = [str(path) for path in sorted(Path(__file__).parent.glob("test_trait_*.py"))]
+    done = subprocess.run(
+        [*command, *files],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        cwd=Path(__file__).parent.parent,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
 
 
 # ---- The bots ----

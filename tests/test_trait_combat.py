@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -253,3 +255,11 @@ def test_the_map_equals_its_description(games: Games, duel: bool) -> None:
     expected = twin(games, me, duel)
     found = {int(place): float(values[place]) for place in np.flatnonzero(~np.isnan(values))}
     assert found == expected, {row_column(place) for place in found.keys() ^ expected.keys()}
+
+
+def test_the_example_in_the_documentation() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "traits.md").read_text()
+    examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert examples
+    for example in examples:
+        exec(compile(example, "docs/traits.md", "exec"), {})

@@ -1,0 +1,69 @@
+"""How long every trait takes in the middle of games of four classic bots on 28x28 maps: ``python -m tests.benchmarks.traits``.
+
+Each trait is asked on a view of its own, so what traits share within a turn (combat map, moves tried out) is in its time.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from behaviours.base import Behaviour, View, as_votes
+from behaviours.registry import BUILT_IN, find
+from sim.game import RUNNING, Games, mover
+from sim.generator import generate
+from sim.kernels import warm
+from sim.rules import step
+from vindibot.ballot import BallotEntry, tally
+from vindibot.bots import load_bot
+
+#: Only every so many plies, and only of the middle of each game.
+SKIP, FIRST, LAST = 17, 200, 1000
+
+
+def positions(seeds: range, size: int = 28) -> list[Games]:
+    """Positions of games between two seeds and two malverts; half of the maps have many mines."""
+    bots = [load_bot(name).build() for name in ("seed", "malvert", "seed", "malvert")]
+    warm()
+    kept = []
+    for seed in seeds:
+        where = generate(seed, size=size) if seed % 2 else generate(seed, size=size, walls=20, mines=9)
+        games = where.new_game()
+        while games[0]["status"] == RUNNING:
+            here = View(games, mover(games), seed=seed)
+            said = [(spec.weight, as_votes(trait.vote(here))) for spec, trait in bots[here.me]]
+            entries = [BallotEntry("", weight, None if votes is None else votes.tolist()) for weight, votes in said]
+            if FIRST <= here.turn < LAST and here.turn % SKIP == 0:
+                kept.append(games.copy())
+            step(games, 0, tally(entries, here.moves, here.rng("tie")).direction)
+    return kept
+
+
+def microseconds(trait: Behaviour, games: Games, repeats: int = 3) -> float:
+    """The best time of a few, each on a fresh view."""
+    best = float("inf")
+    for _ in range(repeats):
+        here = View(games, mover(games))
+        begin = time.perf_counter()
+        trait.vote(here)
+        best = min(best, time.perf_counter() - begin)
+    return best * 1e6
+
+
+def main() -> None:
+    """Print the table."""
+    kept = positions(range(8))
+    print(f"{len(kept)} positions, microseconds per vote\n{'trait':46} {'p50':>7} {'p99':>7} {'max':>7}")
+    traits = [find(name)() for name in BUILT_IN]
+    traits += [find("tavern-finder")(life_threshold=100, beer_life=0, avoid_danger=True, every_step=True)]
+    traits += [find("combat")(duel=True, keep_mines=True), find("look-ahead")(depth=9)]
+    for trait in traits:
+        times = [microseconds(trait, games) for games in kept]
+        changed = {key: value for key, value in trait if type(trait).model_fields[key].default != value}
+        name = type(trait).__name__ + (f" {', '.join(changed)}" if changed else "")
+        print(f"{name:46} {np.percentile(times, 50):7.1f} {np.percentile(times, 99):7.1f} {max(times):7.1f}")
+
+
+if __name__ == "__main__":
+    main()
