@@ -197,7 +197,7 @@ async def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
     (tmp_path / "bad_traits.py").write_text((BOTS / "bad_traits.py").read_text())
     words = ("play", "--bot", "slow.toml", "--limit-ms", "60000", "--display", "lines")
     process = await begin(tmp_path, *words)
-    await line_with(process, "joined")
+    await line_with(process, "begins")
     process.send_signal(signal.SIGINT)
     await line_with(process, "once more")
     process.send_signal(signal.SIGTERM)

@@ -81,8 +81,8 @@ class Session:
         async with AsyncExitStack() as stack:
             stack.enter_context(self._interruptible())
             if settings.embedded:
-                limit = settings.time.limit_ms or 1000
-                self.server = await stack.enter_async_context(EmbeddedServer(ServerSettings(time_limit_ms=limit)))
+                server = ServerSettings(time_limit_ms=settings.time.limit_ms or 1000, pace=settings.pace)
+                self.server = await stack.enter_async_context(EmbeddedServer(server))
                 self.console.print(f"our own server listens on {self.server.url}", style="dim", highlight=False)
             try:
                 async with asyncio.TaskGroup() as group:
@@ -166,7 +166,7 @@ class Session:
             folder=settings.recording.folder if settings.recording.enabled and seat == 0 else None,
             display=self.display if seat == 0 else None,
             title=f"game {number}" if settings.games > 1 else "",
-            tell=lambda text: self.console.print(text, style="dim", markup=False),
+            tell=self._note if seat == 0 else None,
         )
 
     def _arrange(self, server: EmbeddedServer, entrants: list[Entrant], seed: int) -> None:
@@ -203,6 +203,9 @@ class Session:
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
+
+    def _note(self, text: str) -> None:
+        self.console.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)
 
     def _tell(self, number: int, report: Report) -> None:
         ours, outcome = report.ours, report.outcome

@@ -132,6 +132,8 @@ class Player(ClientEvents):
         me = answer.hero.id - 1
         log.bind(game=answer.game.id, hero=answer.hero.id)
         log.add_secret(answer.token, token=True)
+        limit, network = self._client.time_limit * 1000, self._client.network_seconds * 1000
+        self._tell(f"game {answer.game.id} begins: we are hero {me + 1}, {limit:.0f} ms a move, {network:.1f} ms on the network")
         self._agent = Agent(self.voters, me, self.seed, Timekeeper(self._margin), self.nodes)
         if self._folder is not None:
             self._recorder = Recorder(self._folder, self._header(answer, self._client.time_limit))

@@ -162,6 +162,9 @@ class PlaySettings(Settings):
     map: str = Field(
         default="", description="map of a training game: a name (m1), a map file, or its text; empty: a fresh random one"
     )
+    pace: Literal["none", "original"] = Field(
+        default="none", description="our own server's pace: none, or about two rounds a second, as the original server's bots"
+    )
     seed: Seed = Field(default=None, description='seed of maps, opponents and ties; "random": another one each time')
     join_patience_s: Patience = Field(
         default=None, description='seconds to wait for a game to begin; "mode": 600 in training, until matched in an arena'
