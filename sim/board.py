@@ -111,9 +111,9 @@ def read_tiles(text: str, size: int) -> tuple[NDArray[np.uint8], list[Place]]:
         words = np.frombuffer(text.encode("ascii"), np.uint16)
     except UnicodeEncodeError:
         raise _unreadable(text, size) from None
-    tiles = _READ[words]
+    tiles = _READ.take(words)
     heroes: list[Place] = [None, None, None, None]
-    for place in np.flatnonzero(tiles > TILE_BITS).tolist():
+    for place in (tiles > TILE_BITS).nonzero()[0].tolist():
         code = int(tiles[place])
         if code == _UNREADABLE:
             raise _unreadable(text, size)
@@ -133,7 +133,7 @@ def board_of(games: Games, index: int = 0) -> NDArray[np.uint8]:
 
 def tile_text(games: Games, index: int = 0) -> str:
     """The wire's `tiles` of a game: 2 * size * size characters, heroes laid over what is below them."""
-    return _WRITE[board_of(games, index)].tobytes().decode("ascii")
+    return _WRITE.take(board_of(games, index)).tobytes().decode("ascii")
 
 
 # ---- Drawing ----

@@ -92,6 +92,8 @@ def _choose_folder() -> Path:
 
 _folder = _choose_folder()
 numba.config.CACHE_DIR = str(_folder)  # type: ignore[attr-defined]  # made at run time
+if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+    np.seterr(over="ignore")  # integers wrap around, as they do in compiled code
 
 
 def cache_folder() -> Path:

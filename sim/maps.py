@@ -127,7 +127,7 @@ _NEUTRAL = np.array([min(cell & TILE_BITS, MINE) for cell in range(256)], np.uin
 def map_of(games: Games, index: int = 0) -> Map:
     """The map of a running game: mines are nobody's, and heroes start on their spawns. Kept for the games met last."""
     game = games[index]
-    return _map_for(int(game["size"]), _NEUTRAL[game["cell"]].tobytes(), game["hero"]["spawn"].tobytes())
+    return _map_for(int(game["size"]), _NEUTRAL.take(game["cell"]).tobytes(), game["hero"]["spawn"].tobytes())
 
 
 @lru_cache(maxsize=KEPT_MAPS)

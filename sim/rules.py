@@ -375,7 +375,7 @@ def position_hash(games, index):
 @entry(types.uint64(types.uint64, GAMES, types.int64, UNDOS, types.int64))
 def position_rehash(old, games, index, undos, slot):
     """`rehash` for Python."""
-    return rehash(old, games[index], undos[slot])
+    return rehash(np.uint64(old), games[index], undos[slot])
 
 
 @entry(types.int64(GAMES, types.int64, types.int64))
