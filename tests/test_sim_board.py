@@ -103,6 +103,7 @@ def test_tiles_that_cannot_be_read(text: str, message: str) -> None:
         read_tiles(text, 3)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_nothing_but_a_board_error_comes_out_of_parse(text: str) -> None:
     try:

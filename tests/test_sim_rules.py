@@ -76,6 +76,7 @@ def test_undo_takes_back_everything_and_the_hash_follows(games: Games, given_ord
         assert equal(games, seen[slot])
 
 
+@settings(deadline=None)
 @given(odd_games())
 def test_the_hash_leaves_out_gold_and_the_turn_number_but_no_more(games: Games) -> None:
     before = position_hash(games, 0)
