@@ -262,7 +262,7 @@ class GameClient:
 
     def _joined(self, answer: Answer) -> Answer:
         self._log = self._log.bind(game=answer.game.id, hero=answer.hero.id, turn=answer.game.turn)
-        self._log.info(
+        self._log.debug(
             "joined",
             server=str(self.address),
             limit_ms=round(1000 * self.time_limit),

@@ -21,7 +21,7 @@ from vindibot.transport import Reply, Transport, TransportError, Within, look_up
 
 #: Idle requests by which the network is measured before joining, and what each may take, in seconds.
 IDLE_REQUESTS = 3
-IDLE_WITHIN = Within(connect=5.0, head=2.0, body=2.0)
+IDLE_WITHIN = Within(connect=2.0, head=3.0, body=2.0)
 
 _log = structlog.get_logger("vindibot.client")
 

@@ -1,0 +1,128 @@
+"""One request: its clock, and that nothing it leaves behind disturbs the next one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import ssl
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from clientkit import play
+from faulty_server import Fault, FaultyServer
+
+from vindibot.address import ServerAddress
+from vindibot.client import Termination
+from vindibot.masking import Mask
+from vindibot.transport import Transport, TransportError, Within
+
+LONG = Within(connect=30.0, head=30.0, body=30.0)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FaultyServer]:
+    async with FaultyServer() as running:
+        yield running
+
+
+@pytest.fixture
+async def transport(server: FaultyServer) -> AsyncIterator[Transport]:
+    made = Transport(ServerAddress.parse(server.url), Mask())
+    yield made
+    await made.aclose()
+
+
+async def post(transport: Transport, server: FaultyServer, within: Within = LONG) -> bytes:
+    return (await transport.post(f"{server.url}/api/training", {"key": "k"}, within)).body
+
+
+@pytest.mark.parametrize(
+    ("fault", "within", "words"),
+    [
+        (Fault("hang"), Within(head=0.05, body=30.0), "no answer within 0.05 s"),
+        (Fault("dribble"), Within(head=30.0, body=0.12), "only a part of the answer within 0.12 s"),
+        (Fault("endless"), LONG, "an answer of more than 1048576 bytes"),
+        (Fault("cut"), LONG, "broke off"),
+        (Fault("reset"), LONG, "broke off"),
+        (Fault("close"), LONG, "broke off"),
+    ],
+    ids=lambda value: value.kind if isinstance(value, Fault) else "",
+)
+async def test_faults(fault: Fault, within: Within, words: str, server: FaultyServer, transport: Transport) -> None:
+    server.join_faults = {1: fault}
+    with pytest.raises(TransportError, match=words) as caught:
+        await post(transport, server, within)
+    assert caught.value.sent
+    assert b"playUrl" in await post(transport, server)
+
+
+async def test_a_refused_connection_was_not_sent() -> None:
+    async with FaultyServer() as gone:
+        transport = Transport(ServerAddress.parse(gone.url), Mask())
+    with pytest.raises(TransportError, match="connection refused") as caught:
+        await post(transport, gone)
+    assert not caught.value.sent
+    assert not caught.value.final
+
+
+@pytest.mark.parametrize(("trusted", "words"), [(False, "its certificate is not trusted"), (None, "it does not speak https")])
+async def test_a_server_whose_tls_does_not_fit_is_told_and_not_tried_again(
+    trusted: bool | None, words: str, tmp_path: Path
+) -> None:
+    """A certificate that nobody signed, and no TLS at all."""
+    context = _self_signed(tmp_path) if trusted is not None else None
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            await reader.read(1)
+            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            writer.close()
+            await writer.wait_closed()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
+    async with server:
+        outcome = await play(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", connect_patience=60)
+    assert outcome.termination is Termination.REFUSED
+    assert words in outcome.message
+
+
+def _self_signed(folder: Path) -> ssl.SSLContext:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("needs the openssl command to make a certificate")
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    command = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1"
+    subprocess.run([openssl, *command.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, key)
+    return context
+
+
+@pytest.mark.parametrize("kind", [None, "hang", "dribble"])
+async def test_a_cancelled_request_leaves_no_slot_occupied(kind: str | None, server: FaultyServer, transport: Transport) -> None:
+    """Cancelled at every step of the loop it may be at: the next request still gets a connection."""
+    within = Within(connect=0.5, head=5.0, body=5.0)
+    for steps in range(40):
+        server.join_faults = {server.joins + 1: Fault(kind)} if kind is not None else {}
+        task = asyncio.create_task(post(transport, server))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        server.join_faults = {}
+        assert b"playUrl" in await post(transport, server, within)
+        await transport.aclose()
+
+
+async def test_connecting_is_timed(server: FaultyServer, transport: Transport) -> None:
+    assert transport.connect_seconds is None
+    await post(transport, server)
+    first = transport.connect_seconds
+    assert first is not None
+    assert 0 < first < 5
+    await transport.aclose()
+    await post(transport, server)
+    assert 0 < transport.connect_seconds <= first
