@@ -78,15 +78,12 @@ class View:
         history: Games | None = None,
         budget: Budget | None = None,
         seed: int = 0,
-        map: Map | None = None,
     ) -> None:
         self.games = games
         self.me = me
         self.history = history if history is not None else np.zeros(0, GAME)
         self.budget = budget if budget is not None else Budget()
         self.seed = seed
-        if map is not None:
-            self.map = map
         self._kept: dict[Any, Any] = {}
 
     @cached_property
@@ -188,15 +185,15 @@ class Behaviour(BaseModel):
         raise NotImplementedError
 
 
-def as_votes(answer: Any) -> NDArray[np.float64] | None:
-    """Bring an answer into one form: five float64 in the order of the directions, or None for no opinion.
+def plain_votes(answer: Any) -> tuple[float, ...] | None:
+    """Bring an answer into one form: five floats in the order of the directions, or None for no opinion.
 
     Raises `VoteError`, which says what was wrong, for anything that is no vote.
     """
     if answer is None:
         return None
-    votes = np.zeros(5)
-    if isinstance(answer, bool) or isinstance(answer, str | bytes):
+    votes = [0.0] * len(DIRECTIONS)
+    if isinstance(answer, bool | str | bytes):
         raise VoteError(f"a vote is a direction, weights or None, not {answer!r:.60}")
     if isinstance(answer, int | np.integer):
         votes[_direction(answer)] = 1.0
@@ -204,12 +201,18 @@ def as_votes(answer: Any) -> NDArray[np.float64] | None:
         for direction, weight in answer.items():
             votes[_direction(direction)] = _weight(weight)
     elif isinstance(answer, Sequence | np.ndarray):
-        if len(np.shape(answer)) != 1 or len(answer) != 5:
+        if len(np.shape(answer)) != 1 or len(answer) != len(DIRECTIONS):
             raise VoteError(f"weights must be five numbers, one per direction, not of shape {np.shape(answer)}")
-        votes[:] = [_weight(weight) for weight in answer]
+        votes = [_weight(weight) for weight in answer]
     else:
         raise VoteError(f"a vote is a direction, weights or None, not a {type(answer).__name__}")
-    return votes
+    return tuple(votes)
+
+
+def as_votes(answer: Any) -> NDArray[np.float64] | None:
+    """`plain_votes` as an array of five float64."""
+    votes = plain_votes(answer)
+    return None if votes is None else np.array(votes)
 
 
 def _direction(value: Any) -> int:

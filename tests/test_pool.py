@@ -98,7 +98,7 @@ def is_alive(pid: int) -> bool:
 
 
 def all_ready(pool: Pool) -> bool:
-    return all(one.ready and not one.dead and not one.assigned for one in pool._workers)
+    return all(one.ready and not one.dead and not one.assigned for one in pool.workers)
 
 
 async def test_all_answers_come_in_before_the_deadline() -> None:
@@ -193,8 +193,8 @@ async def test_a_worker_that_dies_takes_one_vote_with_it(name: str) -> None:
 async def test_all_workers_killed_at_once_in_a_turn() -> None:
     async with pool_of(trait("Tags", seconds=0.3), trait("Tags", seconds=0.3), STAY, STAY) as pool:
         asked = asyncio.ensure_future(ask(pool, seconds=20.0))
-        await until(lambda: any(one.assigned for one in pool._workers))
-        for one in pool._workers:
+        await until(lambda: any(one.assigned for one in pool.workers))
+        for one in pool.workers:
             os.kill(one.process.pid, signal.SIGKILL)
         entries = await asked
         assert len(pool.replacements) >= 1
@@ -206,7 +206,7 @@ async def test_all_workers_killed_at_once_in_a_turn() -> None:
 async def test_workers_killed_between_turns() -> None:
     async with pool_of(STAY, STAY) as pool:
         for turn in range(3):
-            for one in pool._workers:
+            for one in pool.workers:
                 os.kill(one.process.pid, signal.SIGKILL)
             entries = await ask(pool, 4 * turn, seconds=20.0)
             assert all(entry.status in ("ok", "killed") for entry in entries)
@@ -260,7 +260,7 @@ async def test_the_history_goes_along() -> None:
     past = np.concatenate([game(4 * turn) for turn in range(12)])
     async with pool_of(trait("Remembers")) as pool:
         assert (await ask(pool, 48, history=past[:3]))[0].votes == [3, 0, 0, 0, 0]
-        os.kill(pool._workers[0].process.pid, signal.SIGKILL)
+        os.kill(pool.workers[0].process.pid, signal.SIGKILL)
         await until(lambda: len(pool.replacements) == 1 and all_ready(pool))
         assert (await ask(pool, 48, history=past))[0].votes == [8, 0, 0, 0, 0]
 
@@ -290,7 +290,7 @@ from vindibot.worker import TraitPlan
 
 async def main():
     async with test_pool.pool_of(TraitPlan({plan!r}, {{}}), test_pool.STAY) as pool:
-        print(*[one.process.pid for one in pool._workers], flush=True)
+        print(*[one.process.pid for one in pool.workers], flush=True)
         asyncio.get_running_loop().call_later(0.2, os.kill, os.getpid(), signal.SIGKILL)
         await test_pool.ask(pool, seconds=0.6)
         await asyncio.sleep(60)
@@ -327,7 +327,7 @@ async def test_nothing_is_left_running_or_open() -> None:
     for _ in range(3):
         async with pool_of(trait("Dies"), STAY) as pool:
             await ask(pool)
-            pids = [one.process.pid for one in pool._workers]
+            pids = [one.process.pid for one in pool.workers]
     await until(lambda: not any(is_alive(pid) for pid in pids))
     assert me.num_fds() <= before
 
@@ -341,7 +341,7 @@ async def test_whole_game_with_a_killed_worker_a_sleeper_and_a_loop() -> None:
         while games[0]["status"] == 0:
             if games[0]["turn"] % 4 == 0:
                 if turns == 5:
-                    os.kill(pool._workers[0].process.pid, signal.SIGKILL)
+                    os.kill(pool.workers[0].process.pid, signal.SIGKILL)
                 deadline = time.monotonic() + TURN
                 entries = await pool.ask(games, 0, np.zeros(0, GAME), deadline=deadline, seed=1)
                 assert time.monotonic() < deadline + 1.0

@@ -32,11 +32,7 @@ class Conduct:
     mean_ms: float = 0.0
     failures: int = 0
     strikes: deque[bool] = field(default_factory=lambda: deque(maxlen=WINDOW))
-
-    @property
-    def suspect(self) -> bool:
-        """Whether it has misbehaved lately, so that it had better run alone."""
-        return any(self.strikes)
+    suspect: bool = False  # whether it has misbehaved lately, so that it had better run alone
 
     def note(self, status: Status, note: str, ms: float) -> None:
         """It came back with a final vote."""
@@ -49,21 +45,25 @@ class Conduct:
 
     def answered(self, ms: float) -> None:
         """It answered in `ms` milliseconds."""
-        self.strikes.append(False)
+        self._went(well=True)
         self.mean_ms += (ms - self.mean_ms) * 0.2
 
     def voided(self, note: str) -> None:
         """Its answer was no vote: no strike, but it is told."""
-        self.strikes.append(False)
+        self._went(well=True)
         self._tell("void vote", note)
 
     def struck(self, note: str) -> None:
         """It raised, or its worker had to be killed or died."""
-        self.strikes.append(True)
+        self._went(well=False)
         self._tell("trait failed", note)
         if not self.benched and sum(self.strikes) >= self.allowed:
             self.benched = True
             log.error("trait benched", trait=self.label, strikes=sum(self.strikes), turns=len(self.strikes), last=note)
+
+    def _went(self, *, well: bool) -> None:
+        self.strikes.append(not well)
+        self.suspect = not well or (self.suspect and any(self.strikes))
 
     def _tell(self, event: str, note: str) -> None:
         """Log the 1st, 2nd, 4th, 8th … failure: enough to see it, never a flood."""

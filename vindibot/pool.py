@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import select
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ log = structlog.get_logger("vindibot.pool")
 
 #: Seconds before the deadline at which the stop word is set, so that what looks at it can still have a last word.
 STOP_AHEAD = 0.010
+#: Seconds that a turn is waited for without the event loop.
+BRIEFLY = 0.001
 #: Seconds after which what is queued behind a slow trait is given to a worker that has nothing to do.
 RESCUE_AFTER = 0.020
 #: Seconds that a worker may take to import and build the traits.
@@ -64,21 +67,28 @@ class _Turn:
     """The request that is being voted on."""
 
     number: int
-    payload: tuple[int, bytes]
+    games: bytes
+    remembered: int
     me: int
     deadline: float
     seed: int
     nodes: int | None
-    done: asyncio.Future[None]
+    over: bool = False
+    done: asyncio.Future[None] | None = None
     waiting: list[int] = field(default_factory=list)
     votes: dict[int, Vote] = field(default_factory=dict)
     failures: dict[int, tuple[Status, str]] = field(default_factory=dict)
-    rescue: asyncio.TimerHandle | None = None
     rescued: set[int] = field(default_factory=set)
 
     def said(self, trait: int) -> bool:
         """Whether a trait's last word on this turn is known."""
         return trait in self.failures or (trait in self.votes and self.votes[trait].final)
+
+    def end(self) -> None:
+        """All votes are in, or time is up."""
+        self.over = True
+        if self.done is not None and not self.done.done():
+            self.done.set_result(None)
 
 
 class Pool:
@@ -101,9 +111,11 @@ class Pool:
         self._count = max(1, min(workers, len(self.plans)))
         self._context = context(self.folders, {plan.class_path.partition(":")[0] for plan in self.plans})
         self._lifeline, self._parent_end = self._context.Pipe(duplex=False)
-        self._workers: list[WorkerProcess] = []
+        self.workers: list[WorkerProcess] = []
         self._failed_starts = [0] * self._count
         self._died_at: dict[int, float] = {}
+        self._poll = select.poll()
+        self._by_pipe: dict[int, WorkerProcess] = {}
         self._changed = asyncio.Event()
         self._failure = ""
         self._turn: _Turn | None = None
@@ -112,10 +124,10 @@ class Pool:
 
     async def start(self) -> None:
         """Start the workers and wait until each has built the traits."""
-        self._workers = [self._hire(index) for index in range(self._count)]
+        self.workers = [self._hire(index) for index in range(self._count)]
         try:
             async with asyncio.timeout(START_PATIENCE):
-                while not all(one.ready for one in self._workers):
+                while not all(one.ready for one in self.workers):
                     if self._failure:
                         raise VindibotError(f"a worker process could not build the bot's traits: {self._failure}")
                     self._changed.clear()
@@ -131,33 +143,54 @@ class Pool:
         self, games: Games, me: int, history: Games, *, deadline: float, seed: int, nodes: int | None = None
     ) -> list[BallotEntry]:
         """The votes of every trait that came in by `deadline` (monotonic seconds); sooner if all are in."""
-        loop = asyncio.get_running_loop()
         self._number += 1
-        payload = worker.encode_turn(games, history)
-        turn = _Turn(self._number, payload, me, deadline, seed, nodes, loop.create_future())
-        hung = {int(one.board.running[0]) for one in self._workers if one.assigned and not one.dead}
+        remembered, shared = worker.encode_turn(games, history)
+        turn = _Turn(self._number, shared, remembered, me, deadline, seed, nodes)
+        hung = {int(one.board.running[0]) for one in self.workers if one.assigned and not one.dead}
         turn.waiting = [trait for trait, conduct in enumerate(self.conducts) if not conduct.benched and trait not in hung]
         self._turn = turn
-        ahead = deadline - time.monotonic()
+        try:
+            self._hand_out(turn)
+            self._check_done(turn)
+            self._listen_briefly(turn)
+            if not turn.over:
+                await self._listen(turn)
+        finally:
+            self._turn = None
+            self._let_go(turn)
+        return [entry(conduct, turn.votes.get(trait), turn.failures.get(trait)) for trait, conduct in enumerate(self.conducts)]
+
+    def _listen_briefly(self, turn: _Turn) -> None:
+        """Wait a moment without the event loop: most turns are over before it would have gone round once."""
+        limit = min(time.monotonic() + BRIEFLY, turn.deadline)
+        while not turn.over and time.monotonic() < limit:
+            for pipe, _ in self._poll.poll(BRIEFLY * 1000):
+                self._readable(self._by_pipe[pipe])
+
+    async def _listen(self, turn: _Turn) -> None:
+        """Wait for votes until all are in or the deadline has come."""
+        loop = asyncio.get_running_loop()
+        turn.done = loop.create_future()
+        ahead = turn.deadline - time.monotonic()
         timers = [
             loop.call_later(max(0.0, ahead - STOP_AHEAD), self._set_stop, turn),
-            loop.call_later(max(0.0, ahead), self._time_is_up, turn),
+            loop.call_later(max(0.0, ahead), turn.end),
+            loop.call_later(RESCUE_AFTER, self._rescue, turn),
         ]
-        self._hand_out(turn)
-        self._check_done(turn)
         try:
             await turn.done
         finally:
-            for timer in (*timers, turn.rescue):
-                if timer is not None:
-                    timer.cancel()
-            self._set_stop(turn)
-            self._turn = None
-            for one in self._workers:
-                if one.assigned and not one.dead and one.number == turn.number:
-                    self._collect(turn, one)
-                    loop.call_later(self.grace, self._reap, one, turn.number)
-        return [entry(conduct, turn.votes.get(trait), turn.failures.get(trait)) for trait, conduct in enumerate(self.conducts)]
+            for timer in timers:
+                timer.cancel()
+
+    def _let_go(self, turn: _Turn) -> None:
+        """The turn is over: stop those who still work on it, take what they have said, and see to it that they come back."""
+        turn.over = True
+        for one in self.workers:
+            if one.assigned and not one.dead and one.number == turn.number:
+                one.board.stop[0] = 1
+                self._collect(turn, one)
+                asyncio.get_running_loop().call_later(self.grace, self._reap, one, turn.number)
 
     def begin_game(self, conducts: Sequence[Conduct]) -> None:
         """A new game: every trait starts with a clean record."""
@@ -166,14 +199,13 @@ class Pool:
     async def close(self) -> None:
         """End all workers and whatever they have started."""
         self._closed = True
-        loop = asyncio.get_running_loop()
-        for one in self._workers:
+        for one in self.workers:
             if not one.dead:
                 one.dead = True
-                self._forget(one, loop)
+                self._forget(one)
                 one.kill()
                 one.close()
-        self._workers = []
+        self.workers = []
         self._lifeline.close()
         self._parent_end.close()
 
@@ -181,7 +213,7 @@ class Pool:
 
     def _hand_out(self, turn: _Turn) -> None:
         """Give what waits to the workers that are free: suspects alone, cheap traits first, anytime ones last."""
-        free = [one for one in self._workers if one.idle]
+        free = [one for one in self.workers if one.idle]
         if not free or not turn.waiting:
             return
         suspects = [trait for trait in turn.waiting if self.conducts[trait].suspect]
@@ -217,10 +249,11 @@ class Pool:
     def _send(self, one: WorkerProcess, turn: _Turn, traits: list[int]) -> None:
         one.assigned, one.number = tuple(traits), turn.number
         one.board.stop[0], one.board.running[0] = 0, traits[0]
+        one.board.put_turn(turn.games)
         seconds = max(0.0, turn.deadline - time.monotonic())
-        request = worker.encode_request(turn.number, turn.payload, turn.me, seconds, self.grace, turn.nodes, turn.seed, traits)
+        request = worker.Request(turn.number, turn.me, turn.remembered, seconds, self.grace, turn.nodes, turn.seed, traits)
         with contextlib.suppress(BrokenPipeError):  # it has just died; its sentinel will tell
-            os.write(one.requests.fileno(), request)
+            os.write(one.requests.fileno(), request.encode())
 
     # -- what comes back --
 
@@ -230,7 +263,7 @@ class Pool:
         except BlockingIOError:
             return
         if not data:
-            asyncio.get_running_loop().remove_reader(one.answers.fileno())
+            self._forget_answers(one)
             return
         one.buffer += data
         for kind, number, trait, text in worker.decode_messages(one.buffer):
@@ -296,13 +329,10 @@ class Pool:
             return
         self._hand_out(turn)
         self._check_done(turn)
-        if not turn.done.done() and turn.rescue is None:
-            turn.rescue = asyncio.get_running_loop().call_later(RESCUE_AFTER, self._rescue, turn)
 
     def _rescue(self, turn: _Turn) -> None:
         """What is queued behind a trait that takes long is given to a worker that is free."""
-        turn.rescue = None
-        for one in self._workers:
+        for one in self.workers:
             if one.assigned and one.number == turn.number and not one.dead:
                 self._collect(turn, one)
                 queued = [trait for trait in one.assigned if not turn.said(trait) and trait not in turn.votes]
@@ -315,20 +345,16 @@ class Pool:
         self._hand_out(turn)
 
     def _check_done(self, turn: _Turn) -> None:
-        working = any(one.assigned and one.number == turn.number and not one.dead for one in self._workers)
-        if not turn.waiting and not working and not turn.done.done():
-            turn.done.set_result(None)
+        working = any(one.assigned and one.number == turn.number and not one.dead for one in self.workers)
+        if not turn.waiting and not working:
+            turn.end()
 
     # -- time and death --
 
     def _set_stop(self, turn: _Turn) -> None:
-        for one in self._workers:
+        for one in self.workers:
             if one.number == turn.number:
                 one.board.stop[0] = 1
-
-    def _time_is_up(self, turn: _Turn) -> None:
-        if not turn.done.done():
-            turn.done.set_result(None)
 
     def _reap(self, one: WorkerProcess, number: int) -> None:
         """Kill a worker that still has not come back from request `number`."""
@@ -344,8 +370,7 @@ class Pool:
         with contextlib.suppress(OSError):
             os.set_blocking(one.answers.fileno(), False)
             self._readable(one)  # its last words
-        loop = asyncio.get_running_loop()
-        self._forget(one, loop)
+        self._forget(one)
         one.kill()  # its children, if it had any
         turn = self._turn
         lost = list(one.assigned)
@@ -369,7 +394,7 @@ class Pool:
         self._died_at.setdefault(index, time.monotonic())
         failed = self._failed_starts[index] = 0 if had_started else self._failed_starts[index] + 1
         if failed < START_ATTEMPTS:
-            self._workers[index] = self._hire(index)
+            self.workers[index] = self._hire(index)
             return
         self._failure = self._failure or "it dies before it is ready"
         self._changed.set()
@@ -379,17 +404,25 @@ class Pool:
 
     def _hire_again(self, index: int) -> None:
         if not self._closed:
-            self._workers[index] = self._hire(index)
+            self.workers[index] = self._hire(index)
 
     def _hire(self, index: int) -> WorkerProcess:
         one = WorkerProcess(index, self.plans, self.folders, self._context, self._lifeline)
-        loop = asyncio.get_running_loop()
-        loop.add_reader(one.answers.fileno(), self._readable, one)
+        loop, pipe = asyncio.get_running_loop(), one.answers.fileno()
+        loop.add_reader(pipe, self._readable, one)
         loop.add_reader(one.process.sentinel, self._died, one)
+        self._poll.register(pipe, select.POLLIN)
+        self._by_pipe[pipe] = one
         return one
 
-    def _forget(self, one: WorkerProcess, loop: asyncio.AbstractEventLoop) -> None:
+    def _forget(self, one: WorkerProcess) -> None:
+        self._forget_answers(one)
         with contextlib.suppress(OSError, ValueError):
-            loop.remove_reader(one.answers.fileno())
-        with contextlib.suppress(OSError, ValueError):
-            loop.remove_reader(one.process.sentinel)
+            asyncio.get_running_loop().remove_reader(one.process.sentinel)
+
+    def _forget_answers(self, one: WorkerProcess) -> None:
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            pipe = one.answers.fileno()
+            asyncio.get_running_loop().remove_reader(pipe)
+            del self._by_pipe[pipe]
+            self._poll.unregister(pipe)

@@ -9,18 +9,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from inspect import isgenerator
-from typing import Any
+from types import GeneratorType
+from typing import Any, NamedTuple
 
-from behaviours.base import Behaviour, View, VoteError, as_votes
+from behaviours.base import Behaviour, View, VoteError, plain_votes
 from vindibot.ballot import Status
 
 #: Longest text of a note (an exception's message, say) that is kept.
 NOTE_LENGTH = 300
 
 
-@dataclass(frozen=True)
-class Vote:
+class Vote(NamedTuple):
     """What a trait has said so far: five numbers or None for no opinion, how long it took, and whether it has finished.
 
     `status` is "ok", "error" (it raised) or "void" (its answer was no vote); `note` says what was wrong.
@@ -62,10 +61,10 @@ def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, a
         started = time.perf_counter()
         try:
             answer = behaviour.vote(view)
-            if isgenerator(answer):
+            if type(answer) is GeneratorType:
                 at_work.append(_Anytime(number, answer))
                 continue
-            votes = _checked(answer)
+            votes = plain_votes(answer)
         except BaseException as problem:
             publish(_failure(number, problem, _since(started)))
         else:
@@ -87,7 +86,7 @@ def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
             if close is not None:
                 close()
             raise StopIteration
-        votes = _checked(next(job.answers))
+        votes = plain_votes(next(job.answers))
     except StopIteration:
         job.ms += _since(started)
         publish(Vote(job.trait, job.votes, job.ms, final=True))
@@ -99,11 +98,6 @@ def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
     job.votes = votes
     publish(Vote(job.trait, votes, job.ms, final=False))
     return True
-
-
-def _checked(answer: Any) -> tuple[float, ...] | None:
-    votes = as_votes(answer)
-    return None if votes is None else tuple(votes.tolist())
 
 
 def _failure(trait: int, problem: BaseException, ms: float) -> Vote:

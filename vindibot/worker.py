@@ -1,10 +1,10 @@
 """A worker process: it builds the bot's traits once, then answers one request per turn with a stream of votes.
 
 It is told everything it needs with each request and remembers nothing but compiled kernels and tables of the map, so a
-replacement knows as much as the worker it replaces. Requests come through a pipe as flat bytes. Votes go out through
-shared memory, a slot per trait, the moment they are given: they cost no system call, an anytime trait may improve its answer
-as often as it likes, and what was said before a hang is not lost. The end of a request, and whatever has a text (an
-exception, printed lines), goes through a second pipe.
+replacement knows as much as the worker it replaces. The game lies in shared memory, a short request through a pipe says
+that it is there. Votes go out through shared memory, a slot per trait, the moment they are given: they cost no system call,
+an anytime trait may improve its answer as often as it likes, and what was said before a hang is not lost. The end of a
+request, and whatever has a text (an exception, printed lines), goes through a second pipe.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import contextlib
 import importlib
 import io
 import os
+import select
 import signal
 import struct
 import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,7 +36,6 @@ OUTPUT_LIMIT = 4096
 #: Seconds after its deadline and grace at which a worker ends itself, if nobody did it (its parent is gone, then).
 LAST_RESORT = 0.5
 
-_LENGTH = struct.Struct("<I")
 _REQUEST = struct.Struct("<IddqQBBB")
 _MESSAGE = struct.Struct("<IBBI")
 #: Kinds of messages: the traits are built; they cannot be; the request is answered; a trait failed; a trait printed.
@@ -59,13 +59,15 @@ class TraitPlan:
 
 
 class Board:
-    """The shared memory of a worker: a stop word, the trait that is running, and the latest vote of each trait.
+    """The shared memory of a worker: a stop word, the trait that is running, the turn, and the latest vote of each trait.
 
-    A slot is written by the worker alone. Its head (request number, count of writes, state) is written last and read
-    before and after the rest, so that a half-written vote is never taken for one.
+    The turn (the game, followed by those of our last turns) is written by the pool while the worker is idle. A slot is
+    written by the worker alone. Its head (request number, count of writes, state) is written last and read before and after
+    the rest, so that a half-written vote is never taken for one.
     """
 
     WORDS = 2
+    TURN = (1 + HISTORY) * GAME.itemsize
     _HEAD = struct.Struct("<IHBB")
     _BODY = struct.Struct("<d5d")
     _SLOT = struct.Struct("<IHBBd5d")
@@ -76,16 +78,23 @@ class Board:
         self._bytes = memoryview(memory).cast("B")
         words = np.frombuffer(memory, np.int64, self.WORDS)
         self.stop, self.running = words[:1], words[1:]
+        self.games = np.frombuffer(memory, GAME, 1 + HISTORY, 8 * self.WORDS)
+        self._slots = 8 * self.WORDS + self.TURN
         self._writes = 0
 
     @classmethod
     def size(cls, traits: int) -> int:
         """Bytes needed for so many traits."""
-        return cls.WORDS * 8 + traits * cls.SLOT
+        return cls.WORDS * 8 + cls.TURN + traits * cls.SLOT
+
+    def put_turn(self, turn: bytes) -> None:
+        """Write a turn (see `encode_turn`) to where the worker reads it."""
+        start = 8 * self.WORDS
+        self._bytes[start : start + len(turn)] = turn
 
     def put(self, number: int, vote: Vote) -> None:
         """Publish a vote for request `number`."""
-        at = self.WORDS * 8 + vote.trait * self.SLOT
+        at = self._slots + vote.trait * self.SLOT
         self._writes = (self._writes + 1) & 0xFFFF
         opinion = vote.votes is not None
         self._BODY.pack_into(self._bytes, at + 8, vote.ms, *(vote.votes or (0.0,) * 5))
@@ -94,7 +103,7 @@ class Board:
 
     def get(self, number: int, trait: int) -> Vote | None:
         """The latest vote of a trait for request `number`; None if there is none (or one is just being written)."""
-        at = self.WORDS * 8 + trait * self.SLOT
+        at = self._slots + trait * self.SLOT
         for _ in range(3):
             said, writes, state, flags, ms, *votes = self._SLOT.unpack_from(self._bytes, at)
             if said != number or state == 0:
@@ -110,24 +119,34 @@ def encode_turn(games: Games, history: Games) -> tuple[int, bytes]:
     return len(kept), games.tobytes() + kept.tobytes()
 
 
-def encode_request(
-    number: int,
-    turn: tuple[int, bytes],
-    me: int,
-    seconds: float,
-    grace: float,
-    nodes: int | None,
-    seed: int,
-    traits: Sequence[int],
-) -> bytes:
-    """The request `number` to one worker: to run `traits`, in this order, on a turn (see `encode_turn`) of hero `me`.
+class Request(NamedTuple):
+    """What a worker is to do now: request `number`, for hero `me` (0..3), with the last `remembered` turns of ours.
 
-    `seconds` is how long the turn lasts, `grace` how long after that the worker may still live; for its last resort only.
+    `seconds` is how long the turn lasts and `grace` how long after that the worker may still live, for its last resort only.
+    `traits` are run in their order.
     """
-    remembered, body = turn
-    budget = -1 if nodes is None else nodes
-    head = _REQUEST.pack(number, seconds, grace, budget, seed & 0xFFFFFFFFFFFFFFFF, me, remembered, len(traits))
-    return b"".join((_LENGTH.pack(len(head) + len(traits) + len(body)), head, bytes(traits), body))
+
+    number: int
+    me: int
+    remembered: int
+    seconds: float
+    grace: float
+    nodes: int | None
+    seed: int
+    traits: Sequence[int]
+
+    def encode(self) -> bytes:
+        """As bytes: so few that a pipe takes and gives them whole."""
+        nodes, seed = -1 if self.nodes is None else self.nodes, self.seed & 0xFFFFFFFFFFFFFFFF
+        head = _REQUEST.pack(self.number, self.seconds, self.grace, nodes, seed, self.me, self.remembered, len(self.traits))
+        return head + bytes(self.traits)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Request:
+        """The inverse of `encode`."""
+        number, seconds, grace, nodes, seed, me, remembered, count = _REQUEST.unpack_from(data)
+        traits = data[_REQUEST.size : _REQUEST.size + count]
+        return cls(number, me, remembered, seconds, grace, None if nodes < 0 else nodes, seed, traits)
 
 
 def decode_messages(buffer: bytearray) -> list[tuple[int, int, int, str]]:
@@ -182,17 +201,6 @@ def _write(pipe: int, message: bytes) -> None:
         message = message[os.write(pipe, message) :]
 
 
-def _read_request(pipe: int) -> memoryview:
-    """The next request without its length. Raises EOFError when the pool has closed its end."""
-    data = os.read(pipe, 1 << 16)
-    while data and (len(data) < 4 or len(data) < 4 + _LENGTH.unpack_from(data)[0]):
-        more = os.read(pipe, 1 << 16)
-        data = data + more if more else b""
-    if not data:
-        raise EOFError
-    return memoryview(data)[4:]
-
-
 def _die_with_parent(lifeline: int) -> None:
     """End this process and all its children when the parent does: the read end of its lifeline sees the end of file."""
 
@@ -227,16 +235,12 @@ def main(plans: Sequence[TraitPlan], folders: Sequence[str], requests: Any, answ
         _write(pipe, _encode(0, FAILED, text=f"{type(problem).__name__}: {problem}"))
         return
     _write(pipe, _encode(0, READY, text=PRELOADED if "vindibot.preload" in sys.modules else ""))
-    with contextlib.suppress(EOFError, BrokenPipeError):
+    with contextlib.suppress(BrokenPipeError):
         _serve(built, requests.fileno(), pipe, captured, Board(memory))
 
 
 def _serve(built: Sequence[Behaviour], requests: int, answers: int, captured: _Captured, board: Board) -> None:
-    # Into one writable array of our own (a read-only view of the bytes would be another type to the kernels), as bytes
-    # (NumPy copies records field by field).
-    memory = np.zeros(1 + HISTORY, GAME)
-    raw = memoryview(memory.view(np.uint8).data)
-    games, history = memory[:1], memory[1:]
+    games, history = board.games[:1], board.games[1:]
     number = 0
 
     def around(trait: int) -> None:
@@ -248,15 +252,13 @@ def _serve(built: Sequence[Behaviour], requests: int, answers: int, captured: _C
             _write(answers, _encode(number, ERROR if vote.status == "error" else VOID, vote.trait, vote.note))
         board.put(number, vote)
 
-    while True:
-        body = _read_request(requests)
-        number, seconds, grace, nodes, seed, me, remembered, count = _REQUEST.unpack_from(body)
-        start = _REQUEST.size + count
-        raw[: len(body) - start] = body[start:]
-        signal.setitimer(signal.ITIMER_REAL, seconds + grace + LAST_RESORT)
-        budget = Budget(None if nodes < 0 else nodes, board.stop)
-        view = View(games, me, history=history[:remembered], budget=budget, seed=seed)
-        run([(trait, built[trait]) for trait in body[_REQUEST.size : start]], view, publish, around)
+    while data := os.read(requests, select.PIPE_BUF):
+        request = Request.decode(data)
+        number = request.number
+        signal.setitimer(signal.ITIMER_REAL, request.seconds + request.grace + LAST_RESORT)
+        budget = Budget(request.nodes, board.stop)
+        view = View(games, request.me, history=history[: request.remembered], budget=budget, seed=request.seed)
+        run([(trait, built[trait]) for trait in request.traits], view, publish, around)
         signal.setitimer(signal.ITIMER_REAL, 0)
         for trait, text in captured.take():
             _write(answers, _encode(number, OUTPUT, trait, text))
