@@ -56,6 +56,7 @@ async def test_faults(fault: Fault, within: Within, words: str, server: FaultySe
     with pytest.raises(TransportError, match=words) as caught:
         await post(transport, server, within)
     assert caught.value.sent
+    assert transport._client is None  # whatever the library may still hold of it is thrown away
     assert b"playUrl" in await post(transport, server)
 
 

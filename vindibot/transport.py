@@ -34,7 +34,6 @@ KEEPALIVE_SECONDS = 4.0
 MAX_BODY_BYTES = 1 << 20
 _HEADERS = {"User-Agent": f"vindibot/{__version__}", "Accept": "application/json", "Accept-Encoding": "identity"}
 _CLOSE_SECONDS = 1.0
-_ABANDON_SECONDS = 0.2
 
 
 class TransportError(VindibotError):
@@ -80,7 +79,6 @@ class Transport:
         self._address = address
         self._mask = mask
         self._client: httpx.AsyncClient | None = None
-        self._connecting = self._abandoned = False
         self._connecting_since = 0.0
         self.connect_seconds: float | None = None
         mask_library_logs()
@@ -96,34 +94,12 @@ class Transport:
     async def aclose(self) -> None:
         """Close the connection, if there is one. The next request opens another."""
         client, self._client = self._client, None
-        self._connecting = False
         if client is not None:
             with suppress(TimeoutError, httpx.HTTPError, OSError):
                 async with asyncio.timeout(_CLOSE_SECONDS):
                     await client.aclose()
 
     async def _request(self, method: str, url: str, form: Mapping[str, str] | None, within: Within) -> Reply:
-        work = asyncio.ensure_future(self._send(method, url, form, within))
-        try:
-            await asyncio.wait((work,))
-        finally:
-            if not work.done():
-                await self._abandon(work)
-        return work.result()
-
-    async def _abandon(self, work: asyncio.Future[Reply]) -> None:
-        """Cancel a request, but not in the middle of connecting, where the libraries would lose a socket: then the next step
-        ends it, or at the latest a fifth of a second does."""
-        self._abandoned = True
-        try:
-            if self._connecting:
-                await asyncio.wait((work,), timeout=_ABANDON_SECONDS)
-        finally:
-            self._abandoned = False
-            work.cancel()
-            await asyncio.wait((work,))
-
-    async def _send(self, method: str, url: str, form: Mapping[str, str] | None, within: Within) -> Reply:
         client = self._client = self._client or _open(self._address)
         phase = f"no answer within {_seconds(within.head)}"
         try:
@@ -158,12 +134,7 @@ class Transport:
 
     async def _trace(self, event: str, info: Any) -> None:
         if event == "connection.connect_tcp.started":
-            self._connecting = True
             self._connecting_since = time.monotonic()
-        elif event == "http11.send_request_headers.started":
-            self._connecting = False
-            if self._abandoned:
-                raise asyncio.CancelledError
         elif event == "connection.connect_tcp.complete":
             seconds = time.monotonic() - self._connecting_since
             self.connect_seconds = seconds if self.connect_seconds is None else min(seconds, self.connect_seconds)
