@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,6 +100,8 @@ async def connection(server: EmbeddedServer) -> AsyncIterator[tuple[asyncio.Stre
         yield reader, writer
     finally:
         writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
 
 
 async def raw(server: EmbeddedServer, request: bytes) -> tuple[int, dict[str, str], bytes]:

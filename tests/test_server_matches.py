@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import sys
 
 import httpx
 import pytest
@@ -237,3 +239,24 @@ async def test_what_is_no_http_is_refused(attack: bytes) -> None:
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # closed without a word
         assert (await bot.join()).status_code == 200
+
+
+ALONE = """
+from vindibot.server import ServerSettings, run_server
+run_server(ServerSettings(keys="any"), ready=lambda server: print(server.url, flush=True))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_alone_it_ends_in_good_order_when_told_so(number: signal.Signals) -> None:
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", ALONE, stdout=asyncio.subprocess.PIPE)
+    assert process.stdout is not None
+    url = (await process.stdout.readline()).decode().strip()
+    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+        joined = await client.post("/api/training", data={"key": "abcdefgh"})
+        waiting = asyncio.create_task(client.post("/api/arena", data={"key": "abcdefgh"}))
+        page = await client.get(joined.json()["viewUrl"])
+        assert page.status_code == 200
+        process.send_signal(number)
+        assert (await waiting).status_code == 503
+    assert await process.wait() == 0

@@ -82,6 +82,21 @@ async def test_who_has_not_been_given_a_state_may_not_move() -> None:
         assert room.turn == 0
 
 
+async def test_an_order_that_is_sent_before_its_state_is_refused() -> None:
+    async with (
+        serving() as server,
+        match_of_four(server) as (bots, _),
+        connection(server) as (_, first),
+        connection(server) as (answer, second),
+    ):
+        room = server.lobby.rooms[bots[0].game["id"]]
+        for seat, writer in enumerate((first, second)):
+            writer.write(post(f"/api/{room.id}/{room.seats[seat].token}/play", b"dir=South", FORM))
+        status, _, text = await read_response(answer)
+        assert (status, text.decode()) == (400, WAIT)
+        assert room.turn == 1
+
+
 async def test_two_orders_at_once_exactly_one_is_applied() -> None:
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(map=MAP)
