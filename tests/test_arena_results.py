@@ -1,0 +1,93 @@
+"""The lines of a results file: written, read, cut off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vindibot.arena.results import GameLine, MapLine, ResultsError, SeatLine, decode, places, read
+from vindibot.errors import VindibotError
+
+
+def line(block: int = 0, game: int = 0, golds: tuple[int, int, int, int] = (10, 40, 20, 20), **changes: object) -> GameLine:
+    """A game of a, b, c, d with this much gold."""
+    seats = tuple(
+        SeatLine(bot=bot, gold=gold, place=place) for bot, gold, place in zip("abcd", golds, places(golds), strict=True)
+    )
+    data = {"tournament": "t", "block": block, "game": game, "games": 4, "rounds": 30, "map": MapLine(name="m", size=10)}
+    return GameLine.model_validate(data | {"seats": seats} | changes)
+
+
+def write(path: Path, *games: GameLine, tail: bytes = b"") -> Path:
+    path.write_bytes(b"".join(game.encode().encode() + b"\n" for game in games) + tail)
+    return path
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=4))
+def test_places_share_their_mean(golds: list[int]) -> None:
+    found = places(golds)
+    assert sum(found) == pytest.approx(sum(range(1, len(golds) + 1)))
+    for one, place in zip(golds, found, strict=True):
+        for other, worse in zip(golds, found, strict=True):
+            assert (one > other) == (place < worse)
+
+
+def test_places_of_an_example() -> None:
+    assert places([5, 9, 5, 0]) == [2.5, 1, 2.5, 4]
+    assert places([7, 7, 7, 7]) == [2.5] * 4
+
+
+@given(st.text(min_size=1), st.integers(0, 10**9), st.tuples(*[st.integers(0, 3)] * 4))
+def test_a_line_comes_back_as_it_was(name: str, seed: int, golds: tuple[int, int, int, int]) -> None:
+    game = line(golds=golds, seed=seed, map={"name": name, "size": 28, "digest": "00"})
+    text = game.encode()
+    assert "\n" not in text
+    assert decode(text) == game
+
+
+def test_who_won() -> None:
+    assert line().winner == "b"
+    assert line(golds=(3, 3, 0, 0)).winner is None
+
+
+def test_what_later_versions_add_is_read_past() -> None:
+    text = line().encode()
+    assert decode(text[:-1] + ', "weather": "rain"}') == line()
+
+
+def test_a_cut_last_line_is_left_out_wherever_it_is_cut(tmp_path: Path) -> None:
+    first, second = line(0, 0), line(0, 1)
+    tail = second.encode().encode()
+    for end in range(1, len(tail) + 1, 37):
+        found = read(write(tmp_path / "r.jsonl", first, tail=tail[:end]))
+        assert found.games == [first]
+        assert found.cut
+        assert found.whole == len(first.encode().encode()) + 1
+    assert not read(write(tmp_path / "r.jsonl", first, second)).cut
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "line 2: this is not JSON"),
+        ("[]", "line 2: the line must be"),
+        (line(1).encode().replace('"version":1', '"version":7'), "version 7 of the results is not known here"),
+        (line(1).encode().replace('"gold":40', '"gold":"much"'), "seats.1.gold must be a whole number"),
+        (line(1, tournament="u").encode(), "another tournament"),
+        (line(0).encode(), "stands in line 1 already"),
+    ],
+)
+def test_slips_are_named(tmp_path: Path, text: str, reason: str) -> None:
+    path = write(tmp_path / "r.jsonl", line(0), tail=text.encode() + b"\n")
+    with pytest.raises(ResultsError, match=reason) as caught:
+        read(path)
+    assert isinstance(caught.value, VindibotError)
+    assert "r.jsonl" in caught.value.message
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match=r"no\.jsonl: cannot be read: No such file"):
+        read(tmp_path / "no.jsonl")

@@ -1,0 +1,193 @@
+"""Results of a tournament: a file of JSON lines, one per finished game, appended as games end.
+
+Every line stands for itself: it says which tournament and block the game belongs to, on which map it was played, and how
+each of the four seats fared. Lines may come in any order. docs/arena.md describes every field for other programs that
+read them. A line counts once it is whole: what a crash cut off at the end of the file is left out by `read`, which says
+how many bytes stand for whole lines, so that a restart can cut the rest away and go on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from vindibot.errors import VindibotError
+from vindibot.files import short
+from vindibot.reasons import dotted, explain
+
+#: The newest version of the lines that this program writes and reads.
+VERSION: Final = 1
+
+#: The formats of a tournament: every four of the bots; one bot against a field; two bots, two seats each.
+Format = Literal["all", "gauntlet", "ab"]
+
+#: How a bot's part in a game can end, best first. All but the first mean that the bot forfeited: from there on its hero
+#: stood still, as a hero whose answers do not come. Others may be added; readers take any word.
+TERMINATIONS: Final = (
+    "normal",  # it answered every turn
+    "timeout",  # an answer came too late, or used up the time of the game
+    "illegal",  # it answered rubbish
+    "flood",  # it wrote more than anybody reads
+    "memory",  # it went over its memory
+    "crash",  # it raised, or its process ended
+    "stall",  # it did not come up in its start-up time, so it never moved
+)
+NORMAL: Final = "normal"
+
+_Count = Annotated[int, Field(ge=0)]
+_Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class ResultsError(VindibotError):
+    """A results file that cannot be read; the message names file, line and reason."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class MapLine(_Part):
+    """The map of a game: what to call it, its size (8..28), and a digest (hex) of its tiles and spawns."""
+
+    name: str
+    size: int = Field(ge=1, le=28)
+    digest: str = ""
+
+
+class SeatLine(_Part):
+    """How one seat fared: hero 1 is the first of a game's four.
+
+    `place` is 1..4 by gold at the end, where equals share the mean of their places (two winners are both at 1.5), as
+    `places` computes it. `deaths`, `kills` and `mines_taken` count over the game, `mines` and `life` are those of the last
+    state. `crashed` says that the world marked the hero so. `ms_median`, `ms_p99` and `ms_max` are milliseconds per move
+    of this bot (0 if it never moved), `moves` how many it made itself; `nodes` the mean of search nodes per move, if told.
+    """
+
+    bot: str = Field(min_length=1)
+    place: float = Field(ge=1, le=4, allow_inf_nan=False)
+    gold: _Count
+    mines: _Count = 0
+    deaths: _Count = 0
+    kills: _Count = 0
+    mines_taken: _Count = 0
+    life: int = Field(100, ge=0, le=100)
+    crashed: bool = False
+    termination: str = NORMAL
+    note: str = ""  # what is known of a termination that is not normal: an error's last line
+    moves: _Count = 0
+    ms_median: _Milliseconds = 0.0
+    ms_p99: _Milliseconds = 0.0
+    ms_max: _Milliseconds = 0.0
+    nodes: float | None = None
+
+
+class GameLine(_Part):
+    """One finished game.
+
+    `tournament` is a digest of all that the games follow from (bots, format, maps, seed, budgets): lines of different
+    tournaments never belong in one table. `block` (from 0) is the unit of evidence: one map and seed with its set of
+    seatings; `game` (from 0) numbers the games of the block and `games` is how many it has when whole. `seed` is what the
+    game's randomness came from, `rounds` the moves each hero was to have, `plies` how many moves were played by all.
+    `ending` is the world's: "turns" all were played, "crashed" all heroes were, "adjudicated" it was ended early.
+    `played` is a digest of map and orders: two games with the same one are the same game, whoever sat where. `started`
+    is ISO 8601 with zone, `seconds` how long the game took. `record` names the game record in the file beside the
+    results, `recording` the path of a kept recording, relative to the results' folder; empty if there is none.
+    """
+
+    version: int = Field(VERSION, ge=1, le=VERSION)
+    tournament: str
+    format: Format = "all"
+    block: _Count
+    game: _Count
+    games: int = Field(1, ge=1)
+    map: MapLine
+    seed: int = 0
+    rounds: int = Field(ge=1)
+    seats: tuple[SeatLine, SeatLine, SeatLine, SeatLine]
+    ending: str = "turns"
+    plies: _Count = 0
+    played: str = ""
+    started: str = ""
+    seconds: float = Field(0.0, ge=0, allow_inf_nan=False)
+    record: str = ""
+    recording: str = ""
+
+    @property
+    def bots(self) -> tuple[str, ...]:
+        """The labels of the four bots, hero 1 first."""
+        return tuple(seat.bot for seat in self.seats)
+
+    @property
+    def winner(self) -> str | None:
+        """The bot that is alone on most gold; None if there is no winner."""
+        best = max(self.seats, key=lambda seat: seat.gold)
+        return best.bot if sum(seat.gold == best.gold for seat in self.seats) == 1 else None
+
+    def encode(self) -> str:
+        """The line, without its line break."""
+        return self.model_dump_json(exclude_defaults=False)
+
+
+def decode(text: str | bytes) -> GameLine:
+    """The game of a line; raises ValueError with the reason in plain words."""
+    try:
+        return GameLine.model_validate_json(text)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        if first["type"] == "json_invalid":
+            raise ValueError("this is not JSON") from None
+        if first["loc"] == ("version",):
+            raise ValueError(
+                f"version {first['input']!r} of the results is not known here; this program knows {VERSION}"
+            ) from None
+        raise ValueError(f"{dotted(first['loc']) or 'the line'} {explain(first)}".strip()) from None
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a results file holds: the games in the order of the file; `whole` is the number of bytes up to the end of the
+    last whole line, `cut` whether something follows it that a crash left unfinished."""
+
+    games: list[GameLine]
+    whole: int = 0
+    cut: bool = False
+
+
+def read(path: Path) -> Results:
+    """Read a results file. An unfinished last line is left out; any other slip raises `ResultsError`, and so does a game
+    that is there twice, or a second tournament in the same file."""
+    try:
+        data = path.read_bytes()
+    except OSError as problem:
+        raise ResultsError(f"{short(path)}: cannot be read: {problem.strerror or problem}") from None
+    whole = data.rfind(b"\n") + 1
+    games: list[GameLine] = []
+    seen: dict[tuple[int, int], int] = {}
+    for number, line in enumerate(data[:whole].split(b"\n")[:-1], start=1):
+        if not line.strip():
+            continue
+        try:
+            game = decode(line)
+        except ValueError as problem:
+            raise ResultsError(f"{short(path)}, line {number}: {problem}") from None
+        if games and game.tournament != games[0].tournament:
+            raise ResultsError(f"{short(path)}, line {number}: this game is of another tournament than the first")
+        if (before := seen.setdefault((game.block, game.game), number)) != number:
+            raise ResultsError(f"{short(path)}, line {number}: this game stands in line {before} already")
+        games.append(game)
+    return Results(games, whole, cut=whole < len(data))
+
+
+def places(golds: Sequence[int]) -> list[float]:
+    """The places by gold, best first; equals share the mean of their places: ``[5, 9, 5, 0]`` gives 2.5, 1, 2.5, 4."""
+    return [1 + sum(other > gold for other in golds) + (sum(other == gold for other in golds) - 1) / 2 for gold in golds]
+
+
+def schema() -> str:
+    """The JSON schema of a line, for other programs."""
+    return json.dumps(GameLine.model_json_schema(), indent=2)
