@@ -1,0 +1,200 @@
+"""Game records: there and back, recomputed states against those that were played, and records that are refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from recorded import states_of
+from worlds import SAMPLE, orders
+
+from sim.game import CRASH, RUNNING, Games, equal
+from sim.generator import generate
+from sim.maps import NAMES, Map, named_map, parse_map
+from sim.rules import step
+from vindibot.gamerecord import (
+    CRASH_CODE,
+    ENDINGS,
+    GameRecord,
+    GameRecordError,
+    dumps,
+    final,
+    loads,
+    map_before,
+    read_records,
+    replay,
+)
+from vindibot.protocol import ProtocolError
+from vindibot.verify import first_state, read_games
+
+NAMES_OF_FOUR = ("seed", "<b>two</b>", "drei ☃", '"vier"\n')
+WHEN = datetime(2030, 1, 2, 3, 4, 5, 600_000, tzinfo=UTC)
+
+
+def record_of(game_map: Map, played: list[int], **changes: Any) -> GameRecord:
+    values: dict[str, Any] = {
+        "id": "abcd1234",
+        "max_turns": 1200,
+        "names": NAMES_OF_FOUR,
+        "orders": played,
+        "ending": "Interrupted",
+        "started": WHEN,
+        "finished": WHEN,
+    }
+    return GameRecord.of(game_map, **(values | changes))
+
+
+def play(games: Games, wanted: list[int]) -> tuple[list[int], list[Games]]:
+    """The orders that were played, as a record has them, and all states."""
+    played, states = [], [games.copy()]
+    for order in wanted:
+        if step(games, 0, order):
+            played.append(CRASH_CODE if order == CRASH else order)
+            states.append(games.copy())
+    return played, states
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.lists(orders, max_size=60), st.booleans(), st.sampled_from([-4, 0, 1, 40, 1200]))
+def test_there_and_back_and_every_state(seed: int, wanted: list[int], training: bool, max_turns: int) -> None:
+    game_map = generate(seed, size=10)
+    played, states = play(game_map.new_game(max_turns, training), wanted)
+    ending = ENDINGS[int(states[-1][0]["status"])]
+    record = record_of(game_map, played, max_turns=max_turns, training=training, ending=ending, seed=seed, extra={"pace": [1]})
+    line = dumps(record)
+    assert b"\n" not in line
+    assert loads(line) == record
+    assert loads(line.decode()) == record
+    assert record.game_map() == game_map
+    again = list(replay(loads(line)))
+    assert len(again) == len(states)
+    assert all(map(equal, again, states))
+    assert equal(final(record), states[-1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_our_own_maps_survive(name: str) -> None:
+    game_map = named_map(name)
+    assert loads(dumps(record_of(game_map, []))).game_map() == game_map
+    assert map_before(game_map.new_game()) == game_map
+
+
+def test_recorded_games_of_the_original_survive() -> None:
+    codes = {"Stay": 0, "North": 1, "South": 2, "East": 3, "West": 4, "Crash": CRASH_CODE}
+    kept = 0
+    for _, game in read_games(SAMPLE):
+        try:
+            games = first_state(game)
+        except ProtocolError:  # a board that is not square
+            continue
+        moves = [codes[move] for move in game["moves"]]
+        turns = int(games[0]["max_turns"])
+        played, states = play(games.copy(), [CRASH if move == CRASH_CODE else move for move in moves])
+        ending = ENDINGS[int(states[-1][0]["status"])]
+        record = record_of(
+            map_before(games), moves, max_turns=turns, training=bool(games[0]["training"]), ending=ending, id=str(game["id"])
+        )
+        assert played == moves
+        assert equal(final(loads(dumps(record))), states[-1])
+        kept += 1
+    assert kept > 10
+
+
+def test_spawns_that_are_not_the_mirrors_and_owned_mines_are_kept() -> None:
+    text = "@1$2$0  \n    []$-\n@2    @4\n  ##  @3"
+    drawn = parse_map(text)
+    odd = Map(drawn.tiles, drawn.starts, [(0, 0), (0, 0), (1, 1), (3, 3)])
+    for game_map, spawns in ((drawn, None), (odd, tuple(odd.spawns))):
+        record = loads(dumps(record_of(game_map, [2, 1, 4, 99])))
+        assert record.spawns == spawns
+        assert record.game_map() == game_map
+        assert equal(record.first(), game_map.new_game())
+        assert map_before(record.first()) == game_map
+
+
+def test_a_long_game_is_a_few_kilobytes() -> None:
+    states = states_of(4, 1200)
+    record = record_of(generate(7, size=28), [1] * 1200, max_turns=1200, ending="TurnMax")
+    assert len(states) == 1201
+    assert len(dumps(record)) < 4000
+
+
+def test_maps_that_text_cannot_hold_are_refused() -> None:
+    drawn = parse_map("@1$-@4\n      \n@2  @3")
+    absent = Map(drawn.tiles, [*drawn.starts[:3], None], [*drawn.spawns[:3], None])
+    stacked = Map(drawn.tiles, [(0, 0), (0, 0), (2, 2), (0, 2)], drawn.spawns)
+    on_mine = Map(drawn.tiles, [(0, 1), *drawn.starts[1:]], drawn.spawns)
+    nowhere = Map(drawn.tiles, drawn.starts, [None, *drawn.spawns[1:]])
+    for game_map in (absent, stacked, on_mine, nowhere):
+        with pytest.raises(GameRecordError, match="abcd1234: the map cannot be kept"):
+            record_of(game_map, [])
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"orders": "0120z"}, "orders: .*order 4 is 'z'"),
+        ({"orders": [7]}, "orders.0"),
+        ({"ending": "Won"}, "ending"),
+        ({"names": ["a", "b", "c"]}, "names"),
+        ({"version": 2}, "newer version"),
+        ({"started": "2030-01-01T00:00:00"}, "started"),
+        ({"max_turns": 2**31}, "max_turns"),
+    ],
+)
+def test_records_that_cannot_be_read_say_where(change: dict[str, Any], place: str) -> None:
+    line = json.loads(dumps(record_of(generate(1, size=8), []))) | change
+    with pytest.raises(GameRecordError, match=f"^line 7: .*{place}"):
+        loads(json.dumps(line), "line 7")
+
+
+def test_unknown_fields_are_left_alone_and_broken_lines_are_refused() -> None:
+    record = record_of(generate(1, size=8), [1, 2])
+    assert loads(json.dumps(json.loads(dumps(record)) | {"later": 1})) == record
+    for broken in (b"", b"{", b"[]", b"\xff", dumps(record)[:-9]):
+        with pytest.raises(GameRecordError, match=r"^game record: "):
+            loads(broken)
+
+
+def test_records_that_do_not_work_out_say_where() -> None:
+    game_map = generate(1, size=8)
+    with pytest.raises(GameRecordError, match="ply 4: an order after the end"):
+        final(record_of(game_map, [0] * 5, max_turns=4, ending="TurnMax"))
+    with pytest.raises(GameRecordError, match="after 3 plies: the record says TurnMax, but the game is still running"):
+        final(record_of(game_map, [0] * 3, max_turns=4, ending="TurnMax"))
+    with pytest.raises(GameRecordError, match="says Interrupted, but the game has ended by AllCrashed"):
+        final(record_of(game_map, [99], training=True))
+    broken = json.loads(dumps(record_of(game_map, [])))
+    with pytest.raises(GameRecordError, match="abcd1234: the map: line 1, column 1"):
+        loads(json.dumps(broken | {"map": "??"})).first()
+    with pytest.raises(GameRecordError, match="spawn square"):
+        loads(json.dumps(broken | {"spawns": [[0, 0], [0, 9], [1, 1], [2, 2]]})).first()
+
+
+@pytest.mark.parametrize("name", ["games.jsonl", "games.jsonl.gz"])
+def test_files_of_records(tmp_path: Path, name: str) -> None:
+    records = [record_of(generate(seed, size=8), [seed % 5]) for seed in range(3)]
+    text = b"\n".join(map(dumps, records)) + b"\n\n"
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    assert list(read_records(path)) == records
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(GameRecordError, match=name):
+        list(read_records(path))
+    with pytest.raises(GameRecordError, match="No such file"):
+        list(read_records(tmp_path / "none"))
+
+
+def test_a_replayed_game_of_crashes_keeps_its_turn() -> None:
+    game_map = generate(2, size=8)
+    games = game_map.new_game()
+    played, states = play(games, [CRASH] * 4)
+    assert games[0]["status"] != RUNNING
+    assert int(final(record_of(game_map, played, ending="AllCrashed"))[0]["turn"]) == 3
+    assert int(states[-1][0]["turn"]) == 3
