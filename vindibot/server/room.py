@@ -50,7 +50,10 @@ Waiter = asyncio.Future["Snapshot | Refusal"]
 
 @dataclass(eq=False)
 class Seat:
-    """One hero's place. `bot` is a random bot of the server's; `ordered` the last turn for which an order was taken."""
+    """One hero's place. `bot` is a random bot of the server's; `ordered` the last turn for which an order was taken.
+
+    `time_limit_ms` is this seat's own limit for a move, None for the room's; an observer may change it between moves.
+    """
 
     index: int
     player: Player
@@ -58,6 +61,8 @@ class Seat:
     token: str = ""
     waiters: list[Waiter] = field(default_factory=list)
     ordered: int = -1
+    time_limit_ms: int | None = None
+    withdrawn: bool = False
 
     def answer(self, outcome: Snapshot | Refusal) -> None:
         """Answer every open request."""
@@ -151,8 +156,11 @@ class Room:
         if self.finished:
             return 0
         if self._handed is None:
-            return self.time_limit_ms
-        return max(0, self.time_limit_ms - int((self._loop.time() - self._handed) * 1000))
+            return self._limit_ms(self._mover())
+        return max(0, self._limit_ms(self._mover()) - int((self._loop.time() - self._handed) * 1000))
+
+    def _limit_ms(self, seat: Seat) -> int:
+        return self.time_limit_ms if seat.time_limit_ms is None else seat.time_limit_ms
 
     # ---- What players do ----
 
@@ -179,6 +187,14 @@ class Room:
         else:
             self._add(seat, waiter)
         return waiter
+
+    def withdraw(self, seat: Seat) -> None:
+        """Take a player out: his hero crashes, now if it is his turn, else when it comes."""
+        if seat.withdrawn or self.finished or self.crashed(seat):
+            return
+        seat.withdrawn = True
+        if self._mover() is seat and self._handed is not None and seat.ordered < self.turn:
+            self._play_and_go_on(CRASH)
 
     def _mover(self) -> Seat:
         return self.seats[self.turn % 4]
@@ -241,6 +257,9 @@ class Room:
             seat.answer(self.snapshot(seat))
 
     def _ask(self, seat: Seat) -> None:
+        if seat.withdrawn:
+            self._after(0.0, self._play_and_go_on, CRASH)
+            return
         if seat.bot:
             self._after(BOT_SECONDS if self._paced else 0.0, self._play_for_bot)
             return
@@ -250,7 +269,7 @@ class Room:
 
     def _start_clock(self) -> None:
         self._handed = self._loop.time()
-        self._after(self.time_limit_ms / 1000, self._late, GRACE_ROUNDS)
+        self._after(self._limit_ms(self._mover()) / 1000, self._late, GRACE_ROUNDS)
 
     def _late(self, rounds: int) -> None:
         if rounds:
