@@ -65,6 +65,8 @@ def create_app(settings: ServerSettings | None = None, observers: Sequence[RoomO
         headers = {LIMIT_HEADER: str(settings.time_limit_ms)} if request.url.path.startswith("/api/") else {}
         if refusal.status in (408, 413):
             headers["Connection"] = "close"  # there may be more of the body, which nobody is going to read
+        if refusal.status == 503:
+            headers["Retry-After"] = "5"
         return PlainTextResponse(refusal.text, refusal.status, headers)
 
     @app.exception_handler(HTTPException)

@@ -16,6 +16,7 @@ from sim.kernels import warm
 from sim.maps import Map
 from vindibot.errors import VindibotError
 from vindibot.server.app import create_app
+from vindibot.server.connection import connection_class
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Match
 from vindibot.server.room import RoomObserver
@@ -96,6 +97,8 @@ class EmbeddedServer:
         self.port = listener.getsockname()[1]
         config = uvicorn.Config(
             self.app,
+            http=connection_class(self.settings.head_seconds),
+            limit_concurrency=self.settings.max_connections,
             lifespan="off",
             ws="none",
             log_config=None,

@@ -22,6 +22,7 @@ SEATS = 4
 ID_LENGTH = 8
 PLIES_PER_ROUND = 4
 MAX_TRAINING_ROUNDS = 600
+FULL = "Vindinium - The server is full, try again later"
 
 
 def read_map(text: str) -> Map:
@@ -55,6 +56,7 @@ class Lobby:
         self._matching = False
         self._arranged: dict[Room, Match] = {}
         self._removals: dict[str, asyncio.TimerHandle] = {}
+        self._latest_arena: Room | None = None
         self._closed = False
 
     # ---- Who and where ----
@@ -86,6 +88,8 @@ class Lobby:
         claim = self._new_claim(user)
         if self._take_reserved(claim):
             return claim
+        if not self._has_space():
+            raise Refusal(503, FULL)
         seed = self._new_seed()
         try:
             game_map = generate(seed) if map_text is None else read_map(map_text)
@@ -100,6 +104,8 @@ class Lobby:
         """A place in the next arena game, or the seat that is reserved for this user. Raises `Refusal`."""
         claim = self._new_claim(user)
         if not self._take_reserved(claim):
+            if len(self.waiting) >= self.settings.max_waiting:
+                raise Refusal(503, FULL)
             self.waiting.append(claim)
             self._match_later()
         return claim
@@ -142,10 +148,20 @@ class Lobby:
         if self._closed:
             return
         for match in [match for match in self.matches if match.complete()]:
+            if not self._has_space():
+                return  # until a game has ended
             self.matches.remove(match)
             self._start_match(match)
-        while len(self.waiting) >= SEATS:
+        while len(self.waiting) >= SEATS and self._has_space():
             self._start_arena()
+
+    def _has_space(self) -> bool:
+        """Whether another game may begin; games that are only kept for questions make way."""
+        if len(self.rooms) >= self.settings.max_games:
+            kept = [room for room in self.rooms.values() if room.finished]
+            for room in kept[: len(self.rooms) - self.settings.max_games + 1]:
+                self._remove(room)
+        return len(self.rooms) < self.settings.max_games
 
     def _start_arena(self) -> None:
         seed = self._new_seed()
@@ -157,7 +173,10 @@ class Lobby:
                 claim.waiter.set_result(game_error(str(error)))
             return
         max_turns = PLIES_PER_ROUND * self.settings.rounds
-        self._start(game_map, seed, [claim.user for claim in claims], claims, max_turns=max_turns)
+        before = self._latest_arena
+        self._latest_arena = self._start(game_map, seed, [claim.user for claim in claims], claims, max_turns=max_turns)
+        if before is not None and before.finished and before.id not in self._removals:
+            self._remove(before)  # its time was over, but it was the latest
 
     def _start_match(self, match: Match) -> None:
         claims = [match.claims[index] for index, owner in enumerate(match.seats) if owner is not None]
@@ -277,15 +296,24 @@ class Lobby:
 
     def ended(self, room: Room) -> None:
         """The game is over: it can be asked for a while longer."""
-        self._removals[room.id] = asyncio.get_running_loop().call_later(self.settings.keep_finished_seconds, self._remove, room)
+        self._removals[room.id] = asyncio.get_running_loop().call_later(self.settings.keep_finished_seconds, self._expire, room)
+        if len(self.waiting) >= SEATS or self.matches:
+            self._match_later()  # they may have waited for space
         match = self._arranged.pop(room, None)
         if match is not None:
             # A moment later: the final state goes to the players first.
             asyncio.get_running_loop().call_soon(match.set_ended)
 
+    def _expire(self, room: Room) -> None:
+        self._removals.pop(room.id, None)
+        if room is not self._latest_arena:  # which stays until there is a newer one
+            self._remove(room)
+
     def _remove(self, room: Room) -> None:
         self.rooms.pop(room.id, None)
-        self._removals.pop(room.id, None)
+        removal = self._removals.pop(room.id, None)
+        if removal is not None:
+            removal.cancel()
 
     def close(self) -> None:
         """Stop every game and send everybody home."""

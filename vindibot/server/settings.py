@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 
 class ServerSettings(BaseModel):
@@ -30,4 +30,13 @@ class ServerSettings(BaseModel):
     )
     max_body: int = Field(default=102_400, ge=1, description="longest body of a request in bytes")
     body_seconds: float = Field(default=10.0, gt=0, description="seconds within which the body of a request must arrive")
+    head_seconds: float = Field(
+        default=10.0, gt=0, description="seconds within which the head of a request must arrive, from its first byte"
+    )
+    max_connections: int = Field(default=10_000, ge=1, description="connections at once; beyond them requests get a 503")
+    max_games: int = Field(default=2_000, ge=1, description="games at once, running or kept after their end")
+    max_waiting: int = Field(default=1_000, ge=1, description="clients that wait for a game at once")
+    admin_key: SecretStr | None = Field(
+        default=None, min_length=12, description="the administrator's key, for /api/admin; without one there is no administrator"
+    )
     keep_finished_seconds: float = Field(default=60.0, ge=0, description="seconds that a finished game can still be asked for")
