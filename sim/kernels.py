@@ -187,6 +187,7 @@ def _load_or_rebuild(progress: Callable[[int, int, str], None] | None) -> None:
         shutil.rmtree(_folder, ignore_errors=True)
         _folder.mkdir(parents=True, exist_ok=True)
         _compile_all(progress)
+        _complete().touch()
 
 
 def _remove_old_folders() -> None:

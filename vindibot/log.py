@@ -312,7 +312,8 @@ class _Bridge(logging.Handler):
             level = next((name for name, number in reversed(LEVELS.items()) if record.levelno >= number), "debug")
             message = record.getMessage().rstrip()
             if record.name == "py.warnings":
-                message = message.partition("\n")[0]  # without the line of source below it
+                line = message.partition("\n")[0]  # without the line of source below it, and the place in front
+                message = line.partition("Warning: ")[2] or line
             told = {"exc_info": record.exc_info} if record.exc_info else {}
             getattr(structlog.get_logger(record.name), level)(message, **told)
         except Exception:  # a logger's slip must not end a game

@@ -11,8 +11,13 @@ from collections.abc import Iterator, Sequence
 from multiprocessing import forkserver
 from typing import Any
 
-from vindibot import preload, worker
+from vindibot import worker
 from vindibot.worker import TraitPlan
+
+#: What the fork server imports before it forks.
+PRELOAD = "vindibot.preload"
+#: What `PRELOAD` shall load, as JSON: {"folders": [...], "modules": [...]}.
+PRELOAD_VARIABLE = "VINDIBOT_PRELOAD"
 
 
 class WorkerProcess:
@@ -71,7 +76,7 @@ def context(folders: Sequence[str], modules: set[str]) -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     chosen = multiprocessing.get_context("forkserver")
-    chosen.set_forkserver_preload(["__main__", preload.__name__])
+    chosen.set_forkserver_preload(["__main__", PRELOAD])
     with _environment(folders, modules):
         forkserver.ensure_running()
     return chosen
@@ -81,8 +86,8 @@ def context(folders: Sequence[str], modules: set[str]) -> Any:
 def _environment(folders: Sequence[str], modules: set[str]) -> Iterator[None]:
     """What the fork server must know at its start: what to load, and where this project lies (its path is not ours)."""
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    kept = {name: os.environ.get(name) for name in (preload.VARIABLE, "PYTHONPATH")}
-    os.environ[preload.VARIABLE] = json.dumps({"folders": list(folders), "modules": sorted(modules)})
+    kept = {name: os.environ.get(name) for name in (PRELOAD_VARIABLE, "PYTHONPATH")}
+    os.environ[PRELOAD_VARIABLE] = json.dumps({"folders": list(folders), "modules": sorted(modules)})
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (top, kept["PYTHONPATH"])))
     try:
         yield
