@@ -54,14 +54,20 @@ class WireModel(BaseModel):
         return self.model_dump(by_alias=True, exclude_none=True)
 
 
-class Position(WireModel):
+class StateModel(WireModel):
+    """A part of a game's state: what we do not know in it is kept, so that a recording has what the server said."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Position(StateModel):
     """A place on the board: `x` is the row, `y` the column, both from 0 at the top left."""
 
     x: Int32
     y: Int32
 
 
-class HeroState(WireModel):
+class HeroState(StateModel):
     """One hero. `user_id` and `elo` are absent for the server's own bots, `last_dir` before the first order."""
 
     id: Int32
@@ -77,14 +83,14 @@ class HeroState(WireModel):
     crashed: bool
 
 
-class BoardState(WireModel):
+class BoardState(StateModel):
     """The board: `tiles` has two characters for each of size x size squares, row by row, heroes laid over."""
 
     size: Int32
     tiles: str
 
 
-class GameState(WireModel):
+class GameState(StateModel):
     """One state of a game."""
 
     id: str
