@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import ConfigDict, Field, SecretStr
+
+from vindibot.settings import Settings
 
 
-class ServerSettings(BaseModel):
+class ServerSettings(Settings):
     """How a server plays and whom it lets in. Unknown fields are refused.
 
     `pace` "original" keeps the original server's minimum times: an order takes effect 60 ms after the state was handed out
     at the earliest, a bot of the server takes 150 ms. "none" waits for nobody.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=False)
 
     host: str = Field(default="127.0.0.1", min_length=1, description="address to listen on; the default is this machine alone")
     port: int = Field(default=0, ge=0, le=65535, description="port to listen on; 0 takes a free one")
@@ -38,5 +41,13 @@ class ServerSettings(BaseModel):
     max_waiting: int = Field(default=1_000, ge=1, description="clients that wait for a game at once")
     admin_key: SecretStr | None = Field(
         default=None, min_length=12, description="the administrator's key, for /api/admin; without one there is no administrator"
+    )
+    max_streams: int = Field(default=1_000, ge=1, description="spectators' event streams at once; beyond them requests get a 503")
+    stalled_seconds: float = Field(
+        default=10.0, gt=0, description="seconds after which a spectator who does not read what he is sent is dropped"
+    )
+    db: Path | None = Field(
+        default=None,
+        description="the SQLite file that keeps bots, ratings and games; without one they last as long as it runs",
     )
     keep_finished_seconds: float = Field(default=60.0, ge=0, description="seconds that a finished game can still be asked for")
