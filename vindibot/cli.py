@@ -7,15 +7,15 @@ that failed, 2 a command or configuration that cannot be, 130 interrupted.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import BaseModel
 
 from vindibot import __version__
 from vindibot.errors import VindibotError
+from vindibot.options import option_names, overrides, settings_options
+from vindibot.server.cli import serve_command
 from vindibot.settings import WORDS, PlaySettings
 
 #: Options that are not spelled like their key.
@@ -58,44 +58,13 @@ def main() -> None:
     """
 
 
-def _settings(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """All keys of a model with their fields."""
-    for name, info in model.model_fields.items():
-        kind = info.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield from _settings(kind, (*path, name))
-        else:
-            yield ".".join((*path, name)), info
-
-
-def _spelled(key: str) -> str:
-    return SPELLED.get(key, "--" + key.replace(".", "-").replace("_", "-"))
-
-
-def _option(key: str, info: Any) -> click.Option:
-    """The option for a setting. Texts are checked with the other layers of the configuration, not here."""
-    default = WORDS.get(key, info.default)
-    shown = f"  [default: {default}]" if default not in ("", None) and not isinstance(default, bool) else ""
-    name = _spelled(key)
-    if info.annotation is bool:
-        on = "on" if info.default else "off"
-        return click.Option(
-            [f"{name}/--no-{name[2:]}", key.replace(".", "__")], default=None, help=f"{info.description}  [default: {on}]"
-        )
-    metavar = {"int": "N", "float": "NUMBER"}.get(getattr(info.annotation, "__name__", ""), "VALUE")
-    choices = getattr(info.annotation, "__args__", ())
-    if choices and all(isinstance(choice, str) for choice in choices):
-        metavar = "|".join(choices)
-    return click.Option([name, key.replace(".", "__")], default=None, metavar=metavar, help=f"{info.description}{shown}")
-
-
 def _play_options() -> list[click.Parameter]:
     config = click.Option(
         ["--config", "-c", "config"],
         metavar="FILE",
         help="a configuration file, or the name of one that ships with vindibot: training, arena",
     )
-    return [config, *(_option(key, info) for key, info in _settings(PlaySettings) if key not in HIDDEN)]
+    return [config, *settings_options(PlaySettings, spelled=SPELLED, words=WORDS, hidden=HIDDEN)]
 
 
 def _play(config: str | None, **options: Any) -> None:
@@ -103,9 +72,7 @@ def _play(config: str | None, **options: Any) -> None:
     from vindibot.console import terminal
     from vindibot.play import play
 
-    overrides = {key.replace("__", "."): value for key, value in options.items()}
-    names = {key: _spelled(key) for key, _ in _settings(PlaySettings)}
-    loaded = load_play(config, overrides, option_names=names)
+    loaded = load_play(config, overrides(options), option_names=option_names(PlaySettings, SPELLED))
     sys.exit(play(loaded, terminal()))
 
 
@@ -132,55 +99,7 @@ Examples:
 )
 
 
-@main.command(short_help="Run a game server that speaks the original protocol.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="address to listen on; the default is this machine alone")
-@click.option("--port", default=9000, show_default=True, type=click.IntRange(0, 65535), help="port; 0 takes a free one")
-@click.option("--limit-ms", default=1000, show_default=True, type=click.IntRange(1), help="milliseconds a player has for a move")
-@click.option(
-    "--pace",
-    default="none",
-    show_default=True,
-    type=click.Choice(["none", "original"]),
-    help="minimum times of moves: none, or those of the original server",
-)
-@click.option("--rounds", default=300, show_default=True, type=click.IntRange(1), help="rounds of an arena game")
-@click.option("--seed", type=click.IntRange(0), help="seed of maps and server bots; without one every game is new")
-@click.option(
-    "--any-key/--registered-keys",
-    default=True,
-    show_default=True,
-    help="let anybody in with any key of 8 characters, or only keys from the server's page /register",
-)
-def serve(host: str, port: int, limit_ms: int, pace: str, rounds: int, seed: int | None, any_key: bool) -> None:
-    """Run a game server that speaks the original protocol, until Ctrl-C.
-
-    Clients POST to /api/training for a game against the server's bots, or to /api/arena for one against each other: a game
-    begins when four have joined.
-    """
-    from vindibot.console import terminal
-    from vindibot.server import EmbeddedServer, ServerSettings, run_server
-    from vindibot.warmup import warm
-
-    console = terminal()
-    warm(console)
-    settings = ServerSettings.model_validate(
-        {
-            "host": host,
-            "port": port,
-            "time_limit_ms": limit_ms,
-            "pace": pace,
-            "rounds": rounds,
-            "seed": seed,
-            "keys": "any" if any_key else "registered",
-        }
-    )
-
-    def ready(server: EmbeddedServer) -> None:
-        console.print(f"serving on {server.url} (Ctrl-C ends it)", highlight=False)
-        if host not in ("127.0.0.1", "localhost", "::1"):
-            console.print("this address can be reached from other machines", style="yellow")
-
-    run_server(settings, ready)
+main.add_command(serve_command)
 
 
 @main.command(short_help="Replay recorded games and compare every state.")

@@ -30,7 +30,7 @@ PREFIX = "VINDIBOT_"
 #: Names the configuration file, where no option does.
 CONFIG_VARIABLE = "VINDIBOT_CONFIG"
 #: Variables that are ours, but no settings.
-OTHER_VARIABLES = frozenset({CONFIG_VARIABLE, "VINDIBOT_KERNEL_CACHE"})
+OTHER_VARIABLES = frozenset({CONFIG_VARIABLE, "VINDIBOT_ADMIN_KEY", "VINDIBOT_KERNEL_CACHE"})
 
 T = TypeVar("T", bound=Settings)
 KeyPath = tuple[str, ...]

@@ -1,13 +1,18 @@
 """The game server: rooms, matchmaking and the HTTP that clients speak.
 
 `EmbeddedServer` runs in an event loop beside whatever else is there; `run_server` alone; `create_app` is the ASGI application.
+Names are imported when they are first asked for, so that the command line can look at the settings without loading a server.
 """
 
-from vindibot.server.app import create_app
-from vindibot.server.embedded import EmbeddedServer, ServerError, run_server, serve
-from vindibot.server.match import Match, MatchResult
-from vindibot.server.room import Room, RoomObserver
-from vindibot.server.settings import ServerSettings
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vindibot.server.app import create_app
+    from vindibot.server.embedded import EmbeddedServer, ServerError, run_server, serve
+    from vindibot.server.match import Match, MatchResult
+    from vindibot.server.room import Room, RoomObserver
+    from vindibot.server.settings import ServerSettings
 
 __all__ = [
     "EmbeddedServer",
@@ -21,3 +26,18 @@ __all__ = [
     "run_server",
     "serve",
 ]
+
+_HOMES = {
+    "app": ["create_app"],
+    "embedded": ["EmbeddedServer", "ServerError", "run_server", "serve"],
+    "match": ["Match", "MatchResult"],
+    "room": ["Room", "RoomObserver"],
+    "settings": ["ServerSettings"],
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"vindibot.server.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

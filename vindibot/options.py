@@ -1,0 +1,69 @@
+"""Options of the command line, made from settings: one option for each field of a settings model, with its help text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import click
+from pydantic import BaseModel
+
+
+def option_names(model: type[BaseModel], spelled: Mapping[str, str]) -> dict[str, str]:
+    """What each key of a model (``time.margin_ms``) is called on the command line; `spelled` has the exceptions."""
+    return {key: _name(key, spelled) for key, _ in _fields(model)}
+
+
+def settings_options(
+    model: type[BaseModel],
+    *,
+    spelled: Mapping[str, str],
+    words: Mapping[str, str] | None = None,
+    hidden: Collection[str] = (),
+    defaults: Mapping[str, Any] | None = None,
+) -> list[click.Parameter]:
+    """An option for each field of a model and its tables, except those in `hidden`.
+
+    A value that was not given is None; given ones are texts, to be checked with the other layers of the configuration.
+    Their parameter is the key with ``__`` for a dot. `spelled` are names unlike their key; `words` the texts that stand
+    for None; `defaults` are shown where a command has defaults of its own.
+    """
+    found: list[click.Parameter] = []
+    for key, info in _fields(model):
+        if key not in hidden:
+            default = (defaults or {}).get(key, (words or {}).get(key, info.default))
+            found.append(_option(key, _name(key, spelled), info, default))
+    return found
+
+
+def overrides(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What the options of a command say, by the keys of the settings."""
+    return {name.replace("__", "."): value for name, value in options.items()}
+
+
+def _fields(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """All keys of a model with their fields."""
+    for name, info in model.model_fields.items():
+        kind = info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _fields(kind, (*path, name))
+        else:
+            yield ".".join((*path, name)), info
+
+
+def _name(key: str, spelled: Mapping[str, str]) -> str:
+    return spelled.get(key, "--" + key.replace(".", "-").replace("_", "-"))
+
+
+def _option(key: str, name: str, info: Any, default: Any) -> click.Option:
+    parameter = key.replace(".", "__")
+    if info.annotation is bool:
+        on = "on" if default else "off"
+        names = [f"{name}/--no-{name[2:]}", parameter]
+        return click.Option(names, default=None, help=f"{info.description}  [default: {on}]")
+    shown = f"  [default: {default}]" if default not in ("", None) and not isinstance(default, bool) else ""
+    metavar = {"int": "N", "float": "NUMBER"}.get(getattr(info.annotation, "__name__", ""), "VALUE")
+    choices = getattr(info.annotation, "__args__", ())
+    if choices and all(isinstance(choice, str) for choice in choices):
+        metavar = "|".join(choices)
+    return click.Option([name, parameter], default=None, metavar=metavar, help=f"{info.description}{shown}")
