@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from sim.game import ABSENT, DIRECTIONS, GAME, OFFSET, STAY, Games
+from sim.game import ABSENT, DIRECTIONS, GAME, OFFSET, STAY, Games, copy_of
 from sim.maps import Map, map_of
 from sim.rules import effects, step
 
@@ -67,7 +67,7 @@ class View:
 
     `games` is an array of one record (`sim.game.GAME`), `me` our hero's index 0..3, `history` the games as they were on
     our last turns (oldest first, this turn not included; it may be empty), `budget` how long to think, `seed` the source
-    of all randomness of this game.
+    of all randomness of this game; `map` is the game's map (`sim.maps.map_of`) where it is at hand.
     """
 
     def __init__(
@@ -78,6 +78,7 @@ class View:
         history: Games | None = None,
         budget: Budget | None = None,
         seed: int = 0,
+        map: Map | None = None,  # noqa: A002 - the name of the property
     ) -> None:
         self.games = games
         self.me = me
@@ -85,6 +86,8 @@ class View:
         self.budget = budget if budget is not None else Budget()
         self.seed = seed
         self._kept: dict[Any, Any] = {}
+        if map is not None:
+            self.__dict__["map"] = map
 
     @cached_property
     def map(self) -> Map:
@@ -104,32 +107,43 @@ class View:
     @cached_property
     def turn(self) -> int:
         """The wire's turn: plies played so far."""
-        return int(self.games[0]["turn"])
+        return int(self.games["turn"].item(0))
 
     @cached_property
     def plies_left(self) -> int:
         """Plies of ours still to come, this one included."""
-        return max(0, -(-(int(self.games[0]["max_turns"]) - self.turn) // 4))
+        return max(0, -(-(int(self.games["max_turns"].item(0)) - self.turn) // 4))
 
     @cached_property
     def pos(self) -> int:
         """Our square."""
-        return int(self.hero["pos"])
+        return int(self.games["hero"]["pos"].item(self.me))
 
     @cached_property
     def life(self) -> int:
         """Our life, 1..100."""
-        return int(self.hero["life"])
+        return int(self.games["hero"]["life"].item(self.me))
 
     @cached_property
     def gold(self) -> int:
         """Our gold."""
-        return int(self.hero["gold"])
+        return int(self.games["hero"]["gold"].item(self.me))
+
+    @cached_property
+    def mines(self) -> int:
+        """How many mines we own."""
+        return int(self.games["hero"]["mines"].item(self.me))
+
+    @cached_property
+    def cells(self) -> NDArray[np.uint8]:
+        """The cells of the padded board (uint8[1024], see `sim.game`): do not change them."""
+        cells: NDArray[np.uint8] = self.games["cell"][0]
+        return cells
 
     @cached_property
     def enemies(self) -> tuple[int, ...]:
         """Indices of the other heroes on the board."""
-        places = self.games[0]["hero"]["pos"].tolist()
+        places = self.games["hero"]["pos"][0].tolist()
         return tuple(other for other in range(4) if other != self.me and places[other] != ABSENT[other])
 
     @cached_property
@@ -143,7 +157,7 @@ class View:
         """The game (an array of one record) after our move, before anybody else's. Kept for the turn: do not change it."""
 
         def compute() -> Games:
-            games = self.games.copy()
+            games = copy_of(self.games)
             step(games, 0, direction)
             return games
 
@@ -151,12 +165,12 @@ class View:
 
     def landing(self, direction: int) -> int:
         """The square on which our hero would stand after this move (our spawn if it kills us)."""
-        return int(self.after(direction)[0]["hero"][self.me]["pos"])
+        return int(self.after(direction)["hero"]["pos"].item(self.me))
 
     def enemies_beside(self, square: int) -> list[int]:
         """Indices of the enemies north, south, east or west of a square."""
         near = {square + int(offset) for offset in OFFSET[1:]}
-        places = self.games[0]["hero"]["pos"].tolist()
+        places = self.games["hero"]["pos"][0].tolist()
         return [enemy for enemy in self.enemies if places[enemy] in near]
 
     def rng(self, salt: str = "") -> np.random.Generator:
@@ -193,6 +207,10 @@ def plain_votes(answer: Any) -> tuple[float, ...] | None:
     if answer is None:
         return None
     votes = [0.0] * len(DIRECTIONS)
+    if type(answer) is dict:
+        for direction, weight in answer.items():
+            votes[_direction(direction)] = _weight(weight)
+        return tuple(votes)
     if isinstance(answer, bool | str | bytes):
         raise VoteError(f"a vote is a direction, weights or None, not {answer!r:.60}")
     if isinstance(answer, int | np.integer):
@@ -216,6 +234,8 @@ def as_votes(answer: Any) -> NDArray[np.float64] | None:
 
 
 def _direction(value: Any) -> int:
+    if type(value) is int and STAY <= value < len(DIRECTIONS):  # nearly always, and much quicker told
+        return value
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and STAY <= value < len(DIRECTIONS):
         return int(value)
     raise VoteError(f"{value!r:.60} is no direction (0..4: {', '.join(DIRECTIONS)})")
@@ -223,7 +243,7 @@ def _direction(value: Any) -> int:
 
 def _weight(value: Any) -> float:
     try:
-        weight = float(value)
+        weight = value if type(value) is float else float(value)
     except (TypeError, ValueError):
         raise VoteError(f"{value!r:.60} is no number") from None
     if not math.isfinite(weight):

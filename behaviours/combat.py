@@ -131,13 +131,13 @@ class Combat(Behaviour):
     def vote(self, view: View) -> Votes:
         """The values of the squares where the directions lead, those without a value left out."""
         values = kept_combat_map(view, self.duel)
-        mines = int(view.hero["mines"])
+        mines = view.mines
         votes: dict[int, float] = {}
         for move in view.moves:
             value = float(values[view.landing(move)])
             if np.isnan(value) or (mines == 0 and value < 0):
                 continue
-            if self.keep_mines and int(view.after(move)[0]["hero"][view.me]["mines"]) < mines:
+            if self.keep_mines and int(view.after(move)["hero"]["mines"].item(view.me)) < mines:
                 continue
             votes[move] = value
         return votes or None

@@ -267,7 +267,7 @@ class Harvest(Behaviour):
 
 def _enemy_within_two(view: View) -> bool:
     """Whether an enemy stands beside us, or can with one step."""
-    places = view.games[0]["hero"]["pos"].tolist()
+    places = view.games["hero"]["pos"][0].tolist()
     enemies = {places[enemy] for enemy in view.enemies}
     for direction in range(1, 5):
         near = view.pos + int(OFFSET[direction])

@@ -17,6 +17,6 @@ class MovementPremium(Behaviour):
         votes: dict[int, float] = {}
         for move in view.moves:
             square = view.landing(move)
-            cells = view.after(move)[0]["cell"]
+            cells = view.after(move)["cell"][0]
             votes[move] = float(sum(int(cells[square + int(offset)]) == AIR for offset in OFFSET[1:]))
         return votes

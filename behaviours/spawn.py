@@ -18,7 +18,7 @@ class SpawnAvoider(Behaviour):
 
     def vote(self, view: View) -> Votes:
         """-1 or -`ratio` for the directions that lead to such squares, or nothing."""
-        homes = view.games[0]["hero"]["spawn"].tolist()
+        homes = view.games["hero"]["spawn"][0].tolist()
         spawns = {homes[enemy] for enemy in view.enemies if homes[enemy] != ABSENT[enemy]}
         around = {spawn + int(offset) for spawn in spawns for offset in OFFSET[1:]}
         votes: dict[int, float] = {}

@@ -17,19 +17,19 @@ def directions_in(mask: int) -> list[int]:
 
 def tile_beside(view: View, direction: int) -> int:
     """The tile code (`sim.game`) of the square next to ours in a direction, whoever stands there."""
-    return int(view.games[0]["cell"][view.pos + int(OFFSET[direction])]) & TILE_BITS
+    return int(view.cells[view.pos + int(OFFSET[direction])]) & TILE_BITS
 
 
 def foreign_mines(view: View) -> NDArray[np.int64]:
     """The squares of all mines that are not ours: nobody's, other heroes', and those of owners who are no heroes."""
     mines = view.map.mines
-    tiles = view.games[0]["cell"][mines] & TILE_BITS
+    tiles = view.cells[mines] & TILE_BITS
     return mines[tiles != MINE + 1 + view.me]
 
 
 def is_broke(view: View) -> bool:
     """Whether no beer can be had any more: not enough gold for one, and no mine that earns any."""
-    return view.gold < BEER_COST and int(view.hero["mines"]) == 0
+    return view.gold < BEER_COST and view.mines == 0
 
 
 def first_steps(view: View, goals: NDArray[np.int64], blocked: NDArray[np.uint8] = NOTHING_BLOCKED) -> list[int]:

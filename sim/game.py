@@ -186,6 +186,11 @@ def place_heroes(games: Games, index: int = 0) -> None:
     game["shared"] = any(len(set(place.tolist())) < 4 for place in places)
 
 
+def copy_of(games: Games) -> Games:
+    """A copy of an array of games: one memcpy. numpy's own copies records field by field, which costs microseconds."""
+    return np.frombuffer(bytearray(games.tobytes()), GAME)
+
+
 def equal(one: Games, other: Games) -> bool:
     """Whether two arrays hold the same games, field by field."""
     return one.shape == other.shape and one.tobytes() == other.tobytes()

@@ -59,7 +59,7 @@ class Agent:
         now = time.monotonic()
         self.timekeeper.decided(deadline, now)
         margin_ms = (received_at + limit - network - now) * 1000
-        ballot = tally(entries, view.moves, view.rng("tie"), fallback=prepared, margin_ms=margin_ms)
+        ballot = tally(entries, view.moves, lambda: view.rng("tie"), fallback=prepared, margin_ms=margin_ms)
         self.history = np.concatenate((self.history, games))[-HISTORY:]
         return ballot
 
@@ -77,7 +77,7 @@ def fallback(view: View) -> int:
     run([(number, behaviour) for number, (behaviour, _) in enumerate(FALLBACK)], view, publish)
     if not entries:
         return STAY
-    return tally(entries, view.moves, view.rng("fallback")).direction
+    return tally(entries, view.moves, lambda: view.rng("fallback")).direction
 
 
 def conducts(bot: Bot, strikes: int) -> list[Conduct]:

@@ -8,7 +8,7 @@ passes in, never by the order of the directions or of the traits: a bot that alw
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -68,14 +68,15 @@ class Ballot:
 def tally(
     entries: Iterable[BallotEntry],
     candidates: Sequence[int],
-    rng: np.random.Generator,
+    rng: np.random.Generator | Callable[[], np.random.Generator],
     *,
     fallback: int | None = None,
     margin_ms: float = 0.0,
 ) -> Ballot:
     """Count the votes: the candidate (0..4) with the largest weighted sum wins, ties are drawn from `rng`.
 
-    `rng` is used only where there is a tie, and the result does not depend on the order of the entries or candidates.
+    `rng`, a generator or a function that makes one, is used only where there is a tie, and the result does not depend on
+    the order of the entries or candidates.
     If no entry has votes and none is "ok", the direction is `fallback`, if one is given. Raises ValueError if there is no
     candidate, or one that is no direction.
     """
@@ -90,5 +91,8 @@ def tally(
         return Ballot(entries, sums, standing, fallback, margin_ms, fallback=True)
     best = max(sums[direction] for direction in standing)
     winners = [direction for direction in standing if sums[direction] == best]
-    direction = winners[0] if len(winners) == 1 else winners[int(rng.integers(len(winners)))]
+    if len(winners) == 1:
+        return Ballot(entries, sums, standing, winners[0], margin_ms)
+    drawn = (rng() if callable(rng) else rng).integers(len(winners))
+    direction = winners[int(drawn)]
     return Ballot(entries, sums, standing, direction, margin_ms)
