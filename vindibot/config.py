@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr, ValidationError
 
@@ -228,6 +228,11 @@ def _tables(model: type[BaseModel]) -> dict[str, Any]:
     return tables
 
 
+def variables(model: type[BaseModel]) -> set[str]:
+    """The variables of the environment that are settings of a model."""
+    return {variable(path) for path in _paths(_tables(model))}
+
+
 def _from_environment(tables: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
     known = {variable(path): path for path in _paths(tables)}
     values = {}
@@ -309,11 +314,17 @@ def _check(model: type[BaseModel], layer: Mapping[str, Any], origin_of: Callable
 
 def _surroundings(model: type[BaseModel], path: KeyPath) -> tuple[list[str], bool]:
     """The keys of the table in which `path` ends, and whether its value is a secret."""
-    for part in path[:-1]:
+    parts = iter(path[:-1])
+    for part in parts:
         info = model.model_fields.get(part)
-        if info is None or not (isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel)):
+        inner = info.annotation if info is not None else None
+        if get_origin(inner) is dict:  # tables with names of the user's
+            inner = get_args(inner)[1]
+            if next(parts, None) is None:
+                return [], False
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
             return [], True
-        model = info.annotation
+        model = inner
     info = model.model_fields.get(path[-1]) if path else None
     return list(model.model_fields), info is not None and SecretStr in (info.annotation, *get_args(info.annotation))
 

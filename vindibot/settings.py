@@ -26,12 +26,13 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
-def _word(word: str) -> BeforeValidator:
+def word(word: str) -> BeforeValidator:
     """Read `word` as None, since TOML has nothing for "not set"; every other value goes on to the field's own checks."""
     return BeforeValidator(lambda value: None if value == word else value)
 
 
-def _worded(word: str, kind: str) -> WithJsonSchema:
+def worded(word: str, kind: str) -> WithJsonSchema:
+    """The JSON schema that goes with `word`: `kind` is what may stand there besides."""
     return WithJsonSchema({"anyOf": [{"type": kind}, {"const": word}], "default": word})
 
 
@@ -63,12 +64,12 @@ Server = Annotated[str, AfterValidator(_check_server)]
 Folder = Annotated[Path, BeforeValidator(_to_folder), WithJsonSchema({"type": "string", "minLength": 1})]
 OptionalFile = Annotated[Path | None, BeforeValidator(_to_path), WithJsonSchema({"type": "string"})]
 OptionalKey = Annotated[SecretStr | None, BeforeValidator(lambda value: None if value == "" else value)]
-Limit = Annotated[Annotated[int, Field(ge=10, le=600_000)] | None, _word("server"), _worded("server", "integer")]
-Seed = Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, _word("random"), _worded("random", "integer")]
-Workers = Annotated[Annotated[int, Field(ge=1, le=256)] | None, _word("cores"), _worded("cores", "integer")]
-Nodes = Annotated[Annotated[int, Field(ge=1, lt=2**63)] | None, _word("none"), _worded("none", "integer")]
+Limit = Annotated[Annotated[int, Field(ge=10, le=600_000)] | None, word("server"), worded("server", "integer")]
+Seed = Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, word("random"), worded("random", "integer")]
+Workers = Annotated[Annotated[int, Field(ge=1, le=256)] | None, word("cores"), worded("cores", "integer")]
+Nodes = Annotated[Annotated[int, Field(ge=1, lt=2**63)] | None, word("none"), worded("none", "integer")]
 Patience = Annotated[
-    Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None, _word("mode"), _worded("mode", "number")
+    Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None, word("mode"), worded("mode", "number")
 ]
 
 #: The word that stands for None in files, variables and options, by key.
