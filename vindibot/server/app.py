@@ -94,14 +94,14 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
             turns = read_int(parameters["turns"])
             if turns is None:
                 raise Refusal(400, NO_KEY)
-        user = lobby.user(_key(parameters))
+        user = await lobby.user(_key(parameters))
         return await _held_join(request, lobby, lobby.join_training(user, turns, parameters.get("map") or None))
 
     @app.post("/api/arena", response_class=Response)
     async def arena(request: Request) -> Response:
         """Play against three others. The answer comes when four are together and it is your turn. Parameters: key."""
         parameters = await read_parameters(request, settings)
-        return await _held_join(request, lobby, lobby.join_arena(lobby.user(_key(parameters))))
+        return await _held_join(request, lobby, lobby.join_arena(await lobby.user(_key(parameters))))
 
     @app.post("/api/{game_id}/{token}/play", response_class=Response)
     async def play(request: Request) -> Response:
@@ -174,7 +174,7 @@ def _add_pages(app: FastAPI, lobby: Lobby) -> None:
         """Register a bot. Parameters: name (3 to 20 characters). The page shows the key once."""
         name = (await read_parameters(request, lobby.settings)).get("name", "")
         try:
-            key = lobby.users.register(name)
+            key = await lobby.users.sign_up(name)
         except RegistrationError as error:
             return HTMLResponse(pages.register_page(error.message, name), 400)
         return HTMLResponse(pages.key_page(name, key), headers={"Cache-Control": "no-store"})

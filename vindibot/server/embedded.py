@@ -126,6 +126,7 @@ class EmbeddedServer:
         if self._uvicorn is not None and self._task is not None:
             self._uvicorn.should_exit = True
             await self._task
+        await self.lobby.store.close()
 
     async def stopped(self) -> None:
         """Wait until the server has stopped by itself (an error that is raised here)."""

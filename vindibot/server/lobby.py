@@ -10,10 +10,12 @@ from sim.generator import GeneratorError, generate
 from sim.maps import ALIASES, NAMES, Map, MapError, named_map, parse_map
 from vindibot.errors import UsageError
 from vindibot.protocol import Player
+from vindibot.server.archive import Archive
 from vindibot.server.match import Claim, Match
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.room import GRACE_ROUNDS, Room, RoomObserver, Seat, Waiter
 from vindibot.server.settings import ServerSettings
+from vindibot.server.store import Store
 from vindibot.server.users import KEY_LENGTH, User, Users, random_word
 
 #: A seat of a private match that one of the server's own random bots takes.
@@ -47,11 +49,13 @@ class Lobby:
 
     def __init__(self, settings: ServerSettings, observers: Sequence[RoomObserver] = ()) -> None:
         self.settings = settings
-        self.users = Users()
+        self.store = Store(settings.db)
+        self.users = Users(self.store)
+        self.archive = Archive(self.store, self.users, settings.seed)
         self.rooms: dict[str, Room] = {}
         self.waiting: list[Claim] = []
         self.matches: list[Match] = []
-        self._observers = (self, *observers)
+        self._observers: tuple[RoomObserver, ...] = (self, self.archive, *observers)
         self._random = random.Random(settings.seed)
         self._matching = False
         self._arranged: dict[Room, Match] = {}
@@ -61,12 +65,11 @@ class Lobby:
 
     # ---- Who and where ----
 
-    def user(self, key: str) -> User:
+    async def user(self, key: str) -> User:
         """Whose key this is. Raises `Refusal`."""
-        user = self.users.find(key)
+        user = await self.users.look_up(key)
         if user is None and self.settings.keys == "any" and len(key) == KEY_LENGTH:
-            self.users.add(f"guest-{random_word(4)}", key)
-            user = self.users.find(key)
+            user = self.users.admit(key, f"guest-{random_word(4)}")
         if user is None:
             raise game_error("Key not found")
         return user
@@ -174,7 +177,8 @@ class Lobby:
             return
         max_turns = PLIES_PER_ROUND * self.settings.rounds
         before = self._latest_arena
-        self._latest_arena = self._start(game_map, seed, [claim.user for claim in claims], claims, max_turns=max_turns)
+        owners = [claim.user for claim in claims]
+        self._latest_arena = self._start(game_map, seed, owners, claims, max_turns=max_turns, rated=True)
         if before is not None and before.finished and before.id not in self._removals:
             self._remove(before)  # its time was over, but it was the latest
 
@@ -189,6 +193,7 @@ class Lobby:
             training=match.training,
             time_limit_ms=match.time_limit_ms,
             pace=match.pace,
+            rated=match.rated,
             match=match,
         )
         match.set_begun(room)
@@ -204,6 +209,7 @@ class Lobby:
         training: bool = False,
         time_limit_ms: int | None = None,
         pace: str | None = None,
+        rated: bool = False,
         match: Match | None = None,
     ) -> Room:
         """A room that begins now; `claims` are of the owners who are users, in the order of the seats."""
@@ -215,6 +221,7 @@ class Lobby:
             time_limit_ms=time_limit_ms or self.settings.time_limit_ms,
             pace=pace or self.settings.pace,
             seed=seed,
+            rated=rated and not training,
             observers=self._observers,
         )
         for seat, claim in zip((seat for seat in seats if not seat.bot), claims, strict=True):
@@ -247,11 +254,13 @@ class Lobby:
         time_limit_ms: int | None = None,
         pace: str | None = None,
         training: bool = False,
+        rated: bool = False,
     ) -> Match:
         """Arrange a match; the next joins with the keys in `seats` (four keys or `RANDOM_BOT`) get the seats.
 
         `map` is a map, the name or text of one, or None for one generated from `seed` (drawn unless given). In a
-        training match the crash of any hero ends the game. Raises `UsageError`.
+        training match the crash of any hero ends the game; a `rated` one changes the ratings as an arena game does.
+        Raises `UsageError`.
         """
         if len(seats) != SEATS:
             raise UsageError(f"a match has {SEATS} seats, not {len(seats)}")
@@ -271,6 +280,7 @@ class Lobby:
             time_limit_ms=time_limit_ms or self.settings.time_limit_ms,
             pace=pace or self.settings.pace,
             training=training,
+            rated=rated,
         )
         self.matches.append(match)
         self._match_later()
@@ -326,6 +336,7 @@ class Lobby:
             self.cancel(match)
         for match in self._arranged.values():
             match.set_ended()
+        self.archive.close()
         for room in self.rooms.values():
             room.close()
         for removal in self._removals.values():

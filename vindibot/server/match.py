@@ -53,6 +53,7 @@ class Match:
     time_limit_ms: int
     pace: str
     training: bool
+    rated: bool = False
     claims: dict[int, Claim] = field(default_factory=dict)
     room: Room | None = None
     cancelled: bool = False

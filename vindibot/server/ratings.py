@@ -26,7 +26,7 @@ class Rated:
 
     name: str
     gold: int
-    user: str | None
+    user: str | None = None
     elo: int = FIRST_ELO
     mu: float = FIRST_MU
     sigma: float = FIRST_SIGMA

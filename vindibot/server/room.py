@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from sim.game import ALL_CRASHED, CRASH, DIRECTIONS, RUNNING, STAY, Games
 from sim.rules import step
+from vindibot.gamerecord import CRASH_CODE
 from vindibot.protocol import Player, dumps, from_games
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.users import random_word
@@ -30,8 +31,8 @@ MAX_WAITERS = 4
 #: How often the loop goes round between a limit and the crash, so that an order that had arrived in time is still read:
 #: accepting a connection, reading it and starting its task takes four or five rounds.
 GRACE_ROUNDS = 8
-#: The code of a crash in the list of orders of a game, as the original server keeps it.
-CRASH_CODE = 99
+#: How long the end of a game may wait for an observer before the players are told.
+KEEPING_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,14 @@ class Seat:
 
 
 class RoomObserver(Protocol):
-    """Who wants to know what happens in a room (records, streams, ratings). Must return quickly and not raise."""
+    """Who wants to know what happens in a room (records, streams, ratings). Must return quickly and not raise.
+
+    What `ended` returns, if anything, is waited for (not for long) before the players are told that the game is over.
+    """
 
     def began(self, room: Room) -> None: ...
     def played(self, room: Room, order: int) -> None: ...
-    def ended(self, room: Room) -> None: ...
+    def ended(self, room: Room) -> asyncio.Future[Any] | None: ...
 
 
 class Room:
@@ -92,9 +96,11 @@ class Room:
         time_limit_ms: int,
         pace: str = "none",
         seed: int = 0,
+        rated: bool = False,
         observers: Sequence[RoomObserver] = (),
     ) -> None:
         self.id = room_id
+        self.pace, self.seed, self.rated = pace, seed, rated
         self.games = games
         self.seats = tuple(seats)
         self.time_limit_ms = time_limit_ms
@@ -144,12 +150,16 @@ class Room:
                 return seat
         raise game_error("Wrong or expired token", 404)
 
-    def snapshot(self, seat: Seat) -> Snapshot:
-        """The present state for one seat."""
+    def state(self) -> tuple[dict[str, Any], bytes]:
+        """The present state as on the wire, and as JSON; made once a ply."""
         if self._state is None:
             wire = from_games(self.games, game_id=self.id, players=[other.player for other in self.seats])
             self._state = wire, dumps(wire)
-        wire, text = self._state
+        return self._state
+
+    def snapshot(self, seat: Seat) -> Snapshot:
+        """The present state for one seat."""
+        wire, text = self.state()
         return Snapshot(text, dumps(wire["heroes"][seat.index]), self.turn, self._left_ms())
 
     def _left_ms(self) -> int:
@@ -241,7 +251,7 @@ class Room:
         """Stop at once, without a result; open requests are refused."""
         self._cancel_timer()
         for seat in self.seats:
-            seat.answer(Refusal(503, "Vindinium - The server is closing"))
+            seat.answer(self.snapshot(seat) if self.finished else Refusal(503, "Vindinium - The server is closing"))
 
     def _go_on(self) -> None:
         """Let whoever's turn it is move, or end the game."""
@@ -252,7 +262,16 @@ class Room:
                 return
             self._play(STAY)
         self._cancel_timer()
-        self._tell(lambda observer: observer.ended(self))
+        waited = [future for observer in self._observers if (future := observer.ended(self)) is not None]
+        if waited:
+            # Who has been told that a game is over can rely on its being kept; but no player waits for a stuck disk.
+            self._after(KEEPING_SECONDS, self._answer_all)
+            asyncio.gather(*waited, return_exceptions=True).add_done_callback(lambda _: self._answer_all())
+        else:
+            self._answer_all()
+
+    def _answer_all(self) -> None:
+        self._cancel_timer()
         for seat in self.seats:
             seat.answer(self.snapshot(seat))
 

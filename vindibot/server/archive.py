@@ -1,0 +1,155 @@
+"""The archive: an observer of all rooms that rates their games and has them kept as records."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import structlog
+
+from sim.game import Games
+from vindibot.gamerecord import Ending, GameRecord, GameRecordError, map_before
+from vindibot.server.history import begin_game, end_game, forget_games, rate_bot
+from vindibot.server.ratings import BONUS_CHANCE, Rated, counts, elo_after, load_model, skill_after
+from vindibot.server.room import Room
+from vindibot.server.store import Store
+from vindibot.server.users import User, Users
+
+#: Games that a server without a file keeps; the oldest go.
+MEMORY_GAMES = 1000
+
+_log = structlog.get_logger("vindibot.archive")
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A game that runs: what a record needs and the room does not keep."""
+
+    room: Room
+    first: Games
+    started: datetime
+
+
+class Archive:
+    """Keeps and rates games (see `RoomObserver`). `seed` is of the bonus that some games grant; None draws it."""
+
+    def __init__(self, store: Store, users: Users, seed: int | None = None) -> None:
+        self._store = store
+        self._users = users
+        self._random = random.Random(seed)
+        self._running: dict[Room, _Begun] = {}
+        self._warmed = False
+
+    def began(self, room: Room) -> None:
+        """See `RoomObserver`."""
+        begun = self._running[room] = _Begun(room, room.games.copy(), datetime.now(UTC))
+        if room.rated and not self._warmed:
+            self._warmed = True
+            self._store.run(load_model)
+        names, who, extra = _names(room), _who(room), _extra(room)
+
+        def begin(connection: sqlite3.Connection) -> None:
+            begin_game(connection, _record(begun, names, who, extra, (), "Interrupted"))
+
+        self._write(room, "the beginning of a game", begin)
+
+    def played(self, room: Room, order: int) -> None:
+        """See `RoomObserver`."""
+
+    def ended(self, room: Room) -> asyncio.Future[Any] | None:
+        """See `RoomObserver`: what it returns is done when the game is on the disk."""
+        rated = self._rate(room) if room.rated else []
+        kept = self._keep(self._running.pop(room), "AllCrashed" if room.all_crashed else "TurnMax", rated)
+        return asyncio.wrap_future(kept) if self._store.persistent else None
+
+    def close(self) -> None:
+        """Keep the games that still run as interrupted ones, up to where they are."""
+        for begun in list(self._running.values()):
+            self._keep(begun, "Interrupted", [])
+        self._running.clear()
+
+    def _keep(self, begun: _Begun, ending: Ending, rated: list[User]) -> Future[bool]:
+        room = begun.room
+        names, who, extra, orders = _names(room), _who(room), _extra(room), tuple(room.orders)
+        gold: list[int] = room.games[0]["hero"]["gold"].tolist()
+        if ending != "Interrupted":
+            for user in filter(None, map(self._users.by_id, who)):
+                user.played = time.time()
+        ratings = [(user.id, user.elo, user.games, user.mu, user.sigma) for user in rated]
+        if rated:
+            extra["rated"] = {user.id: user.elo for user in rated}
+
+        def end(connection: sqlite3.Connection) -> None:
+            end_game(connection, _record(begun, names, who, extra, orders, ending), gold, bool(rated))
+            if not self._store.persistent:
+                forget_games(connection, MEMORY_GAMES)
+            for rating in ratings:
+                rate_bot(connection, *rating)
+
+        return self._write(room, "a game", end)
+
+    def _write(self, room: Room, what: str, work: Any) -> Future[bool]:
+        def careful(connection: sqlite3.Connection) -> None:
+            try:
+                work(connection)
+            except GameRecordError as problem:  # a map that no text can hold, which only private matches can have
+                _log.warning("a game cannot be kept", reason=problem.message)
+
+        return self._store.write(f"{what}: {room.id}", careful)
+
+    def _rate(self, room: Room) -> list[User]:
+        """Give the users of a finished game their new ratings; those who got one, each once."""
+        users = [self._users.by_id(seat.player.user_id) for seat in room.seats]
+        gold: list[int] = room.games[0]["hero"]["gold"].tolist()
+        heroes = [
+            Rated(seat.player.name, coins)
+            if user is None
+            else Rated(seat.player.name, coins, user.id, user.elo, user.mu, user.sigma)
+            for seat, coins, user in zip(room.seats, gold, users, strict=True)
+        ]
+        bonus = self._random.random() < BONUS_CHANCE
+        if not counts(heroes):
+            return []
+        elo, skill = elo_after(heroes, bonus), skill_after(heroes)
+        rated = list({user.id: user for user in users if user is not None}.values())
+        for user in rated:
+            user.elo = elo[user.id]
+            user.mu, user.sigma = skill[user.id]
+            user.games += 1
+        return rated
+
+
+def _names(room: Room) -> Any:
+    return tuple(seat.player.name for seat in room.seats)
+
+
+def _who(room: Room) -> Any:
+    return tuple(seat.player.user_id for seat in room.seats)
+
+
+def _extra(room: Room) -> dict[str, Any]:
+    return {"elo": [seat.player.elo for seat in room.seats], "time_limit_ms": room.time_limit_ms, "pace": room.pace}
+
+
+def _record(begun: _Begun, names: Any, who: Any, extra: dict[str, Any], orders: tuple[int, ...], ending: Ending) -> GameRecord:
+    room = begun.room
+    return GameRecord.of(
+        map_before(begun.first),
+        id=room.id,
+        max_turns=int(begun.first[0]["max_turns"]),
+        training=room.training,
+        names=names,
+        who=who,
+        seed=room.seed,
+        orders=orders,
+        ending=ending,
+        started=begun.started,
+        finished=datetime.now(UTC),
+        extra=extra,
+    )

@@ -1,0 +1,90 @@
+"""The SQLite file of a server: its tables, the version of their layout, and the way from every older version to it.
+
+The version is SQLite's ``user_version``; ``application_id`` marks a file as ours. Migration N leads from version N - 1 to
+N and is never changed once released: a new layout is a new migration at the end.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+
+from vindibot.errors import VindibotError
+
+#: "vndi", so that a file of another program is not taken for ours.
+APPLICATION_ID = 0x766E6469
+SALT_BYTES = 16
+
+#: `bots.key` is a digest of the key under the file's salt, never the key. `games.record` is a game record as JSON
+#: (`vindibot.gamerecord`); what stands beside it is what lists of games need. A row in `seats` for every hero that is a bot.
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE bots (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        key BLOB NOT NULL UNIQUE,
+        elo INTEGER NOT NULL,
+        games INTEGER NOT NULL DEFAULT 0,
+        created REAL NOT NULL
+    );
+    CREATE TABLE games (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        state TEXT NOT NULL CHECK (state IN ('running', 'finished', 'interrupted')),
+        training INTEGER NOT NULL,
+        finished REAL NOT NULL,
+        gold TEXT NOT NULL DEFAULT '[]',
+        record TEXT NOT NULL
+    );
+    CREATE TABLE seats (
+        bot TEXT NOT NULL,
+        game INTEGER NOT NULL REFERENCES games (number),
+        seat INTEGER NOT NULL,
+        PRIMARY KEY (bot, game, seat)
+    ) WITHOUT ROWID;
+    """,
+    """
+    ALTER TABLE bots ADD COLUMN mu REAL NOT NULL DEFAULT 25.0;
+    ALTER TABLE bots ADD COLUMN sigma REAL NOT NULL DEFAULT 8.333333333333334;
+    ALTER TABLE bots ADD COLUMN played REAL;
+    UPDATE bots SET played = (
+        SELECT max(games.finished) FROM seats JOIN games ON games.number = seats.game
+        WHERE seats.bot = bots.id AND games.state = 'finished'
+    );
+    ALTER TABLE games ADD COLUMN rated INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX games_running ON games (state) WHERE state = 'running';
+    """,
+)
+VERSION = len(MIGRATIONS)
+
+
+class StoreError(VindibotError):
+    """The file cannot be used; the message says which, why, and what to do."""
+
+
+def migrate(connection: sqlite3.Connection, file: str, version: int = VERSION) -> None:
+    """Bring a new or older database to `version`, in one transaction. Raises `StoreError` for a file that is not ours or is
+    newer than this program. `connection` must be in autocommit mode."""
+    present: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    mark: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if mark != APPLICATION_ID and (mark or present or tables):
+        raise StoreError(f"{file}: this database belongs to another program; name another file")
+    if present > VERSION:
+        raise StoreError(
+            f"{file}: written by a newer version of vindibot (layout {present}, this one knows {VERSION}); update vindibot"
+        )
+    if present >= version:
+        return
+    steps = "".join(MIGRATIONS[present:version])
+    connection.executescript(
+        f"BEGIN IMMEDIATE; {steps} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {version}; COMMIT;"
+    )
+
+
+def salt_of(connection: sqlite3.Connection) -> bytes:
+    """The salt of the digests in this database, made at first use."""
+    connection.execute("INSERT OR IGNORE INTO settings VALUES ('salt', ?)", (secrets.token_bytes(SALT_BYTES),))
+    found: bytes = connection.execute("SELECT value FROM settings WHERE name = 'salt'").fetchone()[0]
+    return found
