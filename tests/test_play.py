@@ -103,8 +103,10 @@ def test_several_games_at_once_against_a_bot_from_a_file(tmp_path: Path) -> None
     assert len(paths) == 3
     for path in paths:
         recording = read_recording(path)
-        assert recording.names == ("mine", "stay", "stay", "stay")
+        assert sorted(recording.names) == ["mine", "stay", "stay", "stay"]
+        assert recording.names[recording.me] == "mine"
         assert len(recording.turns) == 6
+    assert {read_recording(path).me for path in paths} == {0, 1, 2}, "the seats are taken in turn"
 
 
 def test_sound_traits_play_on_beside_those_that_hang(tmp_path: Path) -> None:

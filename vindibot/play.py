@@ -116,15 +116,13 @@ class Session:
                 key = SecretStr(self.server.register(bot.name)) if self.server is not None else self.key
                 log.add_secret(key)
                 entrants.append(Entrant(bot, key, asked))
-            if not settings.embedded:
-                entrants = entrants[:1]
             yield entrants
 
     async def _game(self, number: int, entrants: list[Entrant]) -> None:
         """One game: ours, and those of the opponents if we bring them along."""
         seed = (self.seed + number - 1) % 2**63
         if self.server is not None:
-            self._arrange(self.server, entrants, seed)
+            self._arrange(self.server, entrants, seed, number)
         players = [self._player(entrant, seed, seat, number) for seat, entrant in enumerate(entrants)]
         self._playing.update(players)
         try:
@@ -169,11 +167,13 @@ class Session:
             tell=self._note if seat == 0 else None,
         )
 
-    def _arrange(self, server: EmbeddedServer, entrants: list[Entrant], seed: int) -> None:
-        """Reserve the seats of a game on our own server."""
+    def _arrange(self, server: EmbeddedServer, entrants: list[Entrant], seed: int, number: int) -> None:
+        """Reserve the seats of a game on our own server: hero 1 against its random movers, seat after seat against bots."""
         seats = [entrant.key.get_secret_value() for entrant in entrants]
         training = len(seats) == 1
         seats += ["random"] * (SEATS - len(seats))
+        turned = 0 if training else (1 - number) % SEATS
+        seats = seats[turned:] + seats[:turned]
         board = chosen_map(self.config) or generate(seed)
         server.private_match(board, seats, rounds=self.settings.rounds, seed=seed, training=training)
 
