@@ -103,7 +103,7 @@ class Session:
 
     @asynccontextmanager
     async def _entrants(self, together: int) -> AsyncIterator[list[Entrant]]:
-        settings, pool = self.settings, self.settings.pool
+        pool = self.settings.pool
         share = pool.workers or max(1, cores() // together)
         async with AsyncExitStack() as stack:
             entrants = []
