@@ -1,0 +1,141 @@
+"""Ratings from games of four: the fit against its definition, known strengths found again, intervals that can be believed."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+
+import numpy as np
+import pytest
+from arenagames import SEATINGS, game_line, made_up, rotations
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vindibot.arena.luce import PRIOR, collect, strengths
+from vindibot.arena.ratings import FEWEST_BLOCKS, Running, elo, expected, rate
+
+
+def log_likelihood(games: list[tuple[list[int], list[float]]], found: np.ndarray) -> float:
+    """By definition: the mean over all orders that fit the places, and the games against the phantom."""
+    total = sum(-PRIOR * (math.log(1 + math.exp(-value)) + math.log(1 + math.exp(value))) for value in found)
+    for who, where in games:
+        fitting = [order for order in permutations(range(len(who))) if [where[seat] for seat in order] == sorted(where)]
+        each = [
+            sum(
+                found[who[order[step]]] - math.log(sum(math.exp(found[who[seat]]) for seat in order[step:]))
+                for step in range(len(order))
+            )
+            for order in fitting
+        ]
+        total += sum(each) / len(each)
+    return total
+
+
+one_game = st.tuples(
+    st.lists(st.integers(0, 4), min_size=4, max_size=4), st.lists(st.integers(1, 4).map(float), min_size=4, max_size=4)
+)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(one_game, min_size=1, max_size=6))
+def test_the_fit_is_the_maximum_of_the_likelihood(games: list[tuple[list[int], list[float]]]) -> None:
+    found = strengths(collect([(number, *game) for number, game in enumerate(games)], 5))
+    best = log_likelihood(games, found)
+    for player in range(5):
+        for step in (-0.01, 0.01):
+            there = found.copy()
+            there[player] += step
+            assert log_likelihood(games, there) < best
+
+
+def test_two_players_have_the_closed_form() -> None:
+    # Both are symmetric about the phantom, so s = -t, and 30 - 40 p(2s) + PRIOR (1 - 2 p(s)) = 0.
+    orders = collect([(0, [0, 1], [1, 2])] * 30 + [(0, [0, 1], [2, 1])] * 10, 2)
+    s, t = strengths(orders)
+    assert s == pytest.approx(-t)
+    assert 30 - 40 / (1 + math.exp(-2 * s)) + PRIOR * (1 - 2 / (1 + math.exp(-s))) == pytest.approx(0, abs=1e-4)
+    assert s - t == pytest.approx(math.log(3), abs=0.05)
+
+
+def test_elo_and_score_are_inverse() -> None:
+    assert elo(0.5) == 0
+    assert elo(10 / 11) == pytest.approx(400)
+    assert expected(elo(0.64)) == pytest.approx(0.64)
+    assert (elo(0.0), elo(1.0)) == (-math.inf, math.inf)
+
+
+def test_a_perfect_winner_has_a_finite_rating_and_an_honest_interval() -> None:
+    games = [game_line("aabb", (9, 8, 2, 1), block=block) for block in range(50)]
+    first, last = rate(games)
+    assert (first.bot, last.bot) == ("a", "b")
+    assert first.los is not None
+    assert first.los > 0.999
+    assert first.low is not None
+    assert first.high is not None
+    assert 100 < first.low < first.rating < first.high < 5000
+    assert first.high - first.rating > 100  # nobody knows how much better it is
+
+
+def test_groups_that_never_meet_still_have_ratings() -> None:
+    games = [game_line("aabb", (9, 8, 2, 1), block=block) for block in range(5)]
+    games += [game_line("ccdd", (9, 8, 2, 1), block=block + 5) for block in range(5)]
+    found = {one.bot: one.rating for one in rate(games)}
+    assert found["a"] == pytest.approx(found["c"])
+    assert found["b"] == pytest.approx(found["d"])
+
+
+def test_known_strengths_are_found_again() -> None:
+    true = {"a": 150.0, "b": 50.0, "c": -50.0, "d": -150.0}
+    games = made_up(rotations("abcd"), true, 400, np.random.default_rng(3), spread=0.0)
+    table = rate(games, resamples=100)
+    assert [one.bot for one in table] == list("abcd")
+    for one in table:
+        assert one.rating == pytest.approx(true[one.bot], abs=35)  # the seats' advantages are not in the model
+    assert all(one.los is not None and one.los > 0.95 for one in table[:-1])
+    assert table[-1].los is None
+
+
+def test_the_anchor_is_zero_and_differences_stay() -> None:
+    games = made_up(rotations("abcd"), {"a": 100.0, "b": 0.0, "c": 0.0, "d": -100.0}, 20, np.random.default_rng(4))
+    free, tied = ({one.bot: one for one in rate(games, anchor=anchor, resamples=50)} for anchor in (None, "c"))
+    assert sum(one.rating for one in free.values()) == pytest.approx(0, abs=1e-6)
+    assert (tied["c"].rating, tied["c"].low, tied["c"].high) == (0, 0, 0)
+    assert tied["a"].rating - tied["d"].rating == pytest.approx(free["a"].rating - free["d"].rating)
+
+
+def test_the_order_of_the_games_changes_nothing() -> None:
+    rng = np.random.default_rng(5)
+    games = made_up(SEATINGS, {"a": 30.0, "b": 0.0}, 12, rng)
+    shuffled = [games[index] for index in rng.permutation(len(games))]
+    assert rate(games, resamples=50) == rate(shuffled, resamples=50)
+
+
+def test_few_blocks_have_no_interval() -> None:
+    games = made_up(SEATINGS, {"a": 30.0, "b": 0.0}, FEWEST_BLOCKS - 1, np.random.default_rng(6))
+    assert [(one.low, one.los) for one in rate(games)] == [(None, None)] * 2
+    assert rate([]) == []
+    assert [one.rating for one in rate([], ["a", "b"])] == [0, 0]
+
+
+def test_intervals_hold_what_they_promise() -> None:
+    """95 % intervals of A against B cover the truth in 95 % of tournaments whose blocks differ; at A against A, 0."""
+    rng = np.random.default_rng(7)
+    covered = 0
+    for _ in range(100):
+        games = made_up(SEATINGS, {"a": 0.0, "b": 0.0}, 40, rng, spread=0.6)
+        one = next(one for one in rate(games, resamples=200) if one.bot == "a")
+        assert one.low is not None
+        assert one.high is not None
+        covered += one.low <= 0 <= one.high
+    assert 87 <= covered  # the binomial's 1 % quantile at 94 %; the bootstrap of 40 blocks is a little narrow
+
+
+def test_running_ratings_find_the_order() -> None:
+    running = Running()
+    for line in made_up(rotations("abcd"), {"a": 300.0, "b": 100.0, "c": -100.0, "d": -300.0}, 60, np.random.default_rng(8)):
+        running.add(line)
+    found = [running.rating(bot)[0] for bot in "abcd"]
+    assert found == sorted(found, reverse=True)
+    assert 300 < found[0] - found[3] < 900
+    assert running.rating("nobody")[0] == 0
+    assert running.rating("nobody")[1] > running.rating("a")[1]

@@ -1,0 +1,163 @@
+"""The A/B match: scores, the sequential test and its rates of error, the size of a difference."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from arenagames import SEATINGS, game_line, made_up
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from vindibot.arena.ratings import expected
+from vindibot.arena.results import GameLine
+from vindibot.arena.sprt import Bounds, Sequential, block_score, difference, distinct_share, follow, game_score, whole_blocks
+
+
+def block(number: int, golds: tuple[int, int, int, int], *, played: str | None = None) -> list[GameLine]:
+    """Six games with this much gold in the seats, whoever sits there."""
+    said = {} if played is None else {"played": played}
+    return [game_line(bots, golds, block=number, game=game, games=6, **said) for game, bots in enumerate(SEATINGS)]
+
+
+def test_the_score_of_a_game_is_the_share_of_pairs() -> None:
+    assert game_score(game_line("aabb", (9, 0, 5, 0)), "a") == (1 + 1 + 0 + 0.5) / 4
+    assert game_score(game_line("abcd", (4, 3, 4, 9)), "a") == 1.5 / 3
+    assert game_score(game_line("aaaa", (4, 3, 4, 9)), "a") is None
+    assert game_score(game_line("bbbb", (4, 3, 4, 9)), "a") is None
+
+
+def test_whoever_sits_where_six_equal_games_are_worth_one_half() -> None:
+    assert block_score(block(0, (9, 7, 5, 3)), "a") == pytest.approx(0.5)
+
+
+def test_a_block_counts_when_it_is_whole() -> None:
+    games = [*block(1, (9, 7, 5, 3)), *block(0, (9, 7, 5, 3))[1:]]
+    assert list(whole_blocks(games)) == [1]
+    assert [line.game for line in whole_blocks(games[::-1])[1]] == list(range(6))
+    assert follow(games, "a").blocks == 0  # the first is not whole: what comes later waits
+
+
+def test_the_order_in_which_games_end_changes_nothing() -> None:
+    rng = np.random.default_rng(1)
+    games = made_up(SEATINGS, {"a": 60.0, "b": 0.0}, 150, rng)
+    shuffled = [games[index] for index in rng.permutation(len(games))]
+    state = follow(games, "a")
+    assert state == follow(shuffled, "a")
+    assert state.verdict == "H1"
+    assert state.blocks < 150
+    assert follow(games, "b").verdict == "H0"
+
+
+def test_a_verdict_is_final() -> None:
+    test = Sequential()
+    while (state := test.add(0.7 + test.state().blocks % 2 / 10)).verdict == "running":
+        assert state.lower < state.llr < state.upper or state.blocks < Bounds().fewest
+    assert state.verdict == "H1"
+    assert [test.add(0.0).verdict for _ in range(100)] == ["H1"] * 100
+
+
+def test_no_verdict_from_a_few_blocks() -> None:
+    test = Sequential(Bounds(fewest=30))
+    assert [test.add(1.0).verdict for _ in range(30)] == ["running"] * 29 + ["H1"]
+
+
+def test_no_verdict_from_the_same_games_over_and_over() -> None:
+    same = [line for number in range(60) for line in block(number, (9, 9, 9, 0), played="0")]
+    assert distinct_share(same) == 1 / 360
+    assert follow(same, "a").verdict == "repeated"
+    # Deterministic A against deterministic A: every block is one game, six times over.
+    sixfold = [line for number in range(60) for line in block(number, (9, 7, 5, 3), played=str(number))]
+    state = follow(sixfold, "a")
+    assert (state.verdict, state.distinct) == ("repeated", pytest.approx(1 / 6))
+    assert follow(sixfold, "a", Bounds(distinct=0.1)).verdict in ("H0", "running")
+
+
+@pytest.mark.parametrize("wrong", [{"elo0": 5.0, "elo1": 5.0}, {"alpha": 0.0}, {"beta": 0.7}, {"fewest": 1}, {"elo2": 3}])
+def test_bounds_that_make_no_sense(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValidationError):
+        Bounds.model_validate(wrong)
+
+
+def test_the_size_of_a_difference() -> None:
+    scores = [0.7, 0.6, 0.65, 0.7, 0.6] * 20
+    found = difference(scores)
+    assert found is not None
+    assert found.score == pytest.approx(0.65)
+    assert found.score_low < 0.65 < found.score_high
+    assert found.elo == pytest.approx(400 * math.log10(0.65 / 0.35))
+    assert found.low < found.elo < found.high
+    assert found == difference(scores)
+    assert difference(scores[:4]) is None
+    perfect = difference([1.0] * 10)
+    assert perfect is not None
+    assert (perfect.elo, perfect.high) == (math.inf, math.inf)
+
+
+# ---- Rates of error ----
+
+
+def population(rng: np.random.Generator, spread: float, size: int = 20_000) -> NDArray[np.float64]:
+    """Scores of A in blocks of six games of equally strong bots: order from Plackett-Luce; in a block every seat has its
+    advantage and A is better or worse than B by a normal `spread`; gold is a whole number, so there are ties."""
+    better, seat = rng.normal(0, spread, (size, 1)), rng.normal(0, 0.6, (size, 4))
+    total = np.zeros(size)
+    for pair in combinations(range(4), 2):
+        mine = np.isin(range(4), pair)
+        gold = np.floor(np.exp(seat + np.where(mine, better, 0) + rng.gumbel(size=(size, 4))) * 5)
+        ours, theirs = gold[:, mine][:, :, None], gold[:, ~mine][:, None, :]
+        total += ((ours > theirs) + 0.5 * (ours == theirs)).mean(axis=(1, 2))
+    return total / len(SEATINGS)
+
+
+def tilted(scores: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
+    """Chances of the scores under which their mean is `mean` exactly: exponential tilting, which keeps their shape."""
+    low, high = -50.0, 50.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        chances = np.exp(middle * (scores - 0.5))
+        chances /= chances.sum()
+        low, high = (middle, high) if chances @ scores < mean else (low, middle)
+    return chances
+
+
+def wrong_verdicts(bounds: Bounds, true: float, matches: int, spread: float, seed: int) -> int:
+    """How many of so many simulated matches end with the wrong verdict, if A is stronger by `true`."""
+    rng = np.random.default_rng(seed)
+    scores = population(rng, spread)
+    ladder = np.cumsum(tilted(scores, expected(true)))
+    wrong = 0
+    for _ in range(matches):
+        test = Sequential(bounds)
+        verdict = "running"
+        while verdict == "running":
+            drawn = scores[np.searchsorted(ladder, rng.random(100)).clip(max=len(scores) - 1)]
+            for score in drawn.tolist():
+                verdict = test.add(score).verdict
+                if verdict != "running":
+                    break
+        wrong += verdict == ("H1" if true == bounds.elo0 else "H0")
+    return wrong
+
+
+def most(matches: int, rate: float, doubts: float = 3.1) -> tuple[float, float]:
+    """Bounds that a binomial count leaves once in a thousand times."""
+    spread = doubts * math.sqrt(matches * rate * (1 - rate))
+    return matches * rate - spread, matches * rate + spread
+
+
+@pytest.mark.parametrize("true", [0.0, 20.0])
+def test_rates_of_error(true: float) -> None:
+    low, high = most(500, 0.05)
+    assert low <= wrong_verdicts(Bounds(), true, 500, 0.4, seed=11) <= high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spread", [0.2, 0.4, 1.0])
+@pytest.mark.parametrize(("elo0", "elo1", "which"), [(0, 20, 0), (0, 20, 1), (-10, 10, 0), (-10, 10, 1), (0, 10, 0), (0, 10, 1)])
+def test_rates_of_error_in_two_thousand_matches(elo0: float, elo1: float, which: int, spread: float) -> None:
+    bounds = Bounds(elo0=elo0, elo1=elo1)
+    low, high = most(2000, 0.05)
+    assert low <= wrong_verdicts(bounds, (elo0, elo1)[which], 2000, spread, seed=12) <= high
