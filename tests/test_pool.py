@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+import structlog
 from structlog.testing import capture_logs
 
 from behaviours.base import Behaviour
@@ -26,6 +27,7 @@ from vindibot.ballot import BallotEntry
 from vindibot.bots import make_importable
 from vindibot.conduct import STRIKES, Conduct, is_anytime
 from vindibot.errors import VindibotError
+from vindibot.log import context
 from vindibot.pool import Pool
 from vindibot.worker import OUTPUT_LIMIT, TraitPlan
 
@@ -114,6 +116,19 @@ async def test_all_answers_come_in_before_the_deadline() -> None:
 async def test_workers_are_born_from_the_loaded_fork_server() -> None:
     async with pool_of(STAY) as pool:
         assert pool.preloaded, "the fork server could not import its preload"
+
+
+async def test_what_is_logged_of_a_turn_knows_the_turn() -> None:
+    with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as logs:
+        async with pool_of(trait("Raises"), trait("Dies"), STAY) as pool:
+            for turn in (4, 8):
+                with context(turn=turn):
+                    await ask(pool, turn, seconds=20.0)
+                await until(lambda: all_ready(pool))
+    told = [(line["event"], line.get("turn")) for line in logs if line["event"] in ("trait failed", "worker died")]
+    assert ("trait failed", 4) in told
+    assert ("worker died", 8) in told
+    assert all(turn in (4, 8) for _, turn in told), told
 
 
 async def test_a_trait_that_raises_is_void_then_benched_and_told_now_and_then() -> None:
@@ -247,7 +262,10 @@ async def test_printing_is_captured_and_capped(capfd: pytest.CaptureFixture[str]
     with capture_logs() as logs:
         async with pool_of(trait("Prints"), STAY, workers=1) as pool:
             assert statuses(await ask(pool, seconds=20.0)) == ["ok", "ok"]
-    printed = [line["text"] for line in logs if line["event"] == "trait printed"]
+    glimpses = [line["text"] for line in logs if line["event"] == "trait printed"]
+    assert len(glimpses) == 1
+    assert len(glimpses[0]) < 200
+    printed = [line["text"] for line in logs if line["event"] == "all that the trait printed"]
     assert len(printed) == 1
     assert OUTPUT_LIMIT < len(printed[0]) < OUTPUT_LIMIT + 100
     assert "more characters" in printed[0]

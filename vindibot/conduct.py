@@ -16,6 +16,8 @@ log = structlog.get_logger("vindibot.traits")
 
 #: Turns of a trait that are looked back on.
 WINDOW = 20
+#: Characters of what a trait printed that people are shown.
+GLIMPSE = 120
 #: Strikes within the window that bench a trait for the rest of the game.
 STRIKES = 3
 
@@ -31,6 +33,7 @@ class Conduct:
     benched: bool = False
     mean_ms: float = 0.0
     failures: int = 0
+    printed: int = 0
     strikes: deque[bool] = field(default_factory=lambda: deque(maxlen=WINDOW))
     suspect: bool = False  # whether it has misbehaved lately, so that it had better run alone
 
@@ -61,6 +64,13 @@ class Conduct:
             self.benched = True
             log.error("trait benched", trait=self.label, strikes=sum(self.strikes), turns=len(self.strikes), last=note)
 
+    def prints(self, text: str) -> None:
+        """It printed something on this turn: all of it goes to the log's file, a glimpse of it now and then to people."""
+        self.printed += 1
+        if _is_power_of_two(self.printed):
+            log.info("trait printed", trait=self.label, count=self.printed, text=_glimpse(text))
+        log.debug("all that the trait printed", trait=self.label, text=text)
+
     def _went(self, *, well: bool) -> None:
         self.strikes.append(not well)
         self.suspect = not well or (self.suspect and any(self.strikes))
@@ -68,8 +78,16 @@ class Conduct:
     def _tell(self, event: str, note: str) -> None:
         """Log the 1st, 2nd, 4th, 8th … failure: enough to see it, never a flood."""
         self.failures += 1
-        if self.failures & (self.failures - 1) == 0:
+        if _is_power_of_two(self.failures):
             log.warning(event, trait=self.label, count=self.failures, reason=note)
+
+
+def _is_power_of_two(count: int) -> bool:
+    return count & (count - 1) == 0
+
+
+def _glimpse(text: str) -> str:
+    return text if len(text) <= GLIMPSE else f"{text[:GLIMPSE]}…"
 
 
 def is_anytime(behaviour: type[Behaviour] | Behaviour) -> bool:

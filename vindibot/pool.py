@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import os
 import select
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -121,6 +122,7 @@ class Pool:
         self._turn: _Turn | None = None
         self._number = 0
         self._closed = False
+        self._about = contextvars.copy_context()
 
     async def start(self) -> None:
         """Start the workers and wait until each has built the traits."""
@@ -149,6 +151,7 @@ class Pool:
         hung = {int(one.board.running[0]) for one in self.workers if one.assigned and not one.dead}
         turn.waiting = [trait for trait, conduct in enumerate(self.conducts) if not conduct.benched and trait not in hung]
         self._turn = turn
+        self._about = contextvars.copy_context()
         try:
             self._hand_out(turn)
             self._check_done(turn)
@@ -257,6 +260,10 @@ class Pool:
 
     # -- what comes back --
 
+    def _within_turn(self, react: Callable[[WorkerProcess], None], one: WorkerProcess) -> None:
+        """React to a worker so that what is logged knows the game and the turn, and not those of the worker's start."""
+        self._about.run(react, one)
+
     def _readable(self, one: WorkerProcess) -> None:
         try:
             data = os.read(one.answers.fileno(), 1 << 16)
@@ -308,7 +315,7 @@ class Pool:
     def _told(self, kind: int, number: int, trait: int, text: str) -> None:
         conduct = self.conducts[trait]
         if kind == worker.OUTPUT:
-            log.info("trait printed", trait=conduct.label, text=text)
+            conduct.prints(text)
             return
         status: Status = "error" if kind == worker.ERROR else "void"
         conduct.note(status, text, 0.0)
@@ -409,8 +416,8 @@ class Pool:
     def _hire(self, index: int) -> WorkerProcess:
         one = WorkerProcess(index, self.plans, self.folders, self._context, self._lifeline)
         loop, pipe = asyncio.get_running_loop(), one.answers.fileno()
-        loop.add_reader(pipe, self._readable, one)
-        loop.add_reader(one.process.sentinel, self._died, one)
+        loop.add_reader(pipe, self._within_turn, self._readable, one)
+        loop.add_reader(one.process.sentinel, self._within_turn, self._died, one)
         self._poll.register(pipe, select.POLLIN)
         self._by_pipe[pipe] = one
         return one
