@@ -11,9 +11,10 @@ from arenagames import SEATINGS, game_line, made_up
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from vindibot.arena.bounds import Bounds
 from vindibot.arena.ratings import expected
 from vindibot.arena.results import GameLine
-from vindibot.arena.sprt import Bounds, Sequential, block_score, difference, distinct_share, follow, game_score, whole_blocks
+from vindibot.arena.sprt import Sequential, block_score, difference, distinct_share, follow, game_score, whole_blocks
 
 
 def block(number: int, golds: tuple[int, int, int, int], *, played: str | None = None) -> list[GameLine]:
@@ -75,10 +76,17 @@ def test_no_verdict_from_the_same_games_over_and_over() -> None:
     assert follow(sixfold, "a", Bounds(distinct=0.1)).verdict in ("H0", "running")
 
 
-@pytest.mark.parametrize("wrong", [{"elo0": 5.0, "elo1": 5.0}, {"alpha": 0.0}, {"beta": 0.7}, {"fewest": 1}, {"elo2": 3}])
+@pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"beta": 0.7}, {"fewest": 1}, {"elo2": 3}])
 def test_bounds_that_make_no_sense(wrong: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
         Bounds.model_validate(wrong)
+
+
+def test_bounds_must_be_apart() -> None:
+    assert not Bounds().conflicts()
+    assert Bounds(elo0=5, elo1=5).conflicts()
+    with pytest.raises(ValueError, match="elo1 must be more than elo0"):
+        Sequential(Bounds(elo0=5, elo1=5))
 
 
 def test_the_size_of_a_difference() -> None:

@@ -31,8 +31,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from vindibot.arena.bounds import Bounds
 from vindibot.arena.ratings import elo, expected
 from vindibot.arena.results import GameLine
 
@@ -46,25 +46,6 @@ _OVERSHOOT = 0.583
 _FAR = 5.0
 #: Resamples for the interval of the difference.
 RESAMPLES = 4000
-
-
-class Bounds(BaseModel):
-    """What a sequential test decides between, and how often it may be wrong."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    elo0: float = Field(0.0, ge=-1000, le=1000, description="H0: A is stronger than B by this many rating points")
-    elo1: float = Field(20.0, ge=-1000, le=1000, description="H1: A is stronger than B by this many rating points")
-    alpha: float = Field(0.05, gt=0, lt=0.5, description="how often H1 may be accepted where H0 is true")
-    beta: float = Field(0.05, gt=0, lt=0.5, description="how often H0 may be accepted where H1 is true")
-    fewest: int = Field(20, ge=5, le=100_000, description="no verdict before this many blocks")
-    distinct: float = Field(0.5, ge=0, le=1, description="no verdict unless this share of the games is distinct")
-
-    @model_validator(mode="after")
-    def _apart(self) -> Bounds:
-        if self.elo1 <= self.elo0:
-            raise ValueError(f"elo1 must be more than elo0, not {self.elo1:g} against {self.elo0:g}")
-        return self
 
 
 @dataclass(frozen=True)
@@ -137,6 +118,10 @@ class Sequential:
     _mean: float = 0.0
     _squares: float = 0.0  # the sum of squared deviations from the mean
     _verdict: Verdict = "running"
+
+    def __post_init__(self) -> None:
+        if self.bounds.conflicts():
+            raise ValueError(f"elo1 must be more than elo0, not {self.bounds.elo1:g} against {self.bounds.elo0:g}")
 
     def add(self, score: float, distinct: float | None = None) -> State:
         """Take in the next block's score (0..1). `distinct` is the share of distinct games so far, if known.
