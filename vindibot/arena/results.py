@@ -93,8 +93,7 @@ class GameLine(_Part):
     tournaments never belong in one table. `block` (from 0) is the unit of evidence: one map and seed with its set of
     seatings; `game` (from 0) numbers the games of the block and `games` is how many it has when whole. `seed` is what the
     game's randomness came from, `rounds` the moves each hero was to have, `plies` how many moves were played by all.
-    `ending` is as in game records: "TurnMax" all were played, "AllCrashed" all heroes were, "Interrupted" it was ended
-    early (adjudicated).
+    `ending` is "turns" if all were played, "crashed" if all heroes were, "adjudicated" if the game was ended early.
     `played` is a digest of map and orders: two games with the same one are the same game, whoever sat where. `started`
     is ISO 8601 with zone, `seconds` how long the game took. `record` names the game record in the file beside the
     results, `recording` the path of a kept recording, relative to the results' folder; empty if there is none.
@@ -110,7 +109,7 @@ class GameLine(_Part):
     seed: int = 0
     rounds: int = Field(ge=1)
     seats: tuple[SeatLine, SeatLine, SeatLine, SeatLine]
-    ending: str = "TurnMax"
+    ending: str = "turns"
     plies: _Count = 0
     played: str = ""
     started: str = ""
