@@ -11,7 +11,7 @@ from sim.maps import ALIASES, NAMES, Map, MapError, named_map, parse_map
 from vindibot.errors import UsageError
 from vindibot.protocol import Player
 from vindibot.server.archive import Archive
-from vindibot.server.match import Claim, Match
+from vindibot.server.match import Claim, Desk, Match
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.room import GRACE_ROUNDS, Room, RoomObserver, Seat, Waiter
 from vindibot.server.settings import ServerSettings
@@ -55,6 +55,7 @@ class Lobby:
         self.rooms: dict[str, Room] = {}
         self.waiting: list[Claim] = []
         self.matches: list[Match] = []
+        self.desks: list[Desk] = []
         self._observers: tuple[RoomObserver, ...] = (self, self.archive, *observers)
         self._random = random.Random(settings.seed)
         self._matching = False
@@ -68,6 +69,10 @@ class Lobby:
     async def user(self, key: str) -> User:
         """Whose key this is. Raises `Refusal`."""
         user = await self.users.look_up(key)
+        for desk in self.desks if len(key) == KEY_LENGTH else ():
+            if (name := await desk.admit(key)) is not None:
+                user = self.users.admit(key, name)
+                desk.meet(key, user)
         if user is None and self.settings.keys == "any" and len(key) == KEY_LENGTH:
             user = self.users.admit(key, f"guest-{random_word(4)}")
         if user is None:
@@ -104,9 +109,9 @@ class Lobby:
         return claim
 
     def join_arena(self, user: User) -> Claim:
-        """A place in the next arena game, or the seat that is reserved for this user. Raises `Refusal`."""
+        """A place in the next arena game, or at the desk or in the seat that is reserved for this user. Raises `Refusal`."""
         claim = self._new_claim(user)
-        if not self._take_reserved(claim):
+        if not self._take_reserved(claim) and not any(desk.seat(claim) for desk in self.desks):
             if len(self.waiting) >= self.settings.max_waiting:
                 raise Refusal(503, FULL)
             self.waiting.append(claim)
@@ -120,6 +125,8 @@ class Lobby:
                 self.waiting.remove(claim)
             elif claim.match is not None:
                 claim.match.claims = {index: other for index, other in claim.match.claims.items() if other is not claim}
+            for desk in self.desks:
+                desk.left(claim)
 
     def _new_claim(self, user: User) -> Claim:
         if self._closed:
@@ -128,14 +135,18 @@ class Lobby:
         return Claim(user, waiter)
 
     def _take_reserved(self, claim: Claim) -> bool:
-        for match in self.matches:
-            index = match.open_seat(claim.user)
-            if index is not None:
-                match.claims[index] = claim
-                claim.match = match
-                self._match_later()
-                return True
-        return False
+        taken = any(self._reserve(match, claim) for match in self.matches)
+        if taken:
+            self._match_later()
+        return taken
+
+    def _reserve(self, match: Match, claim: Claim) -> bool:
+        index = match.open_seat(claim.user)
+        if index is None:
+            return False
+        match.claims[index] = claim
+        claim.match = match
+        return True
 
     def _match_later(self) -> None:
         # Some rounds of the loop later, so that who has just gone is not given a game.
@@ -247,7 +258,7 @@ class Lobby:
     def arrange(
         self,
         map: Map | str | None,  # noqa: A002 - the name of the parameter on the wire and in the configuration
-        seats: Sequence[str],
+        seats: Sequence[str | User],
         *,
         rounds: int | None = None,
         seed: int | None = None,
@@ -255,18 +266,19 @@ class Lobby:
         pace: str | None = None,
         training: bool = False,
         rated: bool = False,
+        claims: Sequence[Claim] = (),
     ) -> Match:
-        """Arrange a match; the next joins with the keys in `seats` (four keys or `RANDOM_BOT`) get the seats.
+        """Arrange a match; the next joins with the keys (or of the users) in `seats`, four with `RANDOM_BOT`, get the seats.
 
         `map` is a map, the name or text of one, or None for one generated from `seed` (drawn unless given). In a
         training match the crash of any hero ends the game; a `rated` one changes the ratings as an arena game does.
-        Raises `UsageError`.
+        `claims` are clients who wait for it already, in the order of the seats. Raises `UsageError`.
         """
         if len(seats) != SEATS:
             raise UsageError(f"a match has {SEATS} seats, not {len(seats)}")
         owners: list[User | None] = []
         for index, key in enumerate(seats, 1):
-            owner = None if key == RANDOM_BOT else self.users.find(key)
+            owner = key if isinstance(key, User) else None if key == RANDOM_BOT else self.users.find(key)
             if owner is None and key != RANDOM_BOT:
                 raise UsageError(f"seat {index} of the match is for a key that is not registered")
             owners.append(owner)
@@ -283,18 +295,27 @@ class Lobby:
             rated=rated,
         )
         self.matches.append(match)
+        for claim in claims:
+            self._reserve(match, claim)
         self._match_later()
         return match
 
     def cancel(self, match: Match) -> None:
         """Call off a match that has not begun: who waits for it is told so. One that has begun is left alone."""
-        if match in self.matches:
-            self.matches.remove(match)
-            match.cancelled = True
-            for claim in match.claims.values():
-                if not claim.waiter.done():
-                    claim.waiter.set_result(game_error("The match was cancelled"))
-            match.set_ended()
+        for claim in self.withdraw(match):
+            claim.waiter.set_result(game_error("The match was cancelled"))
+
+    def withdraw(self, match: Match) -> list[Claim]:
+        """As `cancel`, but who waits for it is not told: these are returned."""
+        if match not in self.matches:
+            return []
+        self.matches.remove(match)
+        match.cancelled = True
+        match.set_ended()
+        waiting = [claim for claim in match.claims.values() if not claim.waiter.done()]
+        for claim in waiting:
+            claim.match = None
+        return waiting
 
     # ---- What happens in the rooms ----
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from sim.maps import Map
 from vindibot.server.room import Room, Waiter
@@ -40,6 +41,22 @@ class Claim:
     match: Match | None = None
     room: Room | None = None
     seat: int = -1
+
+
+class Desk(Protocol):
+    """Where clients of certain keys wait for games of their own instead of the open arena (a league, say)."""
+
+    async def admit(self, key: str) -> str | None:
+        """The name of the bot with this key, None if it is none of this desk's."""
+
+    def meet(self, key: str, user: User) -> None:
+        """This is the user whose key was admitted."""
+
+    def seat(self, claim: Claim) -> bool:
+        """Whether this desk takes the client. Raises `Refusal`."""
+
+    def left(self, claim: Claim) -> None:
+        """This client has gone; perhaps he never was here."""
 
 
 @dataclass(eq=False)

@@ -1,0 +1,50 @@
+"""Fixtures: the games of a league, each with its day, its seats and, once it is decided, its result."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SEATS = 4
+
+Index = Annotated[int, Field(ge=0)]
+FourGold = Annotated[tuple[int, ...], Field(min_length=SEATS, max_length=SEATS)]
+FourFlags = Annotated[tuple[bool, ...], Field(min_length=SEATS, max_length=SEATS)]
+
+
+class FixtureResult(BaseModel):
+    """How a fixture was decided.
+
+    "played": as it stands on the board, timed-out heroes or not; "absent": those in `absent` did not come, and the others
+    win; "bye": nobody to play against. `gold` and `crashed` are by seat, of a played fixture alone.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["played", "absent", "bye"]
+    gold: FourGold | None = None
+    crashed: FourFlags | None = None
+    absent: tuple[Index, ...] = ()
+    game_id: str = ""
+
+
+class Fixture(BaseModel):
+    """One game of a league. `seats` are entrants by number, None for a random bot of the server's; without any in a bye.
+
+    `seed` is that of the map (unless `map` names one) and of the server's bots. `attempts` counts games begun.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    day: int = Field(ge=1)
+    entrants: tuple[Index, ...] = Field(min_length=1, max_length=SEATS)
+    seats: tuple[Index | None, ...] = Field(max_length=SEATS)
+    seed: int = Field(ge=0)
+    map: str | None = None
+    attempts: int = Field(default=0, ge=0)
+    result: FixtureResult | None = None
+
+    def seats_of(self, entrant: int) -> int:
+        """How many heroes an entrant plays."""
+        return self.seats.count(entrant)
