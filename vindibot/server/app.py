@@ -8,19 +8,23 @@ from typing import Any
 
 import structlog
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from fastapi.responses import PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from vindibot.protocol import LIMIT_HEADER, dumps, read_direction
-from vindibot.server import pages
+from vindibot.server.league.admin import add_administration
+from vindibot.server.league.hall import Hall
+from vindibot.server.league.pages import add_league_pages
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim
 from vindibot.server.parameters import read_int, read_parameters
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.room import Room, RoomObserver, Seat, Snapshot, Waiter
 from vindibot.server.settings import ServerSettings
-from vindibot.server.users import RegistrationError
+from vindibot.server.site import add_site
+from vindibot.server.site import missing as missing_page
+from vindibot.server.streams import TRANSPORT, Streams, add_streams
 
 NO_KEY = "Did you forget the key parameter?"
 #: Nobody reads this answer: the client has gone.
@@ -52,13 +56,25 @@ class StateResponse(Response):
         self._room.sent(self._seat, self._snapshot)
 
 
+class _App(FastAPI):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Noted out here, where `send` is still the connection's own.
+        scope[TRANSPORT] = getattr(getattr(send, "__self__", None), "transport", None)
+        await super().__call__(scope, receive, send)
+
+
 def create_app(settings: ServerSettings | None = None, observers: Sequence[RoomObserver] = ()) -> FastAPI:
     """A new server. Its lobby is ``app.state.lobby``; it lives in the event loop that serves the first request."""
     settings = settings or ServerSettings()
-    app = FastAPI(title="Vindinium", docs_url=None, redoc_url=None, redirect_slashes=False)
-    lobby = app.state.lobby = Lobby(settings, observers)
+    app = _App(title="Vindinium", docs_url=None, redoc_url=None, redirect_slashes=False)
+    streams = app.state.streams = Streams(settings)
+    lobby = app.state.lobby = Lobby(settings, (streams, *observers))
+    hall = app.state.leagues = Hall(lobby, settings.league)
     _add_game_routes(app, lobby)
-    _add_pages(app, lobby)
+    add_administration(app, lobby, hall, settings)
+    add_league_pages(app, hall)
+    add_streams(app, streams, lobby.store)
+    add_site(app, lobby)
 
     @app.exception_handler(Refusal)
     async def refused(request: Request, refusal: Refusal) -> Response:
@@ -71,7 +87,7 @@ def create_app(settings: ServerSettings | None = None, observers: Sequence[RoomO
 
     @app.exception_handler(HTTPException)
     async def missing(request: Request, error: HTTPException) -> Response:
-        return HTMLResponse(pages.missing_page(), 404)
+        return missing_page()
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
@@ -158,29 +174,3 @@ async def _done_before_gone(receive: Callable[[], Awaitable[Any]], waiter: Waite
 def _own_address(request: Request) -> str:
     server = request.scope.get("server") or ("localhost", None)
     return f"{server[0]}:{server[1]}" if server[1] else str(server[0])
-
-
-def _add_pages(app: FastAPI, lobby: Lobby) -> None:
-    @app.get("/", response_class=HTMLResponse)
-    async def home() -> str:
-        return pages.home_page()
-
-    @app.get("/register", response_class=HTMLResponse)
-    async def register_form() -> str:
-        return pages.register_page()
-
-    @app.post("/register", response_class=HTMLResponse)
-    async def register(request: Request) -> Response:
-        """Register a bot. Parameters: name (3 to 20 characters). The page shows the key once."""
-        name = (await read_parameters(request, lobby.settings)).get("name", "")
-        try:
-            key = await lobby.users.sign_up(name)
-        except RegistrationError as error:
-            return HTMLResponse(pages.register_page(error.message, name), 400)
-        return HTMLResponse(pages.key_page(name, key), headers={"Cache-Control": "no-store"})
-
-    @app.get("/{game_id}", response_class=HTMLResponse)
-    async def game(game_id: str) -> Response:
-        """A game as it stands."""
-        room = lobby.rooms.get(game_id)
-        return HTMLResponse(pages.game_page(room)) if room else HTMLResponse(pages.missing_page(), 404)

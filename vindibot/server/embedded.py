@@ -17,6 +17,7 @@ from sim.maps import Map
 from vindibot.errors import VindibotError
 from vindibot.server.app import create_app
 from vindibot.server.connection import connection_class
+from vindibot.server.league.hall import Hall
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Match
 from vindibot.server.room import RoomObserver
@@ -63,6 +64,7 @@ class EmbeddedServer:
         self.settings = settings or ServerSettings()
         self.app = create_app(self.settings, observers)
         self.lobby: Lobby = self.app.state.lobby
+        self.leagues: Hall = self.app.state.leagues
         self.port = self.settings.port
         self._uvicorn: _Uvicorn | None = None
         self._task: asyncio.Task[None] | None = None
@@ -93,7 +95,13 @@ class EmbeddedServer:
 
     async def __aenter__(self) -> EmbeddedServer:
         warm()
-        listener = _listen(self.settings)
+        try:
+            self.leagues.open()
+            listener = _listen(self.settings)
+        except VindibotError:
+            await self.leagues.close()
+            await self.lobby.store.close()
+            raise
         self.port = listener.getsockname()[1]
         config = uvicorn.Config(
             self.app,
@@ -122,7 +130,9 @@ class EmbeddedServer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        await self.leagues.close()
         self.lobby.close()
+        self.app.state.streams.close()
         if self._uvicorn is not None and self._task is not None:
             self._uvicorn.should_exit = True
             await self._task

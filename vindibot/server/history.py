@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vindibot.gamerecord import GameRecord, dumps, loads
+from vindibot.protocol import Player
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,10 @@ def forget_games(connection: sqlite3.Connection, keep: int) -> None:
     connection.execute(f"DELETE FROM games WHERE number IN ({old})", (newest - keep,))
 
 
-def game_state(connection: sqlite3.Connection, game_id: str) -> str | None:
-    """How it stands with a game: "running", "finished" or "interrupted"; None for one that is not known."""
-    row = connection.execute("SELECT state FROM games WHERE id = ?", (game_id,)).fetchone()
-    return None if row is None else row[0]
+def players_of(record: GameRecord) -> list[Player]:
+    """The players of a kept game, with their ratings of then."""
+    elo: list[int | None] = record.extra.get("elo") or [None] * 4
+    return [Player(*known) for known in zip(record.names, record.who, elo, strict=True)]
 
 
 def find_record(connection: sqlite3.Connection, game_id: str) -> GameRecord | None:

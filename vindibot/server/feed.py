@@ -1,0 +1,205 @@
+"""Feeds: what spectators are sent, made once however many they are. Knows nothing of HTTP.
+
+Every ply of a game is an event with a number, the count of plies, so that also the last state of a game that ended by a
+crash (whose turn did not advance) has a number of its own. A reader who is behind, or comes late, gets the plies that he
+lacks recomputed from the orders; one who keeps up shares the last events with all the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Sequence
+
+from sim.game import CRASH, Games
+from sim.rules import step
+from vindibot.gamerecord import CRASH_CODE, GameRecord
+from vindibot.protocol import Player, dumps, from_games
+from vindibot.server.history import players_of
+from vindibot.server.room import Room
+
+#: The latest events of a watched game that are kept for its readers, in bytes; who is further behind is too slow.
+KEPT_BYTES = 1_000_000
+#: The longest piece that a reader is sent at once.
+PIECE_BYTES = 64_000
+#: Recomputed plies between two rounds of the loop: less than a millisecond.
+PLIES_AT_ONCE = 12
+#: Seconds after which a quiet stream shows that it lives.
+QUIET_SECONDS = 15.0
+HEARTBEAT = b":\n\n"
+#: With many readers each looks up less often, so that all of them together take this share of a second per second or so.
+SECONDS_PER_READER, LONGEST_PAUSE = 0.0005, 0.05
+
+
+class TooSlow(Exception):  # noqa: N818 - not an error of ours
+    """A reader who could not be given all events in order."""
+
+
+def event(number: int | None, data: bytes) -> bytes:
+    """One server-sent event. The number comes after the data: there are clients that cut six characters off the front."""
+    return b"data: %b\n\n" % data if number is None else b"data: %b\nid: %d\n\n" % (data, number)
+
+
+async def replayed(
+    games: Games, orders: Sequence[int], game_id: str, players: Sequence[Player], after: int
+) -> AsyncIterator[tuple[int, bytes]]:
+    """Pieces of events recomputed from the first state (which is played on) and the orders, and the number of the last event
+    in each; only events after number `after`. `orders` may grow meanwhile; it ends when it has caught up."""
+    pieces: list[bytes] = []
+    number = 0
+    while number < len(orders):
+        order = orders[number]
+        step(games, 0, CRASH if order == CRASH_CODE else order)
+        number += 1
+        if number > after:
+            pieces.append(event(number, dumps(from_games(games, game_id=game_id, players=players))))
+        if number % PLIES_AT_ONCE == 0 or number == len(orders):
+            if pieces:
+                yield number, b"".join(pieces)
+                pieces.clear()
+            await asyncio.sleep(0)
+
+
+async def recorded(record: GameRecord, after: int = 0) -> AsyncIterator[bytes]:
+    """The events of a kept game. Raises `GameRecordError`."""
+    async for _, piece in replayed(record.first(), record.orders, record.id, players_of(record), after):
+        yield piece
+
+
+class Feed:
+    """The plies of one running game for those who watch it."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._first = room.games.copy()
+        self._players = [seat.player for seat in room.seats]
+        self._events: deque[bytes] = deque()
+        self._bytes = 0
+        self._over = False
+        self._changed = asyncio.Event()
+        self.readers = 0
+
+    def played(self) -> None:
+        """A ply was played."""
+        if not self.readers:
+            self._events.clear()
+            self._bytes = 0
+            return
+        new = event(len(self._room.orders), self._room.state()[1])
+        self._events.append(new)
+        self._bytes += len(new)
+        while self._bytes > KEPT_BYTES:
+            self._bytes -= len(self._events.popleft())
+        self._wake()
+
+    def end(self) -> None:
+        """There will be no more plies."""
+        self._over = True
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed.clear()
+
+    def _take(self, after: int) -> tuple[int, bytes]:
+        """The next events after this number, as much as goes into a piece. Raises `TooSlow`."""
+        kept = len(self._events)
+        skip = after - (len(self._room.orders) - kept)
+        if skip < 0:
+            raise TooSlow
+        taken: list[bytes] = []
+        size = 0
+        while skip < kept and size < PIECE_BYTES:
+            taken.append(self._events[skip])
+            size += len(self._events[skip])
+            skip += 1
+        return after + len(taken), b"".join(taken)
+
+    async def follow(self, after: int, pause: Pace) -> AsyncIterator[bytes]:
+        """Pieces of events after this number, to the end of the game. Raises `TooSlow`."""
+        self.readers += 1
+        try:
+            after = max(0, min(after, len(self._room.orders)))
+            if after < len(self._room.orders):
+                async for number, piece in replayed(self._first.copy(), self._room.orders, self._room.id, self._players, after):
+                    after = number
+                    yield piece
+            while True:
+                after, piece = self._take(after)
+                if piece:
+                    yield piece
+                    await pause()
+                elif self._over:
+                    return
+                elif not await _in_time(self._changed):
+                    yield HEARTBEAT
+        finally:
+            self.readers -= 1
+
+
+class Listing:
+    """The running games of the arena, newest first, for those who watch the list."""
+
+    def __init__(self) -> None:
+        self._rooms: list[Room] = []
+        self._over = False
+        self._changed = asyncio.Event()
+
+    def add(self, room: Room) -> None:
+        """A game that is to be shown."""
+        self._rooms.insert(0, room)
+        self._wake()
+
+    def remove(self, room: Room) -> None:
+        """A game that is over, if it was shown."""
+        if room in self._rooms:
+            self._rooms.remove(room)
+            self._wake()
+
+    def end(self) -> None:
+        """There will be no more changes."""
+        self._over = True
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed.clear()
+
+    def ids(self, user_id: str | None = None) -> list[str]:
+        """The games' ids; with `user_id` only those in which this user plays."""
+        return [room.id for room in self._rooms if user_id is None or user_id in _players_of(room)]
+
+    async def follow(self, user_id: str | None, pause: Pace) -> AsyncIterator[bytes]:
+        """The list as an event, at once and at each change. A reader who is slow gets the newest list, never old ones."""
+        shown: list[str] | None = None
+        while not self._over:
+            ids = self.ids(user_id)
+            if ids != shown:
+                shown = ids
+                yield event(None, dumps(ids))
+                await pause()
+            elif not await _in_time(self._changed):
+                yield HEARTBEAT
+
+
+def _players_of(room: Room) -> Iterable[str | None]:
+    return (seat.player.user_id for seat in room.seats)
+
+
+async def _in_time(changed: asyncio.Event) -> bool:
+    """Wait for a change; False if all was quiet for long."""
+    try:
+        async with asyncio.timeout(QUIET_SECONDS):
+            return await changed.wait()
+    except TimeoutError:
+        return False
+
+
+class Pace:
+    """How long a reader rests between two pieces: the longer the more readers there are."""
+
+    def __init__(self) -> None:
+        self.readers = 0
+
+    async def __call__(self) -> None:
+        await asyncio.sleep(min(LONGEST_PAUSE, self.readers * SECONDS_PER_READER))

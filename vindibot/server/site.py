@@ -1,0 +1,152 @@
+"""The routes of the pages for people."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import islice
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+
+from sim.game import CRASH, Games
+from sim.rules import step
+from vindibot.gamerecord import CRASH_CODE, GameRecord, dumps
+from vindibot.protocol import Player
+from vindibot.server import pages
+from vindibot.server.history import GameRow, find_record, list_games, players_of
+from vindibot.server.lobby import Lobby
+from vindibot.server.parameters import read_int, read_parameters
+from vindibot.server.users import RegistrationError
+
+#: Running and kept games on the first page, and in longer lists.
+SHOWN, LISTED = 20, 50
+BOTS_PER_PAGE = 200
+#: Who played "lately".
+LATELY_DAYS = 7
+DAY = 86_400
+
+
+def html(markup: str, status: int = 200, headers: dict[str, str] | None = None) -> HTMLResponse:
+    """A page as an answer."""
+    return HTMLResponse(markup, status, pages.HEADERS | (headers or {}))
+
+
+def missing() -> HTMLResponse:
+    """The answer where there is nothing."""
+    return html(pages.missing_page(), 404)
+
+
+def _running(lobby: Lobby, user_id: str | None = None) -> list[tuple[str, Games, Sequence[Player]]]:
+    """The games that run, newest first; with `user_id` those of this bot."""
+    found = (
+        (room.id, room.games, [seat.player for seat in room.seats])
+        for room in reversed(lobby.rooms.values())
+        if not room.finished and (user_id is None or any(seat.player.user_id == user_id for seat in room.seats))
+    )
+    return list(islice(found, LISTED))
+
+
+async def _kept(
+    lobby: Lobby, limit: int, *, before: int | None = None, bot: str | None = None
+) -> tuple[list[GameRow], int | None]:
+    """Kept games and, if there are more, from where."""
+    rows = await lobby.store.read(lambda connection: list_games(connection, bot=bot, before=before, limit=limit + 1))
+    return rows[:limit], rows[limit - 1].number if len(rows) > limit else None
+
+
+def add_site(app: FastAPI, lobby: Lobby) -> None:
+    """The pages. To be added last: any path of one word may be a game."""
+    _add_registration(app, lobby)
+    _add_bots(app, lobby)
+
+    @app.get("/assets/style.css", response_class=PlainTextResponse)
+    async def style() -> Response:
+        return Response(pages.STYLE, media_type="text/css", headers={"X-Content-Type-Options": "nosniff"})
+
+    @app.get("/", response_class=HTMLResponse)
+    async def home() -> Response:
+        """The games that run and those played last."""
+        return html(pages.home_page(_running(lobby), *await _kept(lobby, SHOWN)))
+
+    @app.get("/games", response_class=HTMLResponse)
+    async def games(request: Request) -> Response:
+        """Kept games, newest first. Parameter: before (only those with a smaller number)."""
+        return html(pages.games_page(*await _kept(lobby, LISTED, before=_number(request, "before"))))
+
+    @app.get("/records/{game_id}", response_class=Response)
+    async def record(game_id: str) -> Response:
+        """The record of a kept game, as JSON."""
+        found = await lobby.store.read(lambda connection: find_record(connection, game_id))
+        return missing() if found is None else Response(dumps(found), media_type="application/json")
+
+    @app.get("/{game_id}", response_class=HTMLResponse)
+    async def game(request: Request, game_id: str) -> Response:
+        """A running game as it stands, or a kept one. Parameter: ply (of a kept game, how many plies were played)."""
+        room = lobby.rooms.get(game_id)
+        kept = None
+        if room is None or room.finished:
+            kept = await lobby.store.read(lambda connection: find_record(connection, game_id))
+        if kept is not None:
+            return html(_kept_game(kept, _number(request, "ply")))
+        if room is None:
+            return missing()
+        players = [seat.player for seat in room.seats]
+        plies = len(room.orders)
+        return html(pages.game_page(game_id, room.games, players, ply=plies, plies=plies, live=not room.finished))
+
+
+def _kept_game(record: GameRecord, ply: int | None) -> str:
+    plies = len(record.orders)
+    ply = plies if ply is None else min(max(ply, 0), plies)
+    games = record.first()
+    for order in record.orders[:ply]:
+        step(games, 0, CRASH if order == CRASH_CODE else order)
+    return pages.game_page(record.id, games, players_of(record), ply=ply, plies=plies, live=False, ending=record.ending)
+
+
+def _number(request: Request, parameter: str) -> int | None:
+    return read_int(request.query_params.get(parameter, ""))
+
+
+def _add_bots(app: FastAPI, lobby: Lobby) -> None:
+    @app.get("/ai", response_class=HTMLResponse)
+    async def bots(request: Request) -> Response:
+        """The table of bots, best first. Parameters: days (only who played in the last so many days), page."""
+        days = _number(request, "days")
+        if days is not None:
+            days = max(0, days)
+        since = 0.0 if days is None else time.time() - days * DAY
+        users = [user for user in lobby.users if days is None or (user.played or 0.0) > since]
+        users.sort(key=lambda user: (-user.elo, user.name, user.id))
+        number = max(1, _number(request, "page") or 1)
+        first = (number - 1) * BOTS_PER_PAGE
+        shown = users[first : first + BOTS_PER_PAGE]
+        page = pages.bots_page(shown, first=first + 1, total=len(users), per_page=BOTS_PER_PAGE, days=days, lately=LATELY_DAYS)
+        return html(page)
+
+    @app.get("/ai/{user_id}", response_class=HTMLResponse)
+    async def bot(request: Request, user_id: str) -> Response:
+        """A bot and its games. Parameter: before (only games with a smaller number)."""
+        user = lobby.users.by_id(user_id)
+        if user is None:
+            return missing()
+        kept = await _kept(lobby, LISTED, before=_number(request, "before"), bot=user_id)
+        return html(pages.bot_page(user, _running(lobby, user_id), *kept))
+
+
+def _add_registration(app: FastAPI, lobby: Lobby) -> None:
+    @app.get("/register", response_class=HTMLResponse)
+    async def register_form() -> Response:
+        """The form of the registration."""
+        return html(pages.register_page())
+
+    @app.post("/register", response_class=HTMLResponse)
+    async def register(request: Request) -> Response:
+        """Register a bot. Parameter: name (3 to 20 characters). The page shows the key, this once."""
+        given = (await read_parameters(request, lobby.settings)).get("name", "")
+        try:
+            key = await lobby.users.sign_up(given)
+        except RegistrationError as error:
+            return html(pages.register_page(error.message, given), 400)
+        return html(pages.key_page(given, key), headers={"Cache-Control": "no-store"})

@@ -1,0 +1,160 @@
+"""Server-sent events: games and lists of games for spectators (RULES section 14)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
+
+from vindibot.server.feed import Feed, Listing, Pace, TooSlow, recorded
+from vindibot.server.history import find_record
+from vindibot.server.refusal import Refusal
+from vindibot.server.room import Room
+from vindibot.server.settings import ServerSettings
+from vindibot.server.store import Store
+
+#: Where the connection of a request is noted, for those who have to cut it.
+TRANSPORT = "vindibot.transport"
+_HEADERS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),  # a proxy must not collect events
+]
+
+
+class Streams:
+    """All that is watched; an observer of all rooms."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._settings = settings
+        self._feeds: dict[str, Feed] = {}
+        self.listing = Listing()
+        self.pace = Pace()
+        self._closed = False
+
+    def began(self, room: Room) -> None:
+        """See `RoomObserver`."""
+        self._feeds[room.id] = Feed(room)
+
+    def played(self, room: Room, order: int) -> None:
+        """See `RoomObserver`."""
+        self._feeds[room.id].played()
+        if len(room.orders) == 1 and not room.training:
+            self.listing.add(room)
+
+    def ended(self, room: Room) -> None:
+        """See `RoomObserver`. Who comes later gets the kept game."""
+        self._feeds.pop(room.id).end()
+        self.listing.remove(room)
+
+    def feed(self, game_id: str) -> Feed | None:
+        """The feed of a running game, None if there is none."""
+        return self._feeds.get(game_id)
+
+    def close(self) -> None:
+        """End all streams."""
+        self._closed = True
+        self.listing.end()
+        for feed in self._feeds.values():
+            feed.end()
+        self._feeds.clear()
+
+    def response(self, pieces: AsyncIterator[bytes]) -> Response:
+        """A stream of these pieces. Raises `Refusal` if there are too many streams."""
+        if self._closed:
+            raise Refusal(503, "The server is closing")
+        if self.pace.readers >= self._settings.max_streams:
+            raise Refusal(503, "There are too many spectators, try again later")
+        return EventResponse(pieces, self.pace, self._settings.stalled_seconds)
+
+
+class EventResponse(Response):
+    """A stream of events that ends when its source ends, when the reader goes, or when he stops reading."""
+
+    def __init__(self, pieces: AsyncIterator[bytes], pace: Pace, stalled_seconds: float) -> None:
+        super().__init__()
+        self._pieces = pieces
+        self._pace = pace
+        self._stalled_seconds = stalled_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events."""
+        self._pace.readers += 1
+        sending = asyncio.ensure_future(self._send(send))
+        gone = asyncio.ensure_future(_gone(receive))
+        try:
+            await asyncio.wait((sending, gone), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._pace.readers -= 1
+            gone.cancel()
+            sending.cancel()
+            await asyncio.gather(sending, gone, return_exceptions=True)
+        if not sending.cancelled() and isinstance(sending.exception(), (TooSlow, TimeoutError)):
+            await _cut(scope)
+        elif not sending.cancelled():
+            sending.result()
+
+    async def _send(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        await send({"type": "http.response.body", "body": b"", "more_body": True})
+        async with aclosing(self._pieces) as pieces:  # type: ignore[type-var]
+            async for piece in pieces:
+                async with asyncio.timeout(self._stalled_seconds):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+        async with asyncio.timeout(self._stalled_seconds):
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _cut(scope: Scope) -> None:
+    """Drop the connection at once: what waits to be sent to somebody who does not read would wait for ever."""
+    transport = scope.get(TRANSPORT)
+    if transport is not None:
+        transport.abort()
+        for _ in range(3):  # until the connection knows
+            await asyncio.sleep(0)
+
+
+def _last_event(request: Request) -> int:
+    """The number of the last event that this reader has seen."""
+    text = request.headers.get("last-event-id", "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+def add_streams(app: FastAPI, streams: Streams, store: Store) -> None:
+    """The routes of the streams."""
+    described: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
+
+    @app.get("/events/{game_id}", response_class=Response, responses=described)
+    async def events(request: Request, game_id: str) -> Response:
+        """The states of a game as events, from the first ply or after that of the header Last-Event-ID, to its end."""
+        after = _last_event(request)
+        feed = streams.feed(game_id)
+        if feed is not None:
+            return streams.response(feed.follow(after, streams.pace))
+        record = await store.read(lambda connection: find_record(connection, game_id))
+        if record is None:
+            raise HTTPException(404)
+        if 0 < len(record.orders) <= after:
+            return Response(status_code=204)  # there is no more: a browser would ask for ever
+        return streams.response(recorded(record, after))
+
+    @app.get("/now-playing", response_class=Response, responses=described)
+    async def now_playing() -> Response:
+        """The ids of the arena games that run, newest first, as an event at once and at each change."""
+        return streams.response(streams.listing.follow(None, streams.pace))
+
+    @app.get("/ai/{user_id}/now-playing", response_class=Response, responses=described)
+    async def bot_now_playing(user_id: str) -> Response:
+        """As /now-playing, only the games in which this bot plays."""
+        return streams.response(streams.listing.follow(user_id, streams.pace))
