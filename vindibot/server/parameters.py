@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 from urllib.parse import parse_qsl
 
+from python_multipart.exceptions import FormParserError
 from starlette.datastructures import FormData, Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
@@ -30,7 +31,7 @@ _INT = re.compile(r"[+-]?\d{1,12}")
 
 async def read_parameters(request: Request, settings: ServerSettings) -> dict[str, str]:
     """All parameters of a request. Reads the body to its end. Raises `Refusal` for a body that cannot be read."""
-    body = await _read_body(request, settings)
+    body = await read_body(request, settings)
     content_type = request.headers.get("content-type", "")
     kind = content_type.partition(";")[0].strip().lower()
     found: dict[str, str] = {}
@@ -55,7 +56,8 @@ def read_int(text: str) -> int | None:
     return None
 
 
-async def _read_body(request: Request, settings: ServerSettings) -> bytes:
+async def read_body(request: Request, settings: ServerSettings) -> bytes:
+    """The body of a request, to its end. Raises `Refusal` if it is too long or does not come."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length[:20]) > settings.max_body:
         raise _too_long(settings)
@@ -136,7 +138,7 @@ async def _multipart(headers: Headers, body: bytes, max_size: int) -> dict[str, 
         form = await MultiPartParser(
             headers, stream(), max_files=MAX_FIELDS, max_fields=MAX_FIELDS, max_part_size=max_size
         ).parse()
-    except MultiPartException:
+    except (MultiPartException, FormParserError):
         raise Refusal(400, "The body of the request is no multipart form") from None
     finally:
         await form.close()
