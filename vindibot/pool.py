@@ -168,7 +168,8 @@ class Pool:
         limit = min(time.monotonic() + BRIEFLY, turn.deadline)
         while not turn.over and time.monotonic() < limit:
             for pipe, _ in self._poll.poll(BRIEFLY * 1000):
-                self._readable(self._by_pipe[pipe])
+                if pipe in self._by_pipe:
+                    self._readable(self._by_pipe[pipe])
 
     async def _listen(self, turn: _Turn) -> None:
         """Wait for votes until all are in or the deadline has come."""
