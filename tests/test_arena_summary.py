@@ -1,0 +1,205 @@
+"""What the games come to: standings, pairs, the match, and how they are printed while games are played and at the end."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from arenagames import SEATINGS, game_line, made_up, rotations
+from rich.console import Console
+
+from vindibot.arena.bounds import Bounds
+from vindibot.arena.live import Pace, Watch, duration
+from vindibot.arena.reporter import Outlook, Reporter, Silent
+from vindibot.arena.results import GameLine
+from vindibot.arena.summary import Pair, Summary, summarise
+from vindibot.arena.table import percent, points, show
+
+
+def shown(summary: Summary, width: int = 80) -> str:
+    out = io.StringIO()
+    show(Console(file=out, width=width), summary)
+    return out.getvalue()
+
+
+def forfeited(line: GameLine, seat: int, termination: str) -> GameLine:
+    seats = [one.model_copy(update={"termination": termination}) if n == seat else one for n, one in enumerate(line.seats)]
+    return line.model_copy(update={"seats": tuple(seats)})
+
+
+def test_a_standing_counts_what_was_played() -> None:
+    games = [
+        game_line("abcd", (10, 20, 30, 40), block=0, map={"name": "m", "size": 8}),
+        forfeited(game_line("abcc", (90, 20, 30, 40), block=1, map={"name": "n", "size": 20}), 0, "timeout"),
+        game_line("abab", (50, 50, 0, 0), block=2, map={"name": "n", "size": 20}),
+    ]
+    found = {one.bot: one for one in summarise(games).standings}
+    a, c = found["a"], found["c"]
+    assert (a.games, a.seats, a.wins, a.forfeits) == (3, 4, 1, 1)
+    assert a.gold == (10 + 90 + 50 + 0) / 4
+    assert a.place == (4 + 1 + 1.5 + 3.5) / 4
+    assert a.sizes == {8: (4.0, 1), 20: (2.0, 3)}
+    assert a.terminations == {"normal": 3, "timeout": 1}
+    assert (c.games, c.seats, c.wins) == (2, 3, 0)
+    assert a.ms_median is None  # it never moved by itself
+
+
+def test_pairs_count_seats_that_met() -> None:
+    games = [game_line("aabb", (10, 20, 20, 5))]
+    assert Pair("a", "b", ahead=2, behind=1, level=1) in summarise(games).pairs
+    assert Pair("b", "a", ahead=1, behind=2, level=1) in summarise(games).pairs
+
+
+def test_what_is_printed_has_every_figure_whole_even_where_it_is_narrow() -> None:
+    games = made_up(rotations("abcd"), {"a": 100.0, "b": 0.0, "c": 0.0, "d": -100.0}, 20, np.random.default_rng(1))
+    games = [forfeited(games[0], 0, "crash"), *games[1:]]
+    text = shown(summarise(games, anchor="b"), width=40)
+    assert "80 games in 20 blocks" in text
+    assert "b is 0" in text
+    assert "crash" in text
+    assert "…" not in text
+    assert [row.split()[0] for row in text.splitlines() if row.strip()[:1] in ("a", "d")]
+
+
+def test_labels_with_markup_are_text() -> None:
+    games = [game_line(("[red]x", "[/]", "\x1b[31m", "d"), (1, 2, 3, 4))]
+    text = shown(summarise(games))
+    assert "[red]x" in text
+    assert "[/]" in text
+    assert "\x1b" not in text
+
+
+def ab(games: Sequence[GameLine]) -> list[GameLine]:
+    return [game.model_copy(update={"format": "ab"}) for game in games]
+
+
+def test_the_size_is_told_only_of_a_fixed_number_of_blocks() -> None:
+    games = ab(made_up(SEATINGS, {"a": 80.0, "b": 0.0}, 60, np.random.default_rng(2)))
+    whole = summarise(games, "ab", planned=60)
+    assert whole.match is not None
+    assert whole.match.difference is not None
+    assert "difference of a to b, 60 blocks" in shown(whole)
+    for summary in (
+        summarise(games, "ab", planned=61),
+        summarise(games, "ab"),
+        summarise(games, "ab", planned=60, bounds=Bounds(stop=True)),
+    ):
+        assert summary.match is not None
+        assert summary.match.difference is None
+        assert "no size of the difference is told" in shown(summary)
+        assert "a is stronger than b" in shown(summary)
+
+
+def test_a_against_a_of_fixed_play_has_no_verdict() -> None:
+    games = ab(
+        [
+            game_line(bots, (4, 3, 2, 1), block=n, game=m, games=6, played=str(n))
+            for n in range(50)
+            for m, bots in enumerate(SEATINGS)
+        ]
+    )
+    assert "no verdict: too few of the games are distinct" in shown(summarise(games, "ab", planned=50))
+
+
+def test_nothing_played_is_no_trouble() -> None:
+    assert "0 games" in shown(summarise([], "abcd"))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0, "0%"), (0.004, "<1%"), (0.5, "50%"), (0.999, ">99%"), (1.0, "100%"), (None, "")]
+)
+def test_shares_never_pretend(value: float | None, text: str) -> None:
+    assert percent(value) == text
+
+
+def test_points_and_durations() -> None:
+    assert [points(value) for value in (12.6, -0.2, float("inf"), None)] == ["+13", "-0", "+inf", ""]
+    assert [duration(seconds) for seconds in (7, 99, 720, 11100)] == ["7 s", "99 s", "12 min", "3 h 05"]
+
+
+def test_the_pace_is_that_of_the_last_games() -> None:
+    now = 0.0
+    pace = Pace(lambda: now)
+    assert pace.left(10) == ""
+    for _ in range(400):
+        now += 2
+        pace.tick()
+    assert pace.per_minute() == pytest.approx(30)
+    assert pace.left(60) == "2 min left" or pace.left(60) == "120 s left"
+    now += 600  # nothing ends any more
+    assert pace.per_minute() < 15
+
+
+# ---- While it runs ----
+
+
+def run(reporter: Reporter, games: Sequence[GameLine], before: int = 0) -> None:
+    reporter.begin(Outlook("a test", "all", tuple("abcd"), len(games), 20, 2, games[:before]))
+    for line in games[before:]:
+        reporter.finished(line)
+    reporter.note("a worker was started anew [red]")
+    reporter.end()
+
+
+def test_plain_lines_say_where_it_stands() -> None:
+    games = made_up(rotations("abcd"), {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 20, np.random.default_rng(3))
+    games[30] = forfeited(games[30], 2, "timeout")
+    out = io.StringIO()
+    run(Watch(Console(file=out, width=60)), games, before=10)
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "a test: 80 games in 20 blocks, 2 at once: a, b, c, d; 10 of them are there already"
+    assert "a worker was started anew [red]" in lines
+    assert any(line.startswith("block 7, game 2: @3 ") and line.endswith("timeout") for line in lines)
+    assert lines[-1].startswith("80/80 games")
+    assert lines[-1].split(" · ")[-1].startswith("a +")
+    assert "\x1b" not in out.getvalue()
+
+
+def test_a_terminal_shows_a_bar_and_the_table_so_far_and_cleans_up() -> None:
+    games = made_up(rotations("abcd"), {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 10, np.random.default_rng(3))
+    out = io.StringIO()
+    run(Watch(Console(file=out, force_terminal=True, width=100, height=30)), games)
+    text = out.getvalue()
+    assert "40/40 games" in text
+    assert "rating" in text
+    assert "a worker was started anew [red]" in text
+    assert text.rstrip().endswith("\x1b[2K")  # the picture is taken away: the final table follows
+
+
+def test_a_hundred_forfeits_are_not_a_hundred_lines() -> None:
+    games = [forfeited(game_line("abcd", (1, 2, 3, 4), block=n), 0, "crash") for n in range(100)]
+    out = io.StringIO()
+    run(Watch(Console(file=out, width=60)), games)
+    told = [line for line in out.getvalue().splitlines() if "@1 a crash" in line]
+    assert len(told) == 5 + 3
+    assert "(number 80)" in told[-1]
+    assert "100 forfeits" in out.getvalue()
+
+
+def test_a_terminal_that_is_gone_stops_nothing() -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    run(Watch(Console(file=Gone(), width=60)), [game_line("abcd", (1, 2, 3, 4))])
+    run(Watch(Console(file=Gone(), width=60, force_terminal=True)), [game_line("abcd", (1, 2, 3, 4))])
+
+
+def test_a_terminal_that_takes_nothing_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.arena.live.PATIENCE", 0.1)
+    free = threading.Event()
+
+    class Stopped(io.StringIO):
+        def write(self, text: str) -> int:
+            free.wait()
+            return len(text)
+
+    run(Watch(Console(file=Stopped(), width=60)), [game_line("abcd", (1, 2, 3, 4), block=n) for n in range(50)])
+    free.set()
+
+
+def test_silence() -> None:
+    run(Silent(), [game_line("abcd", (1, 2, 3, 4))])

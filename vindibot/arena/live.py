@@ -1,0 +1,213 @@
+"""What people see while a tournament runs: in a terminal a bar with the time left and the table so far, elsewhere a line
+now and then.
+
+The scheduler only puts things into a queue; a thread of its own takes them out and writes. A terminal that is stopped
+(Ctrl-S) or gone stops this thread and nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+
+import structlog
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from vindibot.arena.ratings import Running
+from vindibot.arena.reporter import Outlook
+from vindibot.arena.results import NORMAL, GameLine
+from vindibot.arena.summary import standing
+from vindibot.arena.table import points, standings_table
+from vindibot.console import terminal
+from vindibot.picture import harmless
+
+#: Pictures per second in a terminal, and seconds between two lines elsewhere.
+RATE, EVERY = 4.0, 15.0
+#: Games from whose ends the pace is taken.
+PACE = 200
+#: So many forfeits of one kind by one bot are told one by one, then the 20th, 40th, 80th ...
+TOLD = 5
+#: Seconds that the end waits for the last line to be written.
+PATIENCE = 2.0
+#: Bots that a plain line names.
+NAMED = 6
+
+_log = structlog.get_logger("vindibot.arena")
+
+
+def duration(seconds: float) -> str:
+    """A length of time as people say it: ``40 s``, ``12 min``, ``3 h 05``."""
+    whole = max(0, round(seconds))
+    if whole < 100:
+        return f"{whole} s"
+    if whole < 6000:
+        return f"{round(whole / 60)} min"
+    return f"{whole // 3600} h {whole % 3600 // 60:02}"
+
+
+class Pace:
+    """How many games end per minute: over the last `PACE` games, those before this run not counted."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._ends: deque[float] = deque([clock()], maxlen=PACE + 1)
+
+    def tick(self) -> None:
+        """A game has ended."""
+        self._ends.append(self._clock())
+
+    def per_minute(self) -> float:
+        """Games per minute; 0 before the first has ended."""
+        passed = self._clock() - self._ends[0]
+        return (len(self._ends) - 1) * 60 / passed if passed > 0 else 0.0
+
+    def left(self, games: int) -> str:
+        """The time in which so many games will have ended, in words; empty where nobody knows."""
+        pace = self.per_minute()
+        return f"{duration(games / pace * 60)} left" if pace and games else ""
+
+
+class Watch:
+    """A `Reporter` for people. `live` says whether to draw; None: where `console` is a terminal that can do it."""
+
+    def __init__(self, console: Console | None = None, *, live: bool | None = None, every: float = EVERY) -> None:
+        self.console = console or terminal()
+        self._draws = self.console.is_terminal and not self.console.is_dumb_terminal if live is None else live
+        self._every = every
+        self._queue: SimpleQueue[GameLine | str | None] = SimpleQueue()
+        self._thread: Thread | None = None
+        self._games: list[GameLine] = []
+        self._ratings = Running()
+        self._forfeits: Counter[tuple[str, str]] = Counter()
+        self._table: RenderableType = ""
+        self._table_due = 0.0
+
+    def begin(self, outlook: Outlook) -> None:
+        """See `Reporter`."""
+        self._outlook, self._pace = outlook, Pace()
+        for line in outlook.before:
+            self._take(line)
+        self._thread = Thread(target=self._work, name="vindibot-arena-watch", daemon=True)
+        self._thread.start()
+
+    def finished(self, line: GameLine) -> None:
+        """See `Reporter`."""
+        self._queue.put(line)
+
+    def note(self, text: str) -> None:
+        """See `Reporter`."""
+        self._queue.put(text)
+
+    def end(self) -> None:
+        """See `Reporter`."""
+        self._queue.put(None)
+        if self._thread is not None:
+            self._thread.join(PATIENCE)
+
+    # ---- In the thread ----
+
+    def _work(self) -> None:
+        try:
+            if self._draws:
+                # Above the live picture, notes are printed through the same console.
+                with Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
+                    self._follow(lambda: live.update(self._picture(), refresh=True), 1 / RATE)
+            else:
+                self._print(self._opening())
+                self._follow(lambda: self._print(self.line()), self._every)
+        except (Exception, SystemExit) as error:  # rich leaves the program at a broken pipe
+            with suppress(Exception):
+                _log.warning("the display has failed and is off; the tournament goes on", error=repr(error))
+
+    def _follow(self, draw: Callable[[], object], pause: float) -> None:
+        """Take in what comes and `draw` after every `pause` seconds in which anything was new, and at the end."""
+        due, fresh = time.monotonic() + (0 if self._draws else pause), True
+        while True:
+            try:
+                item = self._queue.get(timeout=max(0.0, due - time.monotonic()))
+            except Empty:
+                if fresh or self._draws:
+                    draw()
+                due, fresh = time.monotonic() + pause, False
+                continue
+            if item is None:
+                if fresh:
+                    draw()
+                return
+            if isinstance(item, str):
+                self._print(item)
+            else:
+                self._take(item)
+                self._pace.tick()
+                for text in self._troubles(item):
+                    self._print(text)
+                fresh = True
+            if time.monotonic() >= due:
+                draw()
+                due, fresh = time.monotonic() + pause, False
+
+    def _print(self, text: str) -> None:
+        self.console.print(Text(harmless(text)), soft_wrap=True)
+
+    def _take(self, line: GameLine) -> None:
+        self._games.append(line)
+        self._ratings.add(line)
+
+    def _troubles(self, line: GameLine) -> list[str]:
+        """What is to be told of the seats that forfeited."""
+        found = []
+        for number, seat in enumerate(line.seats, start=1):
+            if seat.termination == NORMAL:
+                continue
+            kind = seat.bot, seat.termination
+            self._forfeits[kind] += 1
+            count = self._forfeits[kind]
+            if count <= TOLD or (count % (4 * TOLD) == 0 and (count // (4 * TOLD)).bit_count() == 1):
+                which = f" (number {count})" if count > TOLD else ""
+                note = f": {seat.note}" if seat.note else ""
+                found.append(f"block {line.block}, game {line.game}: @{number} {seat.bot} {seat.termination}{which}{note}")
+        return found
+
+    def _opening(self) -> str:
+        outlook = self._outlook
+        bots = ", ".join(outlook.bots[:NAMED]) + (f" and {len(outlook.bots) - NAMED} more" if len(outlook.bots) > NAMED else "")
+        done = f"; {len(outlook.before)} of them are there already" if outlook.before else ""
+        at_once = f", {outlook.workers} at once" if outlook.workers > 1 else ""
+        return f"{outlook.title}: {outlook.games} games in {outlook.blocks} blocks{at_once}: {bots}{done}"
+
+    def progress(self) -> str:
+        """How far it has come, with the pace and the time left."""
+        left = max(0, self._outlook.games - len(self._games))
+        parts = [
+            f"{len(self._games)}/{self._outlook.games} games",
+            f"{self._pace.per_minute():.0f} games/min",
+            self._pace.left(left),
+        ]
+        if forfeits := self._forfeits.total():
+            parts.append(f"{forfeits} forfeit{'s' * (forfeits > 1)}")
+        return " · ".join(part for part in parts if part)
+
+    def line(self) -> str:
+        """All of it in a line: the progress, and the first bots with their ratings so far."""
+        ranked = sorted(self._outlook.bots, key=lambda bot: -self._ratings.rating(bot)[0])
+        return self.progress() + " · " + ", ".join(f"{bot} {points(self._ratings.rating(bot)[0])}" for bot in ranked[:NAMED])
+
+    def _picture(self) -> RenderableType:
+        now = time.monotonic()
+        if now >= self._table_due:
+            ranked = sorted(self._outlook.bots, key=lambda bot: -self._ratings.rating(bot)[0])
+            standings = [standing(bot, self._games) for bot in ranked]
+            self._table = standings_table(standings, {bot: self._ratings.rating(bot) for bot in ranked})
+            self._table_due = now + max(1.0, 20 * (time.monotonic() - now))
+        bar = ProgressBar(total=max(1, self._outlook.games), completed=len(self._games), width=min(30, self.console.width // 3))
+        head = Table.grid(padding=(0, 1))
+        head.add_row(bar, Text(self.progress()))
+        return Group(Text(harmless(self._outlook.title), style="bold"), head, self._table)
