@@ -1,0 +1,313 @@
+"""The store: what a file is opened as, older layouts, refusals with a reason, and writes that a disk refuses for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from sim.generator import generate
+from vindibot.gamerecord import GameRecord, dumps
+from vindibot.server.history import begin_game, end_game, find_record, forget_games, list_games, load_bots
+from vindibot.server.schema import MIGRATIONS, VERSION, StoreError, migrate
+from vindibot.server.store import Store
+from vindibot.server.users import Users
+
+WHEN = datetime(2030, 1, 2, tzinfo=UTC)
+
+
+def record(game_id: str, orders: tuple[int, ...] = (), who: tuple[str | None, ...] = ("u1", "u2", "u1", None)) -> GameRecord:
+    ending = "TurnMax" if len(orders) == 4 else "Interrupted"
+    return GameRecord.of(
+        generate(1, size=8),
+        id=game_id,
+        max_turns=4,
+        names=("a", "b", "a", "random"),
+        who=who,  # type: ignore[arg-type]
+        orders=orders,
+        ending=ending,
+        started=WHEN,
+        finished=WHEN,
+    )
+
+
+def everything_in(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in folder.iterdir())
+
+
+def rows(path: Path, query: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query).fetchall()
+
+
+async def test_what_is_written_is_there_when_the_file_is_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "league.db"
+    store = Store(path)
+    users = Users(store)
+    key = await users.sign_up("seed")
+    await store.close()
+    await store.close()
+    again = Store(path)
+    users = Users(again)
+    assert [user.name for user in users] == ["seed"]
+    assert users.find("00000000") is None
+    found = await users.look_up(key)
+    assert found is not None
+    assert found.name == "seed"
+    assert users.find(key) is found
+    await again.close()
+    assert rows(path, "PRAGMA journal_mode") == [("wal",)]
+    assert rows(path, "PRAGMA user_version") == [(VERSION,)]
+
+
+async def test_no_key_is_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "league.db"
+    store = Store(path)
+    users = Users(store)
+    keys = [await users.sign_up("first"), users.add("second", "k3yk3yk3")]
+    await store.close()
+    everything = everything_in(tmp_path)
+    assert b"second" in everything
+    assert not any(key.encode() in everything for key in keys)
+    digests = [row.key for row in load_bots(sqlite3.connect(path))]
+    assert len({bytes(digest) for digest in digests}) == 2
+
+
+async def test_a_key_has_another_digest_in_another_file(tmp_path: Path) -> None:
+    digests = set()
+    for name in ("one.db", "two.db"):
+        store = Store(tmp_path / name)
+        Users(store).add("seed", "samekey1")
+        await store.close()
+        digests |= set(rows(tmp_path / name, "SELECT key FROM bots"))
+    assert len(digests) == 2
+
+
+async def test_in_memory_there_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Store()
+    Users(store).add("seed")
+    assert len(await store.read(load_bots)) == 1
+    assert not store.persistent
+    await store.close()
+    assert not os.listdir(tmp_path)
+
+
+# ---- Layouts ----
+
+
+def old_file(path: Path, version: int) -> None:
+    """A file as an older program left it, with two bots, a finished game and one that ran when the program died."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, str(path), version)
+        connection.execute("INSERT INTO settings VALUES ('salt', x'00112233445566778899aabbccddeeff')")
+        for bot in ("u1", "u2"):
+            values = (bot, f"bot {bot}", bot.encode(), 1234, 7, 1000.5)
+            connection.execute("INSERT INTO bots (id, name, key, elo, games, created) VALUES (?, ?, ?, ?, ?, ?)", values)
+        for number, (game_id, state, orders) in enumerate(
+            [("finished", "finished", (1, 2, 3, 4)), ("running1", "running", ())], 1
+        ):
+            text = dumps(record(game_id, orders)).decode()
+            values = (number, game_id, state, 5000.0 + number, "[3, 2, 1, 0]", text)
+            sql = "INSERT INTO games (number, id, state, training, finished, gold, record) VALUES (?, ?, ?, 0, ?, ?, ?)"
+            connection.execute(sql, values)
+            connection.execute("INSERT INTO seats VALUES ('u1', ?, 0)", (number,))
+
+
+@pytest.mark.parametrize("version", range(1, VERSION))
+async def test_an_older_layout_is_brought_up_to_date(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "old.db"
+    old_file(path, version)
+    store = Store(path)
+    assert store.interrupted == 1
+    bots = await store.read(load_bots)
+    assert [(bot.id, bot.name, bot.elo, bot.games, bot.mu, bot.sigma, bot.played) for bot in bots] == [
+        ("u1", "bot u1", 1234, 7, 25.0, 25 / 3, 5001.0),
+        ("u2", "bot u2", 1234, 7, 25.0, 25 / 3, None),
+    ]
+    games = await store.read(list_games)
+    assert [(game.id, game.state) for game in games] == [("running1", "interrupted"), ("finished", "finished")]
+    kept = await store.read(lambda connection: find_record(connection, "finished"))
+    assert kept == record("finished", (1, 2, 3, 4))
+    Users(store).add("new")
+    await store.close()
+    assert rows(path, "PRAGMA user_version") == [(VERSION,)]
+    assert rows(path, "SELECT count(*) FROM bots") == [(3,)]
+
+
+async def test_every_way_leads_to_the_same_layout(tmp_path: Path) -> None:
+    layouts = []
+    for version in range(VERSION):
+        path = tmp_path / f"{version}.db"
+        if version:
+            old_file(path, version)
+        store = Store(path)
+        layouts.append(await store.read(lambda connection: connection.execute("SELECT sql FROM sqlite_master").fetchall()))
+        await store.close()
+    assert len(MIGRATIONS) == VERSION
+    assert all(layout == layouts[0] for layout in layouts)
+
+
+async def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    old_file(path, 1)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE games ADD COLUMN rated")  # by somebody's hand
+    before = rows(path, "SELECT sql FROM sqlite_master")
+    with pytest.raises(StoreError, match="duplicate column"):
+        Store(path)
+    assert rows(path, "SELECT sql FROM sqlite_master") == before
+    assert rows(path, "PRAGMA user_version") == [(1,)]
+
+
+# ---- Files that cannot be used ----
+
+
+def test_a_file_of_a_newer_program_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new.db"
+    old_file(path, VERSION)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    with pytest.raises(StoreError, match=r"new\.db: written by a newer version of vindibot"):
+        Store(path)
+
+
+def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE bots (id)")
+    with pytest.raises(StoreError, match="belongs to another program"):
+        Store(path)
+    assert rows(path, "SELECT name FROM sqlite_master") == [("bots",)]
+
+
+def test_what_is_no_database_or_a_damaged_one_is_named(tmp_path: Path) -> None:
+    text = tmp_path / "text.db"
+    text.write_text("to do: buy milk\n" * 1000)
+    with pytest.raises(StoreError, match=r"text\.db: this is no database; put a copy"):
+        Store(text)
+    broken = tmp_path / "broken.db"
+    old_file(broken, VERSION)
+    content = bytearray(broken.read_bytes())
+    content[4096:8192] = os.urandom(4096)
+    broken.write_bytes(content)
+    with pytest.raises(StoreError, match=r"broken\.db: the database is damaged"):
+        Store(broken)
+
+
+def test_places_where_no_file_can_be(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no folder"):
+        Store(tmp_path / "nowhere" / "league.db")
+    with pytest.raises(StoreError, match="this is a folder"):
+        Store(tmp_path)
+
+
+def test_another_server_uses_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "league.db"
+    first = Store(path)
+    with pytest.raises(StoreError, match="another vindibot server uses this file"):
+        Store(path)
+    assert asyncio.run(first.read(load_bots)) == []
+    asyncio.run(first.close())
+    asyncio.run(Store(path).close())
+
+
+def test_another_program_locks_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "league.db"
+    asyncio.run(Store(path).close())
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="locked by another program"):
+            Store(path, locked_seconds=0.05)
+
+
+@contextmanager
+def nobody() -> Iterator[None]:
+    """Without the superuser's right to write everywhere, if the tests run with it."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+def test_a_read_only_file_and_a_read_only_folder() -> None:
+    folder = Path(tempfile.mkdtemp())
+    try:
+        path = folder / "league.db"
+        asyncio.run(Store(path).close())
+        folder.chmod(0o755)
+        path.chmod(0o444)
+        Path(f"{path}.lock").unlink(missing_ok=True)
+        with nobody(), pytest.raises(StoreError, match="cannot write beside this file"):
+            Store(path)
+        folder.chmod(0o777)
+        with nobody(), pytest.raises(StoreError, match="read-only; make the file and its folder writable"):
+            Store(path)
+    finally:
+        shutil.rmtree(folder)
+
+
+# ---- Writing ----
+
+
+async def test_what_a_locked_file_refuses_is_written_later_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "league.db"
+    store = Store(path, locked_seconds=0.02)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        first = store.write("a game", lambda connection: begin_game(connection, record("game0001")))
+        second = store.write(
+            "its end", lambda connection: end_game(connection, record("game0001", (1, 2, 3, 4)), [1, 2, 3, 4], True)
+        )
+        assert not await asyncio.wrap_future(first)
+        assert not await asyncio.wrap_future(second)
+        other.execute("ROLLBACK")
+    assert await asyncio.wrap_future(store.write("nothing", lambda connection: None))
+    [game] = await store.read(list_games)
+    assert (game.id, game.state, game.gold) == ("game0001", "finished", (1, 2, 3, 4))
+    await store.close()
+
+
+async def test_work_that_fails_for_good_holds_up_nobody_and_leaves_nothing_half_done(tmp_path: Path) -> None:
+    store = Store(tmp_path / "league.db")
+
+    def half(connection: sqlite3.Connection) -> None:
+        begin_game(connection, record("game0001"))
+        raise ValueError("no")
+
+    assert not await asyncio.wrap_future(store.write("half a game", half))
+    twice = [store.write("a game", lambda connection: begin_game(connection, record("game0002"))) for _ in range(2)]
+    assert [await asyncio.wrap_future(one) for one in twice] == [True, False]  # an id is taken once
+    assert await store.read(lambda connection: connection.execute("SELECT id FROM games").fetchall()) == [("game0002",)]
+    await store.close()
+
+
+async def test_games_are_listed_newest_first_by_bot_and_page() -> None:
+    store = Store()
+    for number in range(6):
+        game_id = f"game000{number}"
+        who = ("u1", "u1", None, "u2") if number % 2 else (None, None, None, "u2")
+        store.write("begin", partial(begin_game, record=record(game_id, (), who)))
+        if number < 5:
+            store.write("end", partial(end_game, record=record(game_id, (1, 2, 3, 4), who), gold=[], rated=False))
+    listed = await store.read(list_games)
+    assert [game.number for game in listed] == [5, 4, 3, 2, 1]  # the sixth runs
+    assert [game.number for game in await store.read(lambda c: list_games(c, bot="u1"))] == [4, 2]
+    assert [game.number for game in await store.read(lambda c: list_games(c, bot="u2", before=4, limit=2))] == [3, 2]
+    assert await store.read(lambda c: find_record(c, "game0005")) is None
+    assert await store.read(lambda c: find_record(c, "game0099")) is None
+    store.write("forget", lambda connection: forget_games(connection, 3))
+    assert [game.number for game in await store.read(list_games)] == [5, 4]
+    await store.close()
