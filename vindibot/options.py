@@ -61,7 +61,7 @@ def _option(key: str, name: str, info: Any, default: Any) -> click.Option:
         on = "on" if default else "off"
         names = [f"{name}/--no-{name[2:]}", parameter]
         return click.Option(names, default=None, help=f"{info.description}  [default: {on}]")
-    shown = f"  [default: {default}]" if default not in ("", None) and not isinstance(default, bool) else ""
+    shown = f"  [default: {default}]" if default not in ("", (), None) and not isinstance(default, bool) else ""
     metavar = {"int": "N", "float": "NUMBER"}.get(getattr(info.annotation, "__name__", ""), "VALUE")
     choices = getattr(info.annotation, "__args__", ())
     if choices and all(isinstance(choice, str) for choice in choices):

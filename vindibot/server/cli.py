@@ -42,7 +42,7 @@ def _serve(config: str | None, lan: bool, any_key: bool | None, admin_key_file: 
         raise UsageError("--lan listens on all interfaces, --host on one: give one of the two")
     if lan:
         given["host"] = ALL_INTERFACES
-    if any_key is not None:
+    if any_key is not None or given["league"] is not None:
         given["keys"] = "any" if any_key else "registered"
     given["admin_key"] = _admin_key(admin_key_file)
     loaded = load(ServerSettings, config, given, environ={}, option_names=option_names(ServerSettings, SPELLED))

@@ -100,6 +100,10 @@ class Match:
     async def ended(self) -> MatchResult | None:
         """Wait for the end of the game; None if the match was cancelled."""
         await self._ended.wait()
+        return self.result()
+
+    def result(self) -> MatchResult | None:
+        """How it went; None if it has not ended."""
         if self.room is None or not self.room.finished:
             return None
         room, heroes = self.room, self.room.games[0]["hero"]

@@ -39,6 +39,9 @@ class ServerSettings(Settings):
     max_connections: int = Field(default=10_000, ge=1, description="connections at once; beyond them requests get a 503")
     max_games: int = Field(default=2_000, ge=1, description="games at once, running or kept after their end")
     max_waiting: int = Field(default=1_000, ge=1, description="clients that wait for a game at once")
+    league: Path | None = Field(
+        default=None, description="a league's file, or a folder of them, which are played; see `vindibot league`"
+    )
     admin_key: SecretStr | None = Field(
         default=None, min_length=12, description="the administrator's key, for /api/admin; without one there is no administrator"
     )

@@ -29,6 +29,8 @@ MAX_CLAIMS = 8
 #: Keys that were found to be none of ours, remembered so that they cost nothing the next time.
 MAX_STRANGERS = 10_000
 
+OVER = "The league is over"
+
 _log = structlog.get_logger("vindibot.league")
 
 
@@ -65,7 +67,7 @@ class Director:
         now = self._loop.time()
         for bot in self._bots:
             bot.seen = now
-        self._lobby.desks.append(self)
+        self._lobby.desks.insert(len(self._lobby.desks) if self.league.over else 0, self)
         self._patrol = self._loop.create_task(self._keep_looking())
 
     async def close(self) -> None:
@@ -100,10 +102,12 @@ class Director:
             self._bots[number].users.add(user.id)
 
     def seat(self, claim: Claim) -> bool:
-        """Take a client that asks for an arena game, if it is one of ours and there is anything to play. Raises `Refusal`."""
+        """Take a client that asks for an arena game, if it is one of ours. Raises `Refusal`, also when the league is over."""
         number = self._by_user.get(claim.user.id)
-        if number is None or self.league.over:
+        if number is None:
             return False
+        if self.league.over:
+            raise game_error(OVER)
         claims = self._bots[number].claims
         if len(claims) >= MAX_CLAIMS:
             raise game_error("Too many clients of this bot are waiting already")
@@ -242,7 +246,9 @@ class Director:
 
     def _finish(self) -> None:
         _log.info("the league is over", league=self.league.name)
-        self._send_home(game_error("The league is over"))
+        self._lobby.desks.remove(self)
+        self._lobby.desks.append(self)  # who plays in another league is sent there first
+        self._send_home(game_error(OVER))
 
     def _send_home(self, words: Refusal) -> None:
         for bot in self._bots:

@@ -68,6 +68,8 @@ class League:
         """A new league; each key costs ten milliseconds. Raises `UsageError` for a bad name, map or too many games."""
         if not re.fullmatch(NAME, name):
             raise UsageError("the name of a league has 1 to 40 small letters, digits and hyphens")
+        if len(roster) < 2:
+            raise UsageError("a league needs at least two bots")
         _check_maps(settings)
         salt = secrets.token_bytes(16)
         members = tuple(Member(name=entrant.name, digest=_digest(entrant.key, salt)) for entrant in roster)

@@ -90,8 +90,8 @@ def roster_from_list(value: Any) -> list[Entrant]:
 
 
 def _entrants(rows: Sequence[tuple[str, str, str]]) -> list[Entrant]:
-    if not 2 <= len(rows) <= MAX_ENTRANTS:
-        raise UsageError(f"the roster has {len(rows)} names; a league takes 2 to {MAX_ENTRANTS}")
+    if not 1 <= len(rows) <= MAX_ENTRANTS:
+        raise UsageError(f"the roster has {len(rows)} names; 1 to {MAX_ENTRANTS} are possible")
     names: dict[str, str] = {}
     keys: dict[str, str] = {}
     found = []

@@ -1,0 +1,266 @@
+"""Leagues over real sockets: bots that come, go, time out and stay away, and a server that is stopped in the middle."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from serving import MAP, Bot, playing, serving, until
+
+from vindibot.errors import UsageError
+from vindibot.server.league.director import Director
+from vindibot.server.league.league import League
+from vindibot.server.league.roster import Entrant
+from vindibot.server.league.settings import LeagueSettings
+from vindibot.server.league.standings import Row
+
+OVER = "Vindinium - The league is over"
+
+
+def roster(*names: str) -> list[Entrant]:
+    return [Entrant(name, f"key-{name:_<4}") for name in names]
+
+
+def new_league(path: Path, entrants: Sequence[Entrant], **settings: Any) -> League:
+    league = League.create("cup", LeagueSettings(**{"rounds": 3, "maps": (MAP,)} | settings), entrants, path)
+    league.save()
+    return league
+
+
+@asynccontextmanager
+async def league_of(tmp_path: Path, *names: str, **settings: Any) -> AsyncIterator[tuple[Director, list[Bot]]]:
+    """A server that plays a league, and its bots with nothing done yet."""
+    path = tmp_path / "cup.league.json"
+    new_league(path, roster(*names), **settings)
+    async with serving(league=path) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        yield server.leagues.directors["cup"], [Bot(server, entrant.key, client) for entrant in roster(*names)]
+
+
+async def play_until_over(bot: Bot, direction: str = "Stay") -> int:
+    """Ask for games and play them until the server says that the league is over; how many that were."""
+    games = 0
+    while True:
+        response = await bot.join("arena")
+        if response.status_code == 400:
+            assert response.text == OVER
+            return games
+        assert response.status_code == 200, response.text
+        games += 1
+        await bot.play_on(direction)
+
+
+def clients(bots: Sequence[Bot], each: int) -> list[Bot]:
+    return [Bot(bot.server, bot.key, bot.client) for bot in bots for _ in range(each)]
+
+
+def by_name(rows: Sequence[Row]) -> dict[str, Row]:
+    return {row.name: row for row in rows}
+
+
+async def test_a_round_robin_at_tables_of_four(tmp_path: Path) -> None:
+    async with league_of(tmp_path, "ann", "bob", "cid", "dot", "eve") as (director, bots):
+        games = await asyncio.gather(*(play_until_over(bot) for bot in bots))
+        league = director.league
+        assert league.over
+        assert not director.running
+        assert sum(games) == sum(len(fixture.entrants) for fixture in league.fixtures)
+        assert [row.games for row in league.table()] == [games[league.names.index(row.name)] for row in league.table()]
+        assert {fixture.result.kind for fixture in league.fixtures if fixture.result} == {"played"}
+        met = {frozenset((one, two)) for fixture in league.fixtures for one in fixture.entrants for two in fixture.entrants}
+        assert len(met) == 5 * 4 / 2 + 5
+        assert League.load(tmp_path / "cup.league.json").data == league.data
+
+
+async def test_a_duel_gives_each_bot_two_heroes_in_mirrored_seats(tmp_path: Path) -> None:
+    # "bob" takes the mine of his heroes, "ann" never moves.
+    one_mine = "$-@1  $-@4\n          \n  [][][]  \n          \n$-@2  $-@3"
+    async with league_of(tmp_path, "ann", "bob", table="duel", seatings=6, maps=(one_mine,)) as (director, bots):
+        async with asyncio.TaskGroup() as group:
+            for bot in clients(bots, 2):
+                group.create_task(play_until_over(bot, "West" if bot.key == bots[1].key else "Stay"))
+        fixtures = director.league.fixtures
+        assert [fixture.seats for fixture in fixtures] == [
+            (0, 1, 1, 0), (1, 0, 0, 1), (0, 1, 0, 1), (1, 0, 1, 0), (0, 0, 1, 1), (1, 1, 0, 0)
+        ]  # fmt: skip
+        first, second = director.league.table()
+        assert (first.name, first.points, first.wins, first.games) == ("bob", 6.0, 6, 6)
+        assert (second.name, second.points, second.losses, second.gold) == ("ann", 0.0, 6, 0)
+        assert first.gold > 0
+
+
+async def test_a_swiss_duel_pairs_the_winners_and_gives_byes(tmp_path: Path) -> None:
+    settings = {"table": "duel", "system": "swiss", "seatings": 1, "days": 3}
+    async with league_of(tmp_path, "ann", "bob", "cid", **settings) as (director, bots):
+        await asyncio.gather(*(play_until_over(bot) for bot in clients(bots, 2)))
+        fixtures = director.league.fixtures
+        assert [fixture.day for fixture in fixtures] == [1, 1, 2, 2, 3, 3]
+        byes = [fixture.entrants[0] for fixture in fixtures if fixture.result and fixture.result.kind == "bye"]
+        assert sorted(byes) == [0, 1, 2]
+        assert len({frozenset(fixture.entrants) for fixture in fixtures if len(fixture.entrants) == 2}) == 3
+        assert [row.points for row in director.league.table()] == [2.0, 2.0, 2.0]  # a bye and two draws each
+
+
+async def test_games_begin_as_their_bots_come_and_others_stay_out(tmp_path: Path) -> None:
+    async with (
+        league_of(tmp_path, "ann", "bob", "cid", "dot", table="duel", seatings=1) as (director, bots),
+        playing(bots[0].server, "stranger") as [stranger],
+    ):
+        lone = asyncio.create_task(stranger.join("arena"))
+        joins = [asyncio.create_task(bot.join("arena")) for bot in clients(bots[2:], 2)]
+        # Those two meet, whatever the order of the schedule; nobody else is here.
+        await until(lambda: director.running)
+        [fixture] = [fixture for fixture in director.league.fixtures if director.room_of(fixture)]
+        assert set(fixture.entrants) == {2, 3}
+        assert director.missing() == ["ann", "bob"]
+        assert not lone.done()
+        page = (await stranger.client.get("/leagues/cup")).text
+        assert "running" in page
+        assert "Not connected: <bdi>ann</bdi>, <bdi>bob</bdi>" in page
+        trained = await bots[0].join("training")  # practice is always possible
+        assert trained.json()["hero"]["name"] == "ann"
+        lone.cancel()
+        bots[0].server.lobby.close()
+        await asyncio.gather(*joins, return_exceptions=True)
+
+
+async def test_a_forfeited_game_is_played_again_but_not_for_ever(tmp_path: Path) -> None:
+    settings = {"reruns": 2, "seatings": 1, "time_limit_ms": 60}
+
+    async def sleepy(bot: Bot, naps: int) -> int:
+        """Join and say nothing, so often; then play."""
+        while naps and (await bot.join("arena")).status_code == 200:
+            naps -= 1
+            state = bot.server.lobby.rooms[bot.game["id"]]
+            await until(lambda state=state: state.finished)
+        return await play_until_over(bot)
+
+    async with league_of(tmp_path, "ann", "bob", **settings) as (director, bots):
+        await asyncio.gather(play_until_over(bots[0]), sleepy(bots[1], 1))
+        [fixture] = director.league.fixtures
+        assert fixture.attempts == 2
+        assert fixture.result is not None
+        assert fixture.result.crashed == (False,) * 4
+        assert by_name(director.league.table())["bob"].timeouts == 0
+    async with league_of(tmp_path, "ann", "bob", **settings) as (director, bots):
+        await asyncio.gather(play_until_over(bots[0]), sleepy(bots[1], 9))
+        [fixture] = director.league.fixtures
+        assert fixture.attempts == 3
+        table = by_name(director.league.table())
+        assert (table["ann"].points, table["bob"].points, table["bob"].timeouts) == (1.0, 0.0, 1)
+
+
+async def test_who_never_comes_loses_when_patience_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.server.league.director.LOOK_SECONDS", 0.02)
+    names = ("ann", "bob", "cid", "ghost")
+    async with league_of(tmp_path, *names, table="duel", seatings=1, patience_s=0.3) as (director, bots):
+        games = await asyncio.gather(*(play_until_over(bot) for bot in clients(bots[:3], 2)))
+        assert games == [2] * 6
+        table = by_name(director.league.table())
+        assert (table["ghost"].points, table["ghost"].absences) == (0.0, 3)
+        assert table["ann"].points == 2.0  # two draws and a win
+
+
+async def test_nobody_loses_before_anybody_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.server.league.director.LOOK_SECONDS", 0.01)
+    async with league_of(tmp_path, "ann", "bob", patience_s=0.0) as (director, _):
+        await asyncio.sleep(0.1)
+        assert len(director.league.pending()) == 2
+
+
+async def test_who_goes_while_waiting_is_not_given_a_game(tmp_path: Path) -> None:
+    async with league_of(tmp_path, "ann", "bob", seatings=1) as (director, [ann, bob]):
+        gone = asyncio.create_task(ann.join("arena"))
+        await until(director.waiting)
+        gone.cancel()
+        await until(lambda: not director.waiting())
+        # Asking again, as clients do that give up after a while.
+        assert await asyncio.gather(play_until_over(ann), play_until_over(bob)) == [1, 1]
+
+
+async def test_a_client_too_many_is_told_so(tmp_path: Path) -> None:
+    async with league_of(tmp_path, "ann", "bob") as (director, [ann, _]):
+        joins = [asyncio.create_task(bot.join("arena")) for bot in clients([ann], 9)]
+        await until(lambda: any(join.done() for join in joins))
+        [refused] = [join.result() for join in joins if join.done()]
+        assert (refused.status_code, refused.text) == (400, "Vindinium - Too many clients of this bot are waiting already")
+        assert director.waiting() == {"ann": 8}
+        await director.close()
+        assert {(await join).status_code for join in joins if join is not refused} == {400, 503}
+
+
+async def test_a_stopped_server_goes_on_where_it_was(tmp_path: Path) -> None:
+    names = ("ann", "bob", "cid")
+    async with league_of(tmp_path, *names, table="duel", seatings=1) as (director, bots):
+        first = asyncio.gather(*(play_until_over(bot) for bot in clients(bots[:2], 2)), return_exceptions=True)
+        await until(lambda: len(director.league.pending()) == 2)
+        await until(lambda: len(director.waiting()) == 2)
+        await director.close()
+        await first
+        [fixture] = [fixture for fixture in director.league.fixtures if fixture.result]
+    path = tmp_path / "cup.league.json"
+    assert "key-" not in path.read_text()
+    async with serving(league=tmp_path) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        league = server.leagues.directors["cup"].league
+        assert [done for done in league.fixtures if done.result] == [fixture]
+        games = await asyncio.gather(
+            *(play_until_over(bot) for bot in clients([Bot(server, e.key, client) for e in roster(*names)], 2))
+        )
+        assert sum(games) == 8
+        assert [row.games for row in league.table()] == [2, 2, 2]
+
+
+async def test_standings_for_people_and_programs(tmp_path: Path) -> None:
+    async with league_of(tmp_path, "=<b>", "bob", seatings=1) as (_, bots):
+        await asyncio.gather(*(play_until_over(bot) for bot in bots))
+        client = bots[0].client
+        page = (await client.get("/leagues/cup")).text
+        assert "=&lt;b&gt;" in page
+        assert "<b>" not in page
+        state = (await client.get("/leagues/cup/standings.json")).json()
+        assert (state["state"], state["played"], state["games"]) == ("over", 1, 1)
+        assert [row["rank"] for row in state["standings"]] == [1, 1]
+        answer = await client.get("/leagues/cup/standings.csv")
+        assert answer.headers["content-type"].startswith("text/csv")
+        rows = list(csv.DictReader(io.StringIO(answer.text)))
+        assert {row["name"] for row in rows} == {"'=<b>", "bob"}
+        assert "cup" in (await client.get("/leagues")).text
+        for missing in ("/leagues/other", "/leagues/other/standings.json", "/leagues/other/standings.csv"):
+            assert (await client.get(missing)).status_code == 404
+
+
+async def test_a_league_that_cannot_be_kept_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "there"
+    folder.mkdir()
+    async with league_of(folder, "ann", "bob", seatings=1) as (director, bots):
+        director.league.path = tmp_path / "nowhere" / "cup.league.json"
+        await asyncio.gather(*(play_until_over(bot) for bot in bots))
+        assert director.league.over
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda data: data.update(version=2), "version must be 1"),
+        (lambda data: data.update(name="../x"), "is no league: name"),
+        (lambda data: data["fixtures"][0].update(entrants=[0, 7]), "a game is for a bot that is not in its roster"),
+        (lambda data: data["settings"].update(rounds=0), "settings.rounds must be at least 1"),
+        (lambda data: data["settings"].update(maps=["m99"]), "no map named 'm99'"),
+    ],
+)
+async def test_a_file_that_is_no_league(tmp_path: Path, change: Any, says: str) -> None:
+    path = tmp_path / "cup.league.json"
+    new_league(path, roster("ann", "bob"))
+    data = json.loads(path.read_text())
+    change(data)
+    path.write_text(json.dumps(data))
+    with pytest.raises(UsageError, match=says):
+        async with serving(league=path):
+            pass

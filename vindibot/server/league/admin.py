@@ -1,0 +1,253 @@
+"""The administrator's endpoints, below ``/api/admin``: bots, private matches, leagues. JSON in and out.
+
+Every request carries ``Authorization: Bearer KEY``. Of the key only a digest is kept; without one there are no such
+endpoints. Keys of bots that are made here are in the answer, once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, Literal, TypeVar
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from vindibot.errors import UsageError, VindibotError
+from vindibot.reasons import dotted, explain
+from vindibot.server.league.hall import Hall
+from vindibot.server.league.pages import overview
+from vindibot.server.league.roster import Entrant, roster_from_csv, roster_from_json, roster_from_list
+from vindibot.server.league.settings import LeagueSettings
+from vindibot.server.lobby import RANDOM_BOT, Lobby
+from vindibot.server.match import Match
+from vindibot.server.parameters import read_body
+from vindibot.server.refusal import Refusal
+from vindibot.server.settings import ServerSettings
+from vindibot.server.users import RegistrationError, User
+
+#: Private matches that are remembered; of more, the oldest are forgotten.
+MAX_MATCHES = 1000
+SEATS = 4
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class _Order(BaseModel):
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+class MatchOrder(_Order):
+    """A private match: the seats are ids or names of bots, or "random" for one of the server's own."""
+
+    seats: tuple[str, ...] = Field(min_length=SEATS, max_length=SEATS, description='ids or names of bots, or "random"')
+    map: str | None = Field(default=None, max_length=10_000, description="name or text of a map; without one it is generated")
+    seed: int | None = Field(default=None, ge=0, lt=2**63, description="seed of the map and of random bots")
+    rounds: int | None = Field(default=None, ge=1, le=100_000, description="rounds (four plies) of the game")
+    time_limit_ms: int | None = Field(default=None, ge=1, le=86_400_000, description="milliseconds for a move")
+    pace: Literal["none", "original"] | None = Field(default=None, description="minimum times of moves")
+    training: bool = Field(default=False, description="whether the crash of any hero ends the game")
+    rated: bool = Field(default=False, description="whether the game changes ratings")
+
+
+class LeagueOrder(_Order):
+    """A league: its name, its settings, and its roster as a list of names, or of objects with a name and a key."""
+
+    name: str
+    settings: LeagueSettings = LeagueSettings()
+    roster: list[Any] = Field(description="names, or objects with a name and perhaps a key of 8 characters")
+
+
+class Administration:
+    """Who may administer, and the private matches that were arranged."""
+
+    def __init__(self, key: SecretStr, lobby: Lobby) -> None:
+        self._salt = secrets.token_bytes(16)
+        self._digest = self._digest_of(key.get_secret_value())
+        self.lobby = lobby
+        self.matches: OrderedDict[str, Match] = OrderedDict()
+
+    def _digest_of(self, key: str) -> bytes:
+        return hashlib.blake2b(key.encode("utf-8", "surrogateescape"), key=self._salt).digest()
+
+    def check(self, given: HTTPAuthorizationCredentials | None) -> None:
+        """Raise `Refusal` unless what a request brings is the administrator's key."""
+        if given is None or not hmac.compare_digest(self._digest_of(given.credentials), self._digest):
+            raise Refusal(401, "The administrator's key is missing or wrong: send it as  Authorization: Bearer KEY")
+
+    def arrange(self, order: MatchOrder) -> str:
+        """Arrange a match; returns its number. Raises `UsageError`."""
+        seats = [seat if seat == RANDOM_BOT else self._user(seat) for seat in order.seats]
+        match = self.lobby.arrange(seats=seats, **order.model_dump(exclude={"seats"}))
+        number = secrets.token_hex(4)
+        self.matches[number] = match
+        if len(self.matches) > MAX_MATCHES:
+            self.lobby.cancel(self.matches.popitem(last=False)[1])
+        return number
+
+    def _user(self, word: str) -> User:
+        user = self.lobby.users.by_id(word) or self.lobby.users.by_name(word)
+        if user is None:
+            raise UsageError(f"there is no bot with the id or name {word[:40]!r}")
+        return user
+
+    def match(self, number: str) -> Match:
+        """The match of this number. Raises `Refusal`."""
+        if number not in self.matches:
+            raise Refusal(404, "There is no such match")
+        return self.matches[number]
+
+
+def match_state(number: str, match: Match) -> dict[str, Any]:
+    """How a private match stands."""
+    result = match.result()
+    state = "cancelled" if match.cancelled else "finished" if result else "running" if match.room else "waiting"
+    shown: dict[str, Any] = {"id": number, "state": state, "missing": match.missing() if state == "waiting" else []}
+    shown["game"] = match.room.id if match.room else None
+    if result is not None:
+        shown["result"] = {
+            "names": result.names,
+            "gold": result.gold,
+            "crashed": result.crashed,
+            "turn": result.turn,
+            "ending": result.ending,
+            "winner": None if result.winner is None else result.winner + 1,
+        }
+    return shown
+
+
+async def _read(request: Request, settings: ServerSettings, model: type[_Model]) -> _Model:
+    try:
+        return model.model_validate_json(await read_body(request, settings))
+    except ValidationError as error:
+        slip = error.errors(include_url=False)[0]
+    raise Refusal(400, f"{dotted(slip['loc'])} {explain(slip, secret=True, known=list(model.model_fields))}".strip())
+
+
+def _body(model: type[BaseModel]) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": _inlined(model.model_json_schema())}}}}
+
+
+def _inlined(schema: Any, definitions: dict[str, Any] | None = None) -> Any:
+    """A JSON schema without references, which would lead nowhere in the description of the whole server."""
+    if isinstance(schema, list):
+        return [_inlined(item, definitions) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    definitions = schema.get("$defs", definitions)
+    if "$ref" in schema:
+        return _inlined((definitions or {})[schema["$ref"].rpartition("/")[2]], definitions)
+    return {key: _inlined(value, definitions) for key, value in schema.items() if key != "$defs"}
+
+
+def _keys(roster: Sequence[Entrant]) -> list[dict[str, str]]:
+    """The names, with the keys that were made here."""
+    return [{"name": entrant.name} | ({"key": entrant.key} if entrant.made else {}) for entrant in roster]
+
+
+def add_administration(app: FastAPI, lobby: Lobby, hall: Hall, settings: ServerSettings) -> None:
+    """Add the administrator's routes, if there is a key for him."""
+    if settings.admin_key is None:
+        return
+    administration = Administration(settings.admin_key, lobby)
+    allowed = [Depends(_allowed(administration))]
+
+    @app.exception_handler(VindibotError)
+    async def refused(request: Request, problem: VindibotError) -> Response:
+        if request.url.path.startswith("/api/admin/"):
+            return JSONResponse({"error": problem.message}, 400)
+        return PlainTextResponse("Internal Server Error", 500)
+
+    @app.post("/api/admin/bots", dependencies=allowed, openapi_extra=_roster_body())
+    async def add_bots(request: Request) -> Response:
+        """Register bots from a roster: JSON (a list of names, or of objects with name and key) or CSV (name,key)."""
+        text = (await read_body(request, settings)).decode("utf-8-sig", "replace")
+        is_csv = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "text/csv"
+        roster = roster_from_csv(text) if is_csv else roster_from_json(text)
+        for entrant in roster:
+            if entrant.key and await lobby.users.look_up(entrant.key) is not None:
+                raise RegistrationError(f"the key of {entrant.name} is in use already; no bot was registered")
+        for entrant in roster:
+            lobby.users.admit(entrant.key, entrant.name)
+        return JSONResponse(_keys(roster), 201, {"Cache-Control": "no-store"})
+
+    @app.get("/api/admin/matches", dependencies=allowed)
+    async def matches() -> Response:
+        """All private matches."""
+        return JSONResponse([match_state(number, match) for number, match in administration.matches.items()])
+
+    @app.post("/api/admin/matches", dependencies=allowed, openapi_extra=_body(MatchOrder))
+    async def arrange(request: Request) -> Response:
+        """Arrange a private match; it begins when its bots have asked for an arena game."""
+        number = administration.arrange(await _read(request, settings, MatchOrder))
+        return JSONResponse(match_state(number, administration.matches[number]), 201)
+
+    @app.get("/api/admin/matches/{number}", dependencies=allowed)
+    async def match(number: str) -> Response:
+        """How a private match stands."""
+        return JSONResponse(match_state(number, administration.match(number)))
+
+    @app.delete("/api/admin/matches/{number}", dependencies=allowed)
+    async def cancel(number: str) -> Response:
+        """Call off a match that has not begun."""
+        lobby.cancel(administration.match(number))
+        return JSONResponse(match_state(number, administration.match(number)))
+
+    @app.get("/api/admin/leagues", dependencies=allowed)
+    async def leagues() -> Response:
+        """All leagues."""
+        return JSONResponse([overview(director) for director in hall.directors.values()])
+
+    @app.post("/api/admin/leagues", dependencies=allowed, openapi_extra=_body(LeagueOrder))
+    async def create(request: Request) -> Response:
+        """Make a league, which begins at once. The answer has the keys that were made, this once."""
+        order = await _read(request, settings, LeagueOrder)
+        roster = roster_from_list(order.roster)
+        director = await hall.create(order.name, order.settings, roster)
+        return JSONResponse(overview(director) | {"bots": _keys(roster)}, 201, {"Cache-Control": "no-store"})
+
+    @app.get("/api/admin/leagues/{name}", dependencies=allowed)
+    async def league(name: str) -> Response:
+        """A league with all its games."""
+        director = _director(hall, name)
+        fixtures = [fixture.model_dump(mode="json") for fixture in director.league.fixtures]
+        return JSONResponse(overview(director) | {"bots": director.league.names, "fixtures": fixtures})
+
+    @app.post("/api/admin/leagues/{name}/{action}", dependencies=allowed)
+    async def act(name: str, action: Literal["pause", "resume", "end"]) -> Response:
+        """Pause a league, go on with it, or end it. What is running is played to its end."""
+        director = _director(hall, name)
+        director.set_state({"pause": "paused", "resume": "running", "end": "over"}[action])
+        return JSONResponse(overview(director))
+
+
+def _director(hall: Hall, name: str) -> Any:
+    if name not in hall.directors:
+        raise Refusal(404, "There is no such league")
+    return hall.directors[name]
+
+
+def _allowed(administration: Administration) -> Any:
+    """A dependency that lets only the administrator through."""
+    bearer = HTTPBearer(scheme_name="administrator", auto_error=False)
+
+    async def allowed(given: HTTPAuthorizationCredentials | None = Depends(bearer)) -> None:  # noqa: B008 - FastAPI's form
+        administration.check(given)
+
+    return allowed
+
+
+def _roster_body() -> dict[str, Any]:
+    item = {
+        "anyOf": [{"type": "string"}, {"type": "object", "properties": {"name": {"type": "string"}, "key": {"type": "string"}}}]
+    }
+    content = {
+        "application/json": {"schema": {"type": "array", "items": item, "minItems": 1}},
+        "text/csv": {"schema": {"type": "string"}},
+    }
+    return {"requestBody": {"required": True, "content": content}}
