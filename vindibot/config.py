@@ -228,11 +228,6 @@ def _tables(model: type[BaseModel]) -> dict[str, Any]:
     return tables
 
 
-def variables(model: type[BaseModel]) -> set[str]:
-    """The variables of the environment that are settings of a model."""
-    return {variable(path) for path in _paths(_tables(model))}
-
-
 def _from_environment(tables: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
     known = {variable(path): path for path in _paths(tables)}
     values = {}

@@ -110,8 +110,8 @@ def read_entrants(config: Config[ArenaSettings]) -> list[Entrant]:
     beside = config.origin("bots").folder
     found = []
     for text in settings.bots:
-        match = _LABEL.fullmatch(text) if not text.startswith(("http:", "stdio:")) else None
-        label, what = (match["label"], match["rest"]) if match else ("", text)
+        label, what = split_label(text)
+        given = bool(label)
         if len(label) > LONGEST_NAME:
             raise config.refuse("bots", f"has a label of more than {LONGEST_NAME} characters: {label[:20]}...")
         table, name = settings.entrants.get(what), what
@@ -123,8 +123,14 @@ def read_entrants(config: Config[ArenaSettings]) -> list[Entrant]:
             entrant = _read(name, table, settings.limits, beside if name not in settings.entrants else _folder(config))
         except UsageError as problem:
             raise UsageError(f"bot {text!r}: {problem.message}") from None
-        found.append(_labelled(entrant, labels.take(label or entrant.label, bool(match))))
+        found.append(_labelled(entrant, labels.take(label or entrant.label, given)))
     return found
+
+
+def split_label(text: str) -> tuple[str, str]:
+    """``LABEL=what`` in two; the label is empty where there is none."""
+    match = _LABEL.fullmatch(text) if not text.startswith(("http:", "stdio:")) else None
+    return (match["label"], match["rest"]) if match else ("", text)
 
 
 def _folder(config: Config[ArenaSettings]) -> Path | None:

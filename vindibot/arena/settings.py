@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from vindibot.settings import Folder, LogSettings, Nodes, OptionalFile, Seed, Settings, Workers, word, worded
+from vindibot.arena.bounds import Bounds
+from vindibot.settings import LogSettings, Nodes, OptionalFile, Seed, Settings, Workers, word, worded
 
 Milliseconds = Annotated[int, Field(ge=1, le=600_000)]
 FirstMove = Annotated[Milliseconds | None, word("move"), worded("move", "integer")]
@@ -98,8 +99,17 @@ class ArenaSettings(Settings):
     )
     limits: LimitSettings = LimitSettings()
     maps: MapSettings = MapSettings()
+    sprt: Bounds = Bounds()
     entrants: dict[str, EntrantSettings] = Field(default={}, description="bots that need more than a name: [entrants.NAME]")
     log: LogSettings = LogSettings(level="warning")
 
+    def conflicts(self) -> list[tuple[str, str, str]]:
+        """Pairs of settings that cannot both be meant: (key, other key, what is wrong)."""
+        found = self.sprt.conflicts()
+        if self.sprt.stop and self.format != "ab":
+            found.append(("sprt.stop", "format", "is for matches of two bots, format ab"))
+        return found
 
-RESULTS_FOLDER: Folder = Path("results")
+
+#: Where results go, unless told otherwise.
+RESULTS_FOLDER = Path("results")

@@ -1,0 +1,165 @@
+"""``vindibot arena``: a tournament on the command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vindibot.arena.settings import WORDS, ArenaSettings
+from vindibot.errors import UsageError
+from vindibot.options import option_names, overrides, settings_options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from vindibot.arena.tournament import Tournament
+    from vindibot.config import Config
+
+#: Options that are not spelled like their key.
+SPELLED = {
+    "bots": "BOTS",
+    "limits.move_ms": "--move-ms",
+    "limits.first_ms": "--first-ms",
+    "limits.nodes": "--nodes",
+    "limits.start_s": "--start-s",
+    "limits.grace_ms": "--grace-ms",
+    "limits.memory_mb": "--memory-mb",
+    "limits.wall_s": "--wall-s",
+    "maps.set": "--maps",
+    "maps.names": "--map",
+    "maps.sizes": "--size",
+    "format": "--format",
+}
+#: Settings that are lists or tables: some have options of their own.
+HIDDEN = {"bots", "entrants", "maps.names", "maps.sizes"}
+#: Exit codes: some bot forfeited more than allowed; interrupted.
+FORFEITS, INTERRUPTED = 6, 130
+
+
+def _arena(
+    bots: tuple[str, ...],
+    config: str | None,
+    resume: Path | None,
+    match: tuple[str, str] | None,
+    map_names: tuple[str, ...],
+    sizes: tuple[int, ...],
+    **options: Any,
+) -> None:
+    from vindibot.console import terminal
+
+    given = overrides(options)
+    if match is not None:
+        if bots or given["format"] is not None:
+            raise UsageError("--match A B names both bots and the format: leave out the others")
+        bots, given["format"] = match, "ab"
+    given["bots"] = list(bots) or None
+    given["maps.names"], given["maps.sizes"] = list(map_names) or None, list(sizes) or None
+    sys.exit(run(_load(config, given, resume), terminal(), resume=resume is not None))
+
+
+def _load(config: str | None, given: dict[str, Any], resume: Path | None) -> Config[ArenaSettings]:
+    """The settings. What is resumed brings its own along, unless a configuration or bots are named."""
+    from vindibot.arena.store import setup_path
+    from vindibot.config import load
+    from vindibot.files import short
+
+    if resume is not None:
+        if given["results"] is not None:
+            raise UsageError("--resume names the file of results: leave out --results")
+        given["results"] = str(resume)
+        beside = setup_path(resume)
+        if config is None and given["bots"] is None:
+            if not beside.is_file():
+                raise UsageError(
+                    f"{short(beside)}, the configuration of {short(resume)}, is not there: name the bots or --config"
+                )
+            config = str(beside.absolute())
+    return load(ArenaSettings, config, given, environ={}, option_names=option_names(ArenaSettings, SPELLED))
+
+
+def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False) -> int:
+    """Play a tournament and show what came of it; returns the exit code (see the command's help). Raises `VindibotError` for
+    what makes it impossible, before the first game."""
+    from vindibot import log
+    from vindibot.arena.live import Watch
+    from vindibot.arena.tournament import interruptible, prepare
+    from vindibot.warmup import warm
+
+    settings = config.settings
+    with log.configured(settings.log.level, settings.log.file, console):
+        tournament = prepare(config, resume=resume)
+        warm(console)
+        watch = Watch(console)
+        with interruptible(tournament, watch):
+            tournament.play(watch)
+        return conclude(tournament, console)
+
+
+def conclude(tournament: Tournament, console: Console) -> int:
+    """Show what came of a tournament; the exit code."""
+    from vindibot.arena.summary import summarise
+    from vindibot.arena.table import show
+    from vindibot.files import short
+
+    settings, lines = tournament.settings, tournament.lines
+
+    def say(text: str, style: str = "") -> None:
+        console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+    if lines:
+        show(console, summarise(lines, tournament.bots, bounds=settings.sprt, planned=settings.blocks))
+    say(f"results: {short(tournament.path)} (seed {tournament.schedule.seed})", "dim")
+    kept = f"{len(lines)} of {len(tournament.schedule)} games are kept; go on with: {tournament.again()}"
+    if tournament.trouble:
+        say(f"stopped: {tournament.trouble}; {kept}", "bold red")
+        return 1
+    if tournament.stop.soon and not tournament.complete:
+        say(f"interrupted: {kept}", "yellow")
+        return INTERRUPTED
+    beyond = tournament.forfeits()
+    for bot, share in sorted(beyond.items()):
+        say(f"{bot} forfeited {share:.1%} of its games, more than {settings.max_forfeits:.1%}", "bold red")
+    return FORFEITS if beyond else 0
+
+
+arena_command = click.Command(
+    "arena",
+    callback=_arena,
+    params=[
+        click.Argument(["bots"], nargs=-1, metavar="[BOTS]..."),
+        click.Option(["--config", "-c", "config"], metavar="FILE", help="the configuration of a tournament (docs/arena.md)"),
+        click.Option(
+            ["--resume", "resume"],
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="go on with the tournament of this file of results",
+        ),
+        click.Option(["--match", "match"], nargs=2, metavar="A B", help="two bots, two seats each: the same as --format ab"),
+        click.Option(
+            ["--map", "map_names"], multiple=True, metavar="MAP", help="play on this map, a name (m1) or a file; repeatable"
+        ),
+        click.Option(["--size", "sizes"], multiple=True, type=int, metavar="N", help="only maps of this size; repeatable"),
+        *settings_options(ArenaSettings, spelled=SPELLED, words=WORDS, hidden=HIDDEN),
+    ],
+    short_help="Play bots against each other and say which is better.",
+    help="""Play bots against each other and say which is better, and how sure that is.
+
+BOTS are names or files of bots, random or stay (built in), names of tables of the configuration, http:COMMAND for a
+program that speaks to a server, or stdio:COMMAND for one that speaks in lines; LABEL= before one names it. All games
+follow from the configuration and the seed. Every finished game is kept at once: Ctrl-C ends the tournament after the
+games that are running, twice at once, and --resume goes on with it.
+
+Exit codes: 0 all games played, 2 the configuration cannot be, 6 a bot forfeited more of its games than --max-forfeits,
+130 interrupted.
+
+\b
+Examples:
+  vindibot arena seed malvert random stay --blocks 20
+  vindibot arena --match mine.toml seed --blocks 200 --sprt-stop
+  vindibot arena seed "http:python3 client.py {key} {server}" "mine=stdio:./mine" stay --rounds 100
+  vindibot arena --resume results/cup.jsonl
+""",
+)

@@ -1,0 +1,34 @@
+"""Workers on this machine: processes that play one game after another, born warm from a fork server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+
+from vindibot.arena.entrants import Entrant
+from vindibot.arena.sandbox import become_worker
+from vindibot.process import context
+
+
+class LocalExecutor(ProcessPoolExecutor):
+    """A pool of processes that can be ended at once, in the middle of a game."""
+
+    def kill(self) -> None:
+        """End all workers now; with each ends the game it plays, and the programs in it."""
+        for process in list((self._processes or {}).values()):
+            process.kill()
+
+
+def local_workers(entrants: Sequence[Entrant], workers: int) -> Callable[[], LocalExecutor]:
+    """What makes executors of so many workers for these entrants."""
+    bots = [entrant.bot for entrant in entrants if entrant.bot is not None]
+    modules = {spec.class_path.partition(":")[0] for bot in bots for spec in bot.traits}
+    modules.add("vindibot.arena.sandbox")
+    if any(entrant.kind == "http" for entrant in entrants):
+        modules.add("vindibot.arena.hosting")
+    folders = tuple(dict.fromkeys(folder for bot in bots for folder in bot.folders))
+
+    def make() -> LocalExecutor:
+        return LocalExecutor(workers, mp_context=context(folders, modules), initializer=become_worker)
+
+    return make

@@ -1,0 +1,191 @@
+"""Programs from outside: started in a session of their own, held to a memory limit, listened to up to a bound, and ended
+together with all that they have started."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+
+from vindibot.arena.entrants import Entrant
+from vindibot.arena.seats import Forfeit
+
+#: How much of what a program writes to standard error is kept of a game; the rest is read and forgotten.
+LOG_BYTES = 256 * 1024
+#: Seconds that are waited for the exit code of a program that has closed its end.
+ENDING_SECONDS = 0.5
+#: Variables of ours that no program gets to see.
+_OURS = ("VINDIBOT_",)
+_OUT_OF_MEMORY = ("memoryerror", "bad_alloc", "out of memory", "outofmemory", "cannot allocate memory", "std::length_error")
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def _libc() -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL(None, use_errno=True)
+    except (OSError, TypeError):  # not on Linux
+        return None
+
+
+_LIBC = _libc()
+
+
+def _prctl(option: int, value: int) -> None:
+    if _LIBC is not None:
+        with contextlib.suppress(AttributeError):
+            _LIBC.prctl(option, value, 0, 0, 0)
+
+
+def die_with_parent() -> None:
+    """Have this process killed when the one that started it ends, however that happens. Linux only; elsewhere nothing."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of all descendants whose own parents end, so that none is lost sight of. Linux only."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def children() -> list[int]:
+    """The processes that this one is the parent of."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in Path("/proc/self/task").iterdir():
+            with contextlib.suppress(OSError):
+                found += map(int, (task / "children").read_text().split())
+    return found
+
+
+class Program:
+    """A program of an entrant in one game. `last_words` is the last line it wrote to standard error."""
+
+    def __init__(self, entrant: Entrant, log: Path | None) -> None:
+        self.entrant = entrant
+        self.process: subprocess.Popen[bytes] | None = None
+        self._log = log
+        self._listener: threading.Thread | None = None
+        self._tail: deque[bytes] = deque(maxlen=8)
+
+    def start(self, replace: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None) -> None:
+        """Start the command: `replace` says what its placeholders stand for, `environment` what it finds there besides ours.
+
+        A program that speaks HTTP has its standard output in the log as well. Raises `Forfeit` if it cannot be started.
+        """
+        words = [_replaced(word, replace or {}) for word in self.entrant.command]
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+        piped = self.entrant.kind == "stdio"
+        limit = self.entrant.limits.memory_mb
+
+        def prepare() -> None:
+            die_with_parent()
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            if limit is not None:
+                resource.setrlimit(resource.RLIMIT_AS, (limit << 20, limit << 20))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        try:
+            self.process = subprocess.Popen(
+                words,
+                cwd=self.entrant.folder or None,
+                env={**inherited, **(environment or {})},
+                stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE if piped else subprocess.STDOUT,
+                bufsize=0,
+                start_new_session=True,
+                preexec_fn=prepare,
+            )
+        except (OSError, subprocess.SubprocessError) as problem:
+            raise Forfeit("stall", f"cannot be started: {problem}") from None
+        ear = self.process.stderr if piped else self.process.stdout
+        assert ear is not None
+        self._listener = threading.Thread(target=self._listen, args=(ear.fileno(),), name="vindibot-listener", daemon=True)
+        self._listener.start()
+
+    @property
+    def last_words(self) -> str:
+        """The last line of what it wrote to its log, at most 200 characters."""
+        lines = [line for line in b"".join(self._tail).decode(errors="replace").splitlines() if line.strip()]
+        return lines[-1].strip()[-200:] if lines else ""
+
+    def ended(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+        return self.process.poll() if self.process is not None else None
+
+    def why_it_ended(self) -> Forfeit:
+        """What to say of a program that has ended or closed its end in the middle of a game."""
+        assert self.process is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(ENDING_SECONDS)
+        if self._listener is not None:
+            self._listener.join(ENDING_SECONDS)
+        code, words = self.process.poll(), self.last_words
+        note = "it closed its output" if code is None else f"it ended with {_said(code)}"
+        told = any(phrase in words.lower() for phrase in _OUT_OF_MEMORY)
+        termination = "memory" if told and self.entrant.limits.memory_mb is not None else "crash"
+        return Forfeit(termination, f"{note}: {words}" if words else note)
+
+    def kill(self) -> None:
+        """End it and all that it has started in its session."""
+        if self.process is None:
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(5.0)
+        if self._listener is not None:
+            self._listener.join(ENDING_SECONDS)
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None and (self._listener is None or not self._listener.is_alive()):
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def _listen(self, ear: int) -> None:
+        """Read whatever comes to the end; the first part of it goes to the log."""
+        written = 0
+        with contextlib.ExitStack() as stack:
+            log = None
+            while True:
+                try:
+                    data = os.read(ear, 65536)
+                except OSError:
+                    return
+                if not data:
+                    return
+                self._tail.append(data[-1024:])
+                if self._log is None or written >= LOG_BYTES:
+                    continue
+                with contextlib.suppress(OSError):  # a full disk is no reason to stop listening
+                    if log is None:
+                        self._log.parent.mkdir(parents=True, exist_ok=True)
+                        log = stack.enter_context(self._log.open("wb", buffering=0))
+                    log.write(data[: LOG_BYTES - written])
+                    if written + len(data) >= LOG_BYTES:
+                        log.write(b"\n... (more than is kept)\n")
+                written += len(data)
+
+
+def _replaced(word: str, replace: Mapping[str, str]) -> str:
+    for name, value in replace.items():
+        word = word.replace(f"{{{name}}}", value)
+    return word
+
+
+def _said(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"signal {signal.Signals(-code).name}"
+    except ValueError:
+        return f"signal {-code}"

@@ -1,0 +1,216 @@
+"""The referee: one game from the first ply to the last, and what came of it.
+
+`play` is for games whose seats are all asked in this process; games with programs that speak HTTP are played on a server
+(`vindibot.arena.hosting`) and come to the same `Course`. `line_of` recomputes everything else from the orders.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import numpy as np
+
+from sim.game import ALL_CRASHED, BEER_COST, CRASH, RUNNING, STAY, UNDO, Games
+from sim.maps import Map
+from sim.rules import step, step_saving
+from vindibot import gamerecord
+from vindibot.arena.diary import Diary
+from vindibot.arena.results import NORMAL, GameLine, MapLine, SeatLine, places
+from vindibot.arena.schedule import SEATS, GameTask, map_of_task
+from vindibot.arena.seats import Forfeit, Seat
+from vindibot.gamerecord import CRASH_CODE, GameRecord
+
+#: The longest note of a forfeit that is kept.
+NOTE_LENGTH = 300
+
+
+@dataclass
+class SeatCourse:
+    """How a seat fared so far: how its part ended, and the milliseconds of its moves."""
+
+    termination: str = NORMAL
+    note: str = ""
+    times: list[float] = field(default_factory=list)
+
+    def forfeit(self, forfeit: Forfeit) -> None:
+        """Its part is over; the first reason counts."""
+        if self.termination == NORMAL:
+            self.termination, self.note = forfeit.termination, " ".join(forfeit.note.split())[:NOTE_LENGTH]
+
+
+@dataclass
+class Course:
+    """How a game went. `orders` are 0..4, 99 for a crash; `ending` is as in `GameLine`."""
+
+    orders: list[int] = field(default_factory=list)
+    seats: list[SeatCourse] = field(default_factory=lambda: [SeatCourse() for _ in range(SEATS)])
+    ending: str = "turns"
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    seconds: float = 0.0
+
+    @property
+    def trouble(self) -> bool:
+        """Whether anybody forfeited."""
+        return any(seat.termination != NORMAL for seat in self.seats)
+
+
+def play(task: GameTask, seats: Sequence[Seat], diary: Diary) -> Course:
+    """Play the game with these seats, which are started and closed here. A seat that forfeits has its hero crashed."""
+    course, began = Course(), time.monotonic()
+    where = map_of_task(task)
+    games = where.new_game(SEATS * task.rounds)
+    status, turn, crashed = games["status"], games["turn"], games["hero"]["crashed"][0]
+    mines = len(where.mines)
+    try:
+        for number, seat in enumerate(seats):
+            diary.asking(number)
+            try:
+                seat.start(games, number)
+            except Forfeit as forfeit:
+                course.seats[number].forfeit(forfeit)
+        while status.item(0) == RUNNING:
+            mover = turn.item(0) % SEATS
+            order = STAY if crashed.item(mover) else _ask(seats[mover], games, mover, course, diary)
+            step(games, 0, order)
+            code = CRASH_CODE if order == CRASH else order
+            course.orders.append(code)
+            diary.played(code)
+            if task.adjudicate and mover == SEATS - 1 and decided(games, mines):
+                break
+    finally:
+        for seat in seats:
+            seat.close()
+    course.ending = {ALL_CRASHED: "crashed", RUNNING: "adjudicated"}.get(status.item(0), "turns")
+    course.seconds = time.monotonic() - began
+    return course
+
+
+def _ask(seat: Seat, games: Games, mover: int, course: Course, diary: Diary) -> int:
+    """The order of a seat, or the crash of its hero."""
+    own = course.seats[mover]
+    if own.termination != NORMAL:
+        return CRASH
+    diary.asking(mover)
+    began = time.perf_counter()
+    try:
+        order = seat.move(games)
+    except Forfeit as forfeit:
+        own.forfeit(forfeit)
+        seat.close()
+        return CRASH
+    own.times.append((time.perf_counter() - began) * 1000)
+    return order
+
+
+def decided(games: Games, mines: int) -> bool:
+    """Whether no hero's place by gold can change any more, whatever anybody does: nobody can win more than all `mines`
+    every turn, or lose more than the price of a beer. To be asked after the fourth hero's ply, when all have equally many
+    turns left."""
+    left = (int(games["max_turns"].item(0)) - int(games["turn"].item(0))) // SEATS
+    golds = sorted(games["hero"]["gold"][0].tolist())
+    return all(low + left * mines < high - left * BEER_COST for low, high in pairwise(golds))
+
+
+@dataclass
+class Deeds:
+    """What the heroes did in a game, by hero: how often they died, killed, and took a mine."""
+
+    deaths: list[int] = field(default_factory=lambda: [0] * SEATS)
+    kills: list[int] = field(default_factory=lambda: [0] * SEATS)
+    mines_taken: list[int] = field(default_factory=lambda: [0] * SEATS)
+
+
+def recompute(where: Map, rounds: int, orders: Sequence[int]) -> tuple[Games, Deeds]:
+    """The last state of a game and the deeds, from its orders. Whoever dies in a hero's ply is his kill, himself excepted:
+    by his blow, or by the return of one he struck down."""
+    games, undos, deeds = where.new_game(SEATS * rounds), np.zeros(1, UNDO), Deeds()
+    died, mine = undos["deaths"], undos["mine"]
+    for ply, code in enumerate(orders):
+        if code == CRASH_CODE:
+            step(games, 0, CRASH)
+            continue
+        mover = ply % SEATS
+        step_saving(games, 0, code, undos, 0)
+        if mine.item(0):
+            deeds.mines_taken[mover] += 1
+        if bits := died.item(0):
+            for hero in range(SEATS):
+                if bits >> hero & 1:
+                    deeds.deaths[hero] += 1
+                    deeds.kills[mover] += hero != mover
+    return games, deeds
+
+
+def line_of(task: GameTask, course: Course) -> tuple[GameLine, bytes]:
+    """The line of results and the game record (a line of JSON, without its end) of a game."""
+    where = map_of_task(task)
+    games, deeds = recompute(where, task.rounds, course.orders)
+    heroes = games["hero"][0]
+    golds = heroes["gold"].tolist()
+    by_gold = places(golds)
+    seats = tuple(
+        SeatLine(
+            bot=seat.entrant.label,
+            place=by_gold[number],
+            gold=golds[number],
+            mines=heroes["mines"].item(number),
+            deaths=deeds.deaths[number],
+            kills=deeds.kills[number],
+            mines_taken=deeds.mines_taken[number],
+            life=heroes["life"].item(number),
+            crashed=bool(heroes["crashed"].item(number)),
+            termination=own.termination,
+            note=own.note,
+            moves=len(own.times),
+            **_times(own.times),
+        )
+        for number, (seat, own) in enumerate(zip(task.seats, course.seats, strict=True))
+    )
+    labels = tuple(seat.entrant.label for seat in task.seats)
+    line = GameLine(
+        tournament=task.tournament,
+        format=task.format,
+        block=task.block,
+        game=task.game,
+        games=task.games,
+        map=MapLine(name=task.map_name, size=where.size, digest=where.digest),
+        seed=task.seed,
+        rounds=task.rounds,
+        seats=seats,
+        ending=course.ending,
+        plies=len(course.orders),
+        played=hashlib.sha256(where.digest.encode() + bytes(course.orders)).hexdigest()[:16],
+        started=course.started.isoformat(timespec="milliseconds"),
+        seconds=round(course.seconds, 4),
+        record=task.name,
+    )
+    record = GameRecord.of(
+        where,
+        id=task.name,
+        max_turns=SEATS * task.rounds,
+        names=labels,  # type: ignore[arg-type]
+        orders=course.orders,
+        ending=gamerecord.ENDINGS[games["status"].item(0)],
+        started=course.started,
+        finished=datetime.now(UTC),
+        seed=task.seed,
+        extra={"tournament": task.tournament, "block": task.block, "game": task.game, "map": task.map_name},
+    )
+    return line, gamerecord.dumps(record)
+
+
+def _times(times: list[float]) -> dict[str, float]:
+    if not times:
+        return {}
+    ordered = sorted(times)
+    return {
+        "ms_median": round(statistics.median(ordered), 4),
+        "ms_p99": round(ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))], 4),
+        "ms_max": round(ordered[-1], 4),
+    }

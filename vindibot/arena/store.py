@@ -1,0 +1,194 @@
+"""What is kept of a tournament: the results file, the game records beside it, and the configuration it was played with.
+
+::
+
+    results/cup.jsonl           a line per finished game, appended as they end (`vindibot.arena.results`)
+    results/cup.games.jsonl     their records (`vindibot.gamerecord`); of two with the same id the last one counts
+    results/cup.toml            the configuration, which any later run may extend
+    results/cup.logs/           what bots wrote to standard error
+
+A record is written before its line, so that no line is without its record. A line that is cut off, by a crash or a full
+disk, is cut away before anything is written behind it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vindibot.arena.results import GameLine, read
+from vindibot.arena.sandbox import Played
+from vindibot.errors import UsageError, VindibotError
+from vindibot.files import short
+
+
+class StoreError(VindibotError):
+    """Results that cannot be written: the message says why, and that what was there is whole."""
+
+
+class _Lines:
+    """A file of lines that only grows by whole ones."""
+
+    def __init__(self, path: Path, whole: int | None = None) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as problem:
+            raise StoreError(f"{short(path)}: cannot be written: {problem.strerror or problem}") from None
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._file)
+            raise UsageError(f"{short(path)}: another arena is writing to this file") from None
+        self._size = self._end_of_lines() if whole is None else whole
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._file, self._size)
+
+    def _end_of_lines(self) -> int:
+        """The number of bytes up to the end of the last whole line."""
+        end = os.fstat(self._file).st_size
+        while end > 0:
+            start = max(0, end - 65536)
+            found = os.pread(self._file, end - start, start).rfind(b"\n")
+            if found >= 0:
+                return start + found + 1
+            end = start
+        return 0
+
+    def append(self, line: bytes) -> None:
+        """Add a line. Raises `StoreError`, and leaves the file as it was."""
+        data = line + b"\n"
+        problem = "the disk is full"
+        try:
+            written = os.write(self._file, data)
+        except OSError as error:
+            problem, written = error.strerror or str(error), 0
+        if written != len(data):
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, self._size)
+            raise StoreError(f"{short(self.path)}: cannot be written: {problem}")
+        self._size += len(data)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+class Store:
+    """The files of a tournament, open for more. `before` are the games that were there."""
+
+    def __init__(self, path: Path, digest: str, setup: Mapping[str, Any], *, resume: bool, records: bool) -> None:
+        self.path, self.before = path, list[GameLine]()
+        whole = 0
+        if path.is_file() and path.stat().st_size:
+            if not resume:
+                raise UsageError(f"{short(path)} is there already: --resume goes on with it, --results names another file")
+            found = read(path)
+            self.before, whole = found.games, found.whole
+            if self.before and self.before[0].tournament != digest:
+                raise UsageError(f"{short(path)} is of another tournament: {difference(setup_path(path), setup)}")
+        self._results = _Lines(path, whole if path.is_file() and path.stat().st_size else None)
+        self._records = _Lines(records_path(path)) if records else None
+        if not self.before:
+            _write(setup_path(path), to_toml(setup))
+
+    def append(self, played: Played) -> None:
+        """Keep a game. Raises `StoreError`."""
+        if self._records is not None:
+            self._records.append(played.record)
+        self._results.append(played.line.encode().encode())
+
+    def close(self) -> None:
+        """Close the files."""
+        self._results.close()
+        if self._records is not None:
+            self._records.close()
+
+
+def records_path(results: Path) -> Path:
+    """Where the game records are."""
+    return results.with_name(f"{results.stem}.games.jsonl")
+
+
+def setup_path(results: Path) -> Path:
+    """Where the configuration is."""
+    return results.with_suffix(".toml")
+
+
+def logs_path(results: Path) -> Path:
+    """The folder of what bots wrote to standard error."""
+    return results.with_suffix(".logs")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as problem:
+        raise StoreError(f"{short(path)}: cannot be written: {problem.strerror or problem}") from None
+
+
+def difference(path: Path, setup: Mapping[str, Any]) -> str:
+    """What differs between the configuration in a file and this one, in words."""
+    import tomllib
+
+    try:
+        before = _flat(tomllib.loads(path.read_text("utf-8")))
+    except (OSError, ValueError):
+        return "its bots, maps, seed or limits were others"
+    now = _flat(tomllib.loads(to_toml(setup)))
+    ignored = ("blocks", "workers", "results", "records", "logs", "max_forfeits", "log.", "sprt.")
+    found = [
+        f"{key} was {_shown(before, key)} and is {_shown(now, key)}"
+        for key in dict.fromkeys([*before, *now])
+        if before.get(key) != now.get(key) and not key.startswith(ignored)
+    ]
+    return "; ".join(found[:4]) or "a bot's file, or the source of one of its traits, has changed since"
+
+
+def _shown(table: Mapping[str, Any], key: str) -> str:
+    return json.dumps(table[key]) if key in table else "not set"
+
+
+def _flat(table: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            found |= _flat(value, f"{path}{key}.")
+        else:
+            found[path + key] = value
+    return found
+
+
+def to_toml(table: Mapping[str, Any]) -> str:
+    """Tables of texts, numbers, truths and lists of them as TOML; what is None is left out."""
+    return "\n".join(_toml_lines(table, ())) + "\n"
+
+
+def _toml_lines(table: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
+    values = {key: value for key, value in table.items() if value is not None and not isinstance(value, Mapping)}
+    inner = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    lines = [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in values.items()]
+    if path and (values or not inner):
+        lines = ["", f"[{'.'.join(map(_toml_key, path))}]", *lines]
+    for key, value in inner.items():
+        lines += _toml_lines(value, (*path, key))
+    return lines
+
+
+def _toml_key(key: str) -> str:
+    return key if key.replace("_", "").replace("-", "").isalnum() and key.isascii() else _toml_value(key)
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
