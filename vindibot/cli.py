@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from vindibot import __version__
+from vindibot.arena.cli import arena_command
 from vindibot.errors import VindibotError
 from vindibot.options import option_names, overrides, settings_options
 from vindibot.server.cli import serve_command
@@ -99,6 +100,7 @@ Examples:
 )
 
 
+main.add_command(arena_command)
 main.add_command(serve_command)
 
 
