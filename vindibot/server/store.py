@@ -42,7 +42,6 @@ class Store:
         self.path = path
         self._locked_seconds = locked_seconds
         self._lock = _lock(path) if path is not None else None
-        self._backlog: deque[tuple[str, Work]] = deque()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=THREAD_NAME)
         try:
             self._connection, self.salt, self.interrupted = self._thread.submit(self._open).result()
@@ -52,7 +51,8 @@ class Store:
                 self._lock.release()
             raise
         # For a store that nobody closes: a connection that is collected open is a warning.
-        self._closing = weakref.finalize(self, _close, self._thread, self._connection, self._lock)
+        self._writer = _Writer(self._connection)
+        self._closing = weakref.finalize(self, _close, self._thread, self._writer, self._lock)
 
     @property
     def persistent(self) -> bool:
@@ -86,41 +86,24 @@ class Store:
     async def read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """What `work` finds; it runs after everything that was written before. Raises `StoreError`."""
         try:
-            return await asyncio.wrap_future(self._thread.submit(work, self._connection))
+            return await asyncio.wrap_future(self._thread.submit(self._read, work))
         except sqlite3.Error as error:
             raise StoreError(f"{self.path or 'the store'}: {_reason(error)}") from None
 
     def read_now(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """As `read`, but waits: for a server that does not run yet."""
-        return self._thread.submit(work, self._connection).result()
+        return self._thread.submit(self._read, work).result()
+
+    def _read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        self._writer.flush()
+        return work(self._connection)
 
     def write(self, what: str, work: Work) -> Future[bool]:
         """Have `work` done in a transaction of its own, in the order of calls. The result is whether it is on the disk.
 
         `what` is what the log says if it is not. Work may be tried several times, each time from the start.
         """
-        return self._thread.submit(self._write, what, work)
-
-    def _write(self, what: str, work: Work) -> bool:
-        self._backlog.append((what, work))
-        while self._backlog:
-            what, work = self._backlog[0]
-            try:
-                with _Transaction(self._connection):
-                    work(self._connection)
-            except sqlite3.OperationalError as error:
-                if len(self._backlog) > MAX_BACKLOG:
-                    self._backlog.popleft()
-                _log.error("cannot write, will try again", what=what, reason=_reason(error), waiting=len(self._backlog))
-                return False
-            except Exception as error:  # one that will not go away must not hold up the others
-                _log.error("not kept", what=what, error=type(error).__name__, reason=str(error))
-                self._backlog.popleft()
-                if not self._backlog:
-                    return False
-            else:
-                self._backlog.popleft()
-        return True
+        return self._thread.submit(self._writer.write, what, work)
 
     def run(self, work: Callable[[], object]) -> None:
         """Have `work` done in the store's thread, where nobody waits for it."""
@@ -132,11 +115,49 @@ class Store:
             await asyncio.to_thread(self._closing)
 
 
-def _close(thread: ThreadPoolExecutor, connection: sqlite3.Connection, lock: FileLock | None) -> None:
+class _Writer:
+    """Writes, each in a transaction of its own; what the disk refuses waits. Belongs to the store's thread."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._backlog: deque[tuple[str, Work]] = deque()
+
+    def write(self, what: str, work: Work) -> bool:
+        """Do this work after that which waits; whether it is on the disk."""
+        self._backlog.append((what, work))
+        return self.flush()
+
+    def flush(self) -> bool:
+        """Do the work that waits; whether the last of it is on the disk."""
+        done = True
+        while self._backlog:
+            what, work = self._backlog[0]
+            try:
+                with _Transaction(self._connection):
+                    work(self._connection)
+                done = True
+            except sqlite3.OperationalError as error:
+                if len(self._backlog) > MAX_BACKLOG:
+                    self._backlog.popleft()
+                _log.error("cannot write, will try again", what=what, reason=_reason(error), waiting=len(self._backlog))
+                return False
+            except Exception as error:  # one that will not go away must not hold up the others
+                _log.error("not kept", what=what, error=type(error).__name__, reason=str(error))
+                done = False
+            self._backlog.popleft()
+        return done
+
+    def close(self) -> None:
+        """Try what waits a last time, and close."""
+        self.flush()
+        self._connection.close()
+
+
+def _close(thread: ThreadPoolExecutor, writer: _Writer, lock: FileLock | None) -> None:
     try:
-        thread.submit(connection.close)
+        thread.submit(writer.close)
     except RuntimeError:  # the interpreter is going down
-        connection.close()
+        writer.close()
     thread.shutdown(wait=not threading.current_thread().name.startswith(THREAD_NAME))
     if lock is not None:
         lock.release()
