@@ -4,46 +4,56 @@ whose answer is being waited for, and since when. When the game's process dies o
 from __future__ import annotations
 
 import mmap
-import struct
 import time
 
-_HEAD = struct.Struct("<idq")  # whose answer is waited for (-1: nobody's), since when (monotonic seconds), plies
+_SEAT, _SINCE, _PLIES = range(3)
 _ORDERS = 32
 NOBODY = -1
 
 
 class Diary:
-    """Room for the orders of a game of so many plies; shared with processes that are forked later."""
+    """Room for the orders of a game of so many plies; shared with processes that are forked later.
+
+    It is read while it is written, so every field is a machine word that is stored at once, and whose answer is waited for
+    (-1: nobody's) is stored after the time (monotonic seconds) since when.
+    """
 
     def __init__(self, plies: int) -> None:
         self._memory = mmap.mmap(-1, _ORDERS + plies + 4)
+        self._view = memoryview(self._memory)
+        self._words = self._view[:_ORDERS].cast("q")
+        self._times = self._view[:_ORDERS].cast("d")
         self.clear()
 
     def clear(self) -> None:
         """A new game."""
-        _HEAD.pack_into(self._memory, 0, NOBODY, time.monotonic(), 0)
-        self._plies = 0
+        self._words[_SEAT] = NOBODY
+        self._times[_SINCE] = time.monotonic()
+        self._words[_PLIES] = self._plies = 0
 
     def asking(self, seat: int) -> None:
         """Hero `seat` (0..3) is asked, from now on."""
-        _HEAD.pack_into(self._memory, 0, seat, time.monotonic(), self._plies)
+        self._times[_SINCE] = time.monotonic()
+        self._words[_SEAT] = seat
 
     def played(self, code: int) -> None:
         """An order (0..4, 99 for a crash) was played."""
+        self._words[_SEAT] = NOBODY
         self._memory[_ORDERS + self._plies] = code
         self._plies += 1
-        _HEAD.pack_into(self._memory, 0, NOBODY, time.monotonic(), self._plies)
+        self._words[_PLIES] = self._plies
 
     def waiting_for(self) -> tuple[int, float]:
         """Whose answer is being waited for (`NOBODY` for nobody's), and for how many seconds."""
-        seat, since, _ = _HEAD.unpack_from(self._memory)
-        return seat, time.monotonic() - since
+        seat = self._words[_SEAT]
+        return seat, time.monotonic() - self._times[_SINCE]
 
     def orders(self) -> list[int]:
         """The orders so far."""
-        _, _, plies = _HEAD.unpack_from(self._memory)
-        return list(self._memory[_ORDERS : _ORDERS + plies])
+        return list(self._memory[_ORDERS : _ORDERS + self._words[_PLIES]])
 
     def close(self) -> None:
         """Give the memory back."""
+        for view in (self._words, self._times, self._view):
+            view.release()
         self._memory.close()
