@@ -98,7 +98,8 @@ def rate(
         los = None
         if place + 1 < len(ranked):
             other = drawn[:, ranked[place + 1]]
-            los = float(np.mean(drawn[:, index] > other) + np.mean(drawn[:, index] == other) / 2)
+            better = np.sum(drawn[:, index] > other) + np.sum(drawn[:, index] == other) / 2
+            los = float((better + 0.5) / (resamples + 1))  # never certain: that is more than resamples can say
         table.append(Rating(names[index], float(points[index]), float(low[index]), float(high[index]), los))
     return table
 
