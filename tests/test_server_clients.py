@@ -1,0 +1,291 @@
+"""The shapes of real clients, byte by byte: what the bots and starter kits of nine languages send, and what they look for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import pytest_asyncio
+from serving import FORM, MAP, connection, playing, post, raw, read_response, serving, until
+
+from vindibot.server import EmbeddedServer
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+#: The pattern of a C++ client, and the ways in which clients look for errors.
+PLAY_URL = re.compile(r"http://([^/:]+)(?::(\d+))?(/api/\w+/\w+/play)")
+CONTINUE = b"HTTP/1.1 100 "
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server() -> AsyncIterator[EmbeddedServer]:
+    async with serving() as running:
+        yield running
+
+
+def form(fields: dict[str, Any]) -> bytes:
+    return urlencode({name: value for name, value in fields.items() if value is not None}).encode()
+
+
+def as_json(fields: dict[str, Any]) -> bytes:
+    return json.dumps(fields).encode()
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How one kind of client speaks."""
+
+    name: str
+    encode: Callable[[dict[str, Any]], bytes] = form
+    content_type: str = "application/x-www-form-urlencoded"
+    headers: tuple[str, ...] = ()
+    join: dict[str, Any] = field(default_factory=dict)
+    direction: str = "North"
+    key_with_moves: bool = True
+    keep: bool = True
+    expect: bool = False
+    builds_path: bool = False
+    version: str = "1.1"
+
+
+SHAPES = [
+    Shape("python kit", headers=("Accept-Encoding: gzip, deflate", "Accept: */*", "User-Agent: python-requests/2.2.1")),
+    Shape(
+        "java kit: a charset, a number of turns, no map",
+        content_type="application/x-www-form-urlencoded; charset=UTF-8",
+        headers=("Accept-Encoding: gzip", "User-Agent: Google-HTTP-Java-Client/1.17.0-rc (gzip)"),
+        join={"turns": "10"},
+        direction="East",
+    ),
+    Shape(
+        "haskell: JSON with numbers and nulls, the key again with every move",
+        encode=as_json,
+        content_type="application/json",
+        headers=("Accept: application/json",),
+        join={"turns": 10, "map": None},
+        direction="South",
+    ),
+    Shape(
+        "mono: Expect with every request",
+        headers=("Connection: keep-alive",),
+        join={"turns": "10", "map": "m1"},
+        expect=True,
+        direction="West",
+    ),
+    Shape("node: a new connection for every move", headers=("Connection: close",), keep=False, direction="Stay"),
+    Shape("C++ kit over HTTP/1.0", version="1.0", keep=False, join={"turns": "10", "map": ""}, direction="north"),
+    Shape("ruby: no Accept, no User-Agent, an empty map, unknown fields", join={"map": "", "games": "1", "mode": "training"}),
+    Shape("perl: small letters", direction="south", content_type='application/x-www-form-urlencoded; charset="utf8"'),
+    Shape("scala: capitals", direction="EAST", content_type="Application/X-WWW-Form-URLEncoded;charset=ISO-8859-1"),
+    Shape("PHP: builds the path by itself, no key with moves", builds_path=True, key_with_moves=False),
+]
+
+
+class RawClient:
+    """A client of this shape; everything it sends is written out by hand."""
+
+    def __init__(self, server: EmbeddedServer, shape: Shape) -> None:
+        self.server, self.shape = server, shape
+        self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def post(self, path: str, fields: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+        shape, body = self.shape, self.shape.encode(fields)
+        lines = [
+            f"POST {path} HTTP/{shape.version}",
+            f"Host: localhost:{self.server.port}",
+            f"Content-Type: {shape.content_type}",
+        ]
+        lines += [*shape.headers, f"Content-Length: {len(body)}"]
+        head = "\r\n".join([*lines, "Expect: 100-continue"] if shape.expect else lines).encode() + b"\r\n\r\n"
+        if self.streams is None or not shape.keep:
+            await self.close()
+            self.streams = await asyncio.open_connection("127.0.0.1", self.server.port)
+        reader, writer = self.streams
+        writer.write(head if shape.expect else head + body)
+        if shape.expect:
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(CONTINUE)
+            writer.write(body)
+        answer = await read_response(reader)
+        if not shape.keep:
+            assert await reader.read() == b""  # the server closes, and has nothing to add
+        return answer
+
+    async def close(self) -> None:
+        if self.streams is not None:
+            self.streams[1].close()
+            self.streams = None
+
+
+@asynccontextmanager
+async def raw_client(server: EmbeddedServer, shape: Shape) -> AsyncIterator[RawClient]:
+    client = RawClient(server, shape)
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+async def play(client: RawClient, key: str, mode: str) -> list[dict[str, Any]]:
+    """A whole game, or ten moves of it; all answers."""
+    shape = client.shape
+    status, headers, body = await client.post(f"/api/{mode}", {"key": key} | (shape.join if mode == "training" else {}))
+    assert status == 200, body
+    answers = [json.loads(body)]
+    while not answers[-1]["game"]["finished"] and len(answers) < 12:
+        assert headers["content-type"] == "application/json"
+        assert "content-encoding" not in headers
+        assert "transfer-encoding" not in headers
+        found = PLAY_URL.fullmatch(answers[-1]["playUrl"])
+        assert found is not None
+        assert (found[1], found[2]) == ("localhost", str(client.server.port))
+        built = f"/api/{answers[-1]['game']['id']}/{answers[-1]['token']}/play"
+        fields = {"dir": shape.direction} | ({"key": key} if shape.key_with_moves else {})
+        status, headers, body = await client.post(built if shape.builds_path else found[3], fields)
+        assert status == 200, body
+        answers.append(json.loads(body))
+        assert answers[-1]["hero"]["lastDir"] == shape.direction.capitalize()
+    return answers
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+async def test_a_training_game_in_every_shape(server: EmbeddedServer, shape: Shape) -> None:
+    key = server.register("client")
+    assert len(key) == 8
+    async with raw_client(server, shape) as client:
+        answers = await play(client, key, "training")
+    assert len(answers) == 12 or answers[-1]["game"]["finished"]
+    assert [answer["game"]["turn"] for answer in answers] == list(range(0, 4 * len(answers), 4))
+    for hero in answers[0]["game"]["heroes"][1:]:
+        assert not {"userId", "elo"} & hero.keys()
+
+
+async def test_an_arena_game_of_four_shapes_together() -> None:
+    async with serving(rounds=4) as server:
+        async with asyncio.TaskGroup() as group:
+            games = [group.create_task(arena(server, shape)) for shape in (SHAPES[0], SHAPES[2], SHAPES[3], SHAPES[5])]
+        finals = [game.result()[-1] for game in games]
+        assert len({final["game"]["id"] for final in finals}) == 1
+        assert all(final["game"]["finished"] for final in finals)
+        assert sorted(final["hero"]["id"] for final in finals) == [1, 2, 3, 4]
+        assert all({"userId", "elo"} <= hero.keys() for hero in finals[0]["game"]["heroes"])
+
+
+async def arena(server: EmbeddedServer, shape: Shape) -> list[dict[str, Any]]:
+    async with raw_client(server, shape) as client:
+        return await play(client, server.register("client"), "arena")
+
+
+async def test_the_order_of_fields_that_patterns_rely_on(server: EmbeddedServer) -> None:
+    body = f"key={server.register('client')}&map=m1".encode()
+    _, _, answer = await raw(server, post("/api/training", body, FORM))
+    assert re.match(rb'\{"game":\{"id":"\w{8}","turn":0,"maxTurns":1200,"heroes":\[\{"id":1,"name":"client","userId":', answer)
+    assert re.search(rb'"pos":\{"x":\d+,"y":\d+\},"life":100,"gold":0,"mineCount":0,"spawnPos":\{"x":\d+,"y":\d+\},', answer)
+    assert re.search(rb'"board":\{"size":\d+,"tiles":"[^"]+"\},"finished":false\},"hero":\{', answer)
+    assert re.search(
+        rb'\},"token":"\w{4}","viewUrl":"http://localhost/\w{8}","playUrl":"http://localhost/api/\w{8}/\w{4}/play"\}$', answer
+    )
+
+
+async def test_the_view_url_answers_at_once_and_names_a_file(server: EmbeddedServer) -> None:
+    async with playing(server, "client") as [bot]:
+        await bot.join()
+        name = bot.state["viewUrl"].rpartition("/")[2]
+        assert re.fullmatch(r"\w{8}", name)
+        status, headers, body = await raw(server, f"GET /{name} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert b"client" in body
+        while not bot.game["finished"]:  # and after the game too
+            await bot.move()
+        assert (await raw(server, f"GET /{name} HTTP/1.1\r\nHost: x\r\n\r\n".encode()))[0] == 200
+
+
+async def test_a_tool_that_reads_the_events(server: EmbeddedServer) -> None:
+    async with playing(server, "client") as [bot], connection(server) as (reader, writer):
+        await bot.join(turns="2", map=MAP)
+        writer.write(f"GET /events/{bot.game['id']} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert b"text/event-stream" in head
+        await bot.play_on()
+        stream = b""
+        while b'"finished":true' not in stream:
+            stream += await reader.readuntil(b"\n")
+        assert b'data: {"id":"' in stream
+
+
+async def test_errors_are_plain_text_in_the_words_that_clients_look_for() -> None:
+    async with serving(time_limit_ms=50, rounds=2) as server, playing(server, "client") as [bot]:
+        await bot.join(map=MAP)
+        room = server.lobby.rooms[bot.game["id"]]
+        await until(lambda: room.finished)
+        late = await bot.move()
+        assert (late.status_code, late.headers["content-type"]) == (400, "text/plain; charset=utf-8")
+        assert "Vindinium - Time out!" in late.text
+    async with serving() as server, playing(server, "client") as [bot]:
+        await bot.join(turns="1")
+        await bot.play_on()
+        assert "is finished" in (await bot.move()).text
+
+
+async def test_who_gives_up_waiting_and_asks_again_is_in_one_game_once() -> None:
+    async with serving(rounds=1) as server, playing(server, *"abcd") as bots:
+        for _ in range(3):  # as after 20 seconds of nothing
+            async with connection(server) as (_, writer):
+                writer.write(post("/api/arena", f"key={bots[0].key}".encode(), FORM))
+                await until(lambda: len(server.lobby.waiting) == 1)
+            await until(lambda: not server.lobby.waiting)
+
+        async def whole(bot: Any) -> None:
+            await bot.join("arena")
+            await bot.play_on()
+
+        await asyncio.gather(*(whole(bot) for bot in bots))
+        assert sorted(hero["name"] for hero in bots[0].game["heroes"]) == list("abcd")
+        assert not any(hero["crashed"] for hero in bots[0].game["heroes"])
+
+
+async def test_who_waits_long_for_a_game_is_not_sent_away() -> None:
+    limits = {"head_seconds": 0.05, "body_seconds": 0.05}
+    async with serving(rounds=1, **limits) as server, playing(server, *"abcd") as bots, connection(server) as (reader, writer):
+        writer.write(post("/api/arena", f"key={bots[0].key}".encode(), FORM))
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await reader.read(1)
+        joins = [asyncio.create_task(bot.join("arena")) for bot in bots[1:]]
+        assert (await read_response(reader))[0] == 200
+        server.lobby.close()
+        await asyncio.gather(*joins)
+
+
+async def test_slow_machines_get_a_limit_of_their_own() -> None:
+    async with serving(time_limit_ms=700) as server, playing(server, "client") as [bot]:
+        await bot.join(turns="1", map=MAP)
+        assert bot.response is not None
+        assert bot.response.headers["x-vindibot-time-limit"] == "700"
+        await asyncio.sleep(0.4)
+        assert (await bot.move()).status_code == 200
+
+
+async def test_no_redirects_and_no_trailing_slashes(server: EmbeddedServer) -> None:
+    key = server.register("client")
+    for path in ("/api/training/", "/api/arena/", "//api/training", "/API/training"):
+        status, headers, _ = await raw(server, post(path, f"key={key}".encode(), FORM))
+        assert status == 404
+        assert "location" not in headers
+
+
+async def test_several_instances_at_once() -> None:
+    async with serving() as one, serving() as other, playing(one, "client") as [here], playing(other, "client") as [there]:
+        assert one.port != other.port
+        await here.join()
+        await there.join()
+        assert here.state["playUrl"].startswith(one.url)
+        assert there.state["playUrl"].startswith(other.url)
+        moved = await there.client.post(here.state["playUrl"].replace(one.url, other.url), data={"dir": "North"})
+        assert (moved.status_code, moved.text) == (404, f"Vindinium - Unknown game {here.game['id']}")
