@@ -1,0 +1,235 @@
+"""What the server withstands: slow and endless requests, paths with tricks, crowds."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from asyncio.selector_events import _SelectorSocketTransport
+from contextlib import AsyncExitStack
+from typing import Any
+
+import httpx
+import pytest
+from serving import FORM, MAP, Bot, connection, playing, post, raw, read_response, rounds_of_the_loop, serving, until
+
+FULL = "Vindinium - The server is full, try again later"
+
+
+# ---- Requests that do not come ----
+
+
+@pytest.mark.parametrize("start", [b"P", b"POST /api/training HTTP/1.1\r\nHost: x\r\nX-Drip: "])
+async def test_a_head_that_drips_in_is_given_up(start: bytes) -> None:
+    async with serving(head_seconds=0.2) as server, connection(server) as (reader, writer):
+        began = time.monotonic()
+        writer.write(start)
+
+        async def drip() -> None:
+            while not writer.is_closing():
+                await asyncio.sleep(0.02)
+                writer.write(b"a")
+
+        dripping = asyncio.create_task(drip())
+        status, headers, _ = await read_response(reader)
+        dripping.cancel()
+        assert (status, headers["connection"]) == (408, "close")
+        assert await reader.read() == b""
+        assert time.monotonic() - began >= 0.19
+
+
+async def test_the_second_head_on_a_connection_has_its_own_time() -> None:
+    async with serving(head_seconds=0.2) as server, connection(server) as (reader, writer):
+        for _ in range(3):
+            writer.write(b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert (await read_response(reader))[0] == 404
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(0.25)  # an idle connection is kept longer than a head may take
+        writer.write(b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\nGET /half")
+        assert (await read_response(reader))[0] == 404
+        assert (await read_response(reader))[0] == 408
+
+
+async def test_a_connection_that_says_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.server.embedded.KEEP_ALIVE_SECONDS", 0.1)
+    async with serving() as server, connection(server) as (reader, _):
+        assert await reader.read() == b""
+
+
+async def test_slow_clients_disturb_nobody() -> None:
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(serving(head_seconds=20, time_limit_ms=1000))
+        [bot] = await stack.enter_async_context(playing(server, "client"))
+        for start in (b"POST /api/tr", b"POST /api/training HTTP/1.1\r\nContent-Length: 50\r\n\r\nkey=") * 50:
+            _, writer = await stack.enter_async_context(connection(server))
+            writer.write(start)
+        await bot.join(turns="20", map=MAP)
+        await bot.play_on()
+        assert not bot.game["heroes"][0]["crashed"]
+
+
+async def test_a_hundred_megabytes_are_refused_quickly_and_nobody_notices() -> None:
+    async with serving() as server, playing(server, "client") as [bot], connection(server) as (reader, writer):
+        await bot.join(turns="3", map=MAP)
+        began = time.monotonic()
+        writer.write(f"POST {bot.state['playUrl'].removeprefix(server.url)} HTTP/1.1\r\nHost: x\r\n{FORM}\r\n".encode())
+        writer.write(b"Content-Length: 100000000\r\n\r\n" + b"dir=North&x=" + b"x" * 1_000_000)
+        status, headers, body = await read_response(reader)
+        assert (status, headers["connection"]) == (413, "close")
+        assert b"102400" in body
+        assert time.monotonic() - began < 5
+        await bot.play_on()
+
+
+async def test_an_answer_is_sent_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces: list[bytes] = []
+    write = _SelectorSocketTransport.write
+
+    def noted(transport: Any, data: bytes) -> None:
+        if data.startswith(b"HTTP/1.1") or not data.startswith((b"POST", b"key")):
+            pieces.append(bytes(data))
+        write(transport, data)
+
+    monkeypatch.setattr(_SelectorSocketTransport, "write", noted)
+    async with serving() as server:
+        key = server.register("client")
+        status, _, body = await raw(server, post("/api/training", f"key={key}".encode(), FORM))
+    assert status == 200
+    [whole] = [piece for piece in pieces if piece.startswith(b"HTTP/1.1 200")]
+    assert whole.endswith(body)
+
+
+# ---- Paths ----
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../../../etc/passwd",
+        "/assets/../../../etc/passwd",
+        "/assets/..%2f..%2f..%2fetc%2fpasswd",
+        "/assets//etc/passwd",
+        "/%2e%2e%2f%2e%2e%2fetc%2fpasswd",
+        "/records/../../etc/passwd",
+        "/leagues/..%2f..%2fetc/standings.csv",
+        "/ai/%00",
+        "/events/%0d%0aSet-Cookie:x=y",
+        "/" + "a" * 8000,
+        "http://elsewhere.example/etc/passwd",
+        "/\\..\\..\\etc\\passwd",
+        "/?" + "&".join(f"a{number}=b" for number in range(1000)),
+        "/;/..;/x",
+        "*",
+    ],
+)
+async def test_tricks_with_paths_lead_nowhere(path: str) -> None:
+    async with serving() as server:
+        status, headers, body = await raw(server, f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        assert status in ((200,) if path.startswith("/?") else (400, 404)), status
+        assert b"root:" not in body
+        assert "set-cookie" not in headers
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/%2e%2e/x/play", "/api/a%2fb/c/play", "/api/" + "a" * 5000 + "/x/play", "/api/\u00e9/%ff/play"]
+)
+async def test_tricks_with_the_path_of_an_order(path: str) -> None:
+    async with serving() as server:
+        status, headers, body = await raw(server, post(path, b"dir=North", FORM).replace("é".encode(), b"%C3%A9"))
+        assert status == 404
+        assert headers["content-type"].startswith("text/")
+        assert b"\r\n" not in body or b"<" in body
+
+
+# ---- Crowds ----
+
+
+async def test_games_are_limited_and_finished_ones_make_way() -> None:
+    async with serving(max_games=2) as server, playing(server, "client") as [bot]:
+        bots = [Bot(server, bot.key, bot.client) for _ in range(3)]
+        assert (await bots[0].join(turns="1")).status_code == 200
+        assert (await bots[1].join()).status_code == 200
+        refused = await bots[2].join()
+        assert (refused.status_code, refused.text, refused.headers["retry-after"]) == (503, FULL, "5")
+        await bots[0].play_on()
+        assert (await bots[2].join()).status_code == 200
+        gone = await bots[0].move()
+        assert gone.status_code == 404
+
+
+async def test_an_arena_game_waits_for_space() -> None:
+    async with serving(max_games=1, rounds=1) as server, playing(server, *"abcde") as [bot, *four]:
+        await bot.join(turns="1")
+        joins = [asyncio.create_task(other.join("arena")) for other in four]
+        await until(lambda: len(server.lobby.waiting) == 4)
+        await rounds_of_the_loop()
+        assert not any(join.done() for join in joins)
+        await bot.play_on()
+        for other, join in zip(four, joins, strict=True):
+            await join
+            other.start()
+        for other in four:
+            await other.ended()
+
+
+async def test_waiting_clients_are_limited() -> None:
+    async with serving(max_waiting=2) as server, playing(server, *"abc") as bots:
+        joins = [asyncio.create_task(bot.join("arena")) for bot in bots[:2]]
+        await until(lambda: len(server.lobby.waiting) == 2)
+        refused = await bots[2].join("arena")
+        assert (refused.status_code, refused.text) == (503, FULL)
+        assert (await bots[2].join("training")).status_code == 200
+        server.lobby.close()
+        await asyncio.gather(*joins)
+
+
+async def test_connections_are_limited() -> None:
+    async with serving(max_connections=3) as server, AsyncExitStack() as stack:
+        for _ in range(3):
+            await stack.enter_async_context(connection(server))
+        await rounds_of_the_loop()
+        assert (await raw(server, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"))[0] == 503
+        await stack.aclose()
+        await until(lambda: not server._uvicorn.server_state.connections)  # type: ignore[union-attr]
+        assert (await raw(server, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"))[0] == 200
+
+
+async def test_the_latest_arena_game_can_be_asked_for_until_there_is_a_newer_one() -> None:
+    async with serving(keep_finished_seconds=0.05, rounds=1) as server, playing(server, *"abcd") as bots:
+
+        async def whole(bot: Bot) -> str:
+            await bot.join("arena")
+            await bot.play_on()
+            return str(bot.game["id"])
+
+        first = (await asyncio.gather(*(whole(bot) for bot in bots)))[0]
+        await until(lambda: not server.lobby._removals)
+        assert "is finished" in (await bots[0].move()).text
+        await asyncio.gather(*(whole(bot) for bot in bots))
+        assert first not in server.lobby.rooms
+
+
+async def test_any_key_that_is_too_long_or_odd_registers_nobody() -> None:
+    async with serving(keys="any") as server, httpx.AsyncClient(base_url=server.url) as client:
+        for key in ("a" * 9, "a" * 7, "a" * 50_000):
+            assert (await client.post("/api/training", data={"key": key})).status_code == 400
+        assert len(server.lobby.users) == 0
+
+
+async def test_a_client_that_never_reads_holds_up_nobody() -> None:
+    async with serving() as server, playing(server, "client") as [bot]:
+        with socket.create_connection(("127.0.0.1", server.port)) as deaf:
+            deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            deaf.setblocking(False)
+            request = post("/api/training", f"key={bot.key}&map=m1".encode(), FORM)
+            for _ in range(2000):
+                try:
+                    deaf.send(request)
+                except BlockingIOError:
+                    break
+                await asyncio.sleep(0)
+            await bot.join(turns="5", map=MAP)
+            await bot.play_on()
+            [lost] = [room for room in server.lobby.rooms.values() if room.id != bot.game["id"]][:1]
+            assert len(server.lobby.rooms) < 2000
+            assert not lost.finished
