@@ -116,7 +116,7 @@ def test_shares_never_pretend(value: float | None, text: str) -> None:
 
 
 def test_points_and_durations() -> None:
-    assert [points(value) for value in (12.6, -0.2, float("inf"), None)] == ["+13", "-0", "+inf", ""]
+    assert [points(value) for value in (12.6, -0.2, float("inf"), None)] == ["+13", "+0", "+inf", ""]
     assert [duration(seconds) for seconds in (7, 99, 720, 11100)] == ["7 s", "99 s", "12 min", "3 h 05"]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vindibot.arena.settings import WORDS, ArenaSettings
-from vindibot.errors import UsageError
+from vindibot.errors import UsageError, VindibotError
 from vindibot.options import option_names, overrides, settings_options
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def _load(config: str | None, given: dict[str, Any], resume: Path | None) -> Con
 def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False) -> int:
     """Play a tournament and show what came of it; returns the exit code (see the command's help). Raises `VindibotError` for
     what makes it impossible, before the first game."""
+    from behaviours.registry import nearest
     from vindibot import log
     from vindibot.arena.live import Watch
     from vindibot.arena.tournament import interruptible, prepare
@@ -91,6 +92,10 @@ def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False
     settings = config.settings
     with log.configured(settings.log.level, settings.log.file, console):
         tournament = prepare(config, resume=resume)
+        if settings.anchor and settings.anchor not in tournament.bots:
+            raise config.refuse(
+                "anchor", f"must be a bot that plays, not {settings.anchor!r}{nearest(settings.anchor, tournament.bots)}"
+            )
         warm(console)
         watch = Watch(console)
         with interruptible(tournament, watch):
@@ -100,6 +105,7 @@ def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False
 
 def conclude(tournament: Tournament, console: Console) -> int:
     """Show what came of a tournament; the exit code."""
+    from vindibot.arena.report import write_beside
     from vindibot.arena.summary import summarise
     from vindibot.arena.table import show
     from vindibot.files import short
@@ -110,7 +116,14 @@ def conclude(tournament: Tournament, console: Console) -> int:
         console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
     if lines:
-        show(console, summarise(lines, tournament.bots, bounds=settings.sprt, planned=settings.blocks))
+        anchor = settings.anchor or ("seed" if "seed" in tournament.bots else None)
+        summary = summarise(lines, tournament.bots, anchor=anchor, bounds=settings.sprt, planned=settings.blocks)
+        show(console, summary)
+        if settings.report:
+            try:
+                say(f"report: {short(write_beside(tournament.path, summary, lines, tournament.bots))}", "dim")
+            except VindibotError as problem:  # the disk is full, say: the results are kept all the same
+                say(problem.message, "bold red")
     say(f"results: {short(tournament.path)} (seed {tournament.schedule.seed})", "dim")
     kept = f"{len(lines)} of {len(tournament.schedule)} games are kept; go on with: {tournament.again()}"
     if tournament.trouble:

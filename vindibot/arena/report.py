@@ -18,6 +18,7 @@ import numpy as np
 from vindibot import __version__
 from vindibot.arena.charts import COLOURS, Line, Range, colour, lines, ranges
 from vindibot.arena.results import NORMAL, GameLine
+from vindibot.arena.store import records_path
 from vindibot.arena.summary import Standing, Summary
 from vindibot.arena.table import head_line, interval, match_lines, milliseconds, percent, points
 from vindibot.errors import VindibotError
@@ -68,6 +69,14 @@ svg line[class*=" c"], svg line.rest, svg polyline {{ stroke: var(--own) }} svg 
 svg text.end {{ fill: var(--own) }} td.key {{ color: var(--own) }}
 ul {{ margin: .3rem 0; padding-left: 1.2rem }} summary {{ cursor: pointer; font-weight: 600 }}
 """
+
+
+def write_beside(results: Path, summary: Summary, games: Sequence[GameLine], bots: Sequence[str]) -> Path:
+    """Write the report of a results file beside it, and return where; see `write_report`."""
+    path = results.with_suffix(".html")
+    title = f"{bots[0]} against {bots[1]}" if summary.match else ", ".join(bots)
+    write_report(path, summary, games, title=title, bots=bots, results=results, records=records_path(results))
+    return path
 
 
 def write_report(

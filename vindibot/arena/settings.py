@@ -91,6 +91,8 @@ class ArenaSettings(Settings):
     workers: Workers = Field(default=None, description='how many games at once; "cores": one per core')
     results: OptionalFile = Field(default=None, description="the file of results; empty: a new one in the folder results")
     records: bool = Field(default=True, description="keep the moves of every game beside the results, some kilobytes each")
+    report: bool = Field(default=True, description="write a report with plots, one HTML file, beside the results")
+    anchor: str = Field(default="", description="the bot whose rating is 0; empty: seed if it plays, else the mean is 0")
     logs: Literal["none", "trouble", "all"] = Field(
         default="trouble", description="what bots write to standard error: keep it of no game, of those with forfeits, of all"
     )

@@ -35,7 +35,7 @@ def points(value: float | None) -> str:
     """A rating or difference: with its sign, in whole points."""
     if value is None or math.isnan(value):
         return ""
-    return f"{value:+.0f}" if math.isfinite(value) else ("+inf" if value > 0 else "-inf")
+    return f"{round(value):+d}" if math.isfinite(value) else ("+inf" if value > 0 else "-inf")
 
 
 def interval(low: float | None, high: float | None) -> str:
