@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
+from vindibot.picture import harmless
+
 #: Units of the drawing: width, height of a row, margins.
 WIDTH, ROW, TOP, BOTTOM, RIGHT = 460, 26, 10, 40, 14
 #: Colours that can be told apart; further bots share the class ``rest``.
@@ -67,17 +69,22 @@ def number(value: float) -> str:
     return f"{value:g}" if abs(value) < 1e6 else f"{value:.3g}"
 
 
+def _safe(said: str) -> str:
+    """A text for any place in a drawing, also for those who read it as XML."""
+    return escape(harmless(said), quote=True)
+
+
 def _cut(label: str) -> str:
     return label if len(label) <= LABEL else f"{label[: LABEL - 1]}…"
 
 
 def _text(x: float, y: float, said: str, anchor: str = "start", kind: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{f" class={kind}" if kind else ""}>{escape(said)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{_safe(said)}</text>'
 
 
 def _frame(height: float, title: str, parts: Sequence[str]) -> str:
     body = "".join(parts)
-    return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(title, quote=True)}">{body}</svg>'
+    return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{_safe(title)}">{body}</svg>'
 
 
 def _span(values: Sequence[float], room: float = 0.04) -> tuple[float, float]:
@@ -112,7 +119,7 @@ def ranges(rows: Sequence[Range], title: str, unit: str, *, zero: bool = False) 
         if row.inner is not None:
             marks.append(_line(at(row.inner[0]), y, at(row.inner[1]), y, f"thick {kind}"))
         marks.append(f'<circle cx="{at(row.middle):.1f}" cy="{y:.1f}" r="4.5" class="dot {kind}"/>')
-        said = f"<title>{escape(row.note)}</title>" if row.note else ""
+        said = f"<title>{_safe(row.note)}</title>" if row.note else ""
         hit = f'<rect x="0" y="{y - ROW / 2:.1f}" width="{WIDTH}" height="{ROW}" class="hit"/>'
         parts.append(f"<g>{said}{hit}{_text(left - 8, y + 4, _cut(row.label), 'end')}{''.join(marks)}</g>")
     return _frame(bottom + BOTTOM, title, parts)
@@ -152,10 +159,10 @@ def lines(series: Sequence[Line], title: str, unit_x: str, unit_y: str, *, heigh
     parts.append(_text((left + right) / 2, bottom + 32, f"{unit_y} by {unit_x}", "middle", "small"))
     for one in series:
         points = " ".join(f"{at_x(x):.1f},{at_y(y):.1f}" for x, y in enumerate(one.y))
-        parts.append(f'<g><title>{escape(one.label)}</title><polyline points="{points}" class="line {colour(one.colour)}"/></g>')
+        parts.append(f'<g><title>{_safe(one.label)}</title><polyline points="{points}" class="line {colour(one.colour)}"/></g>')
     drawn = [one for one in series if one.y]
     for one, y in zip(drawn, _apart([at_y(one.y[-1]) for one in drawn], 13, bottom), strict=True):
-        parts.append(_text(right + 6, y + 4, _cut(one.label), "start", f'"end {colour(one.colour)}"'))
+        parts.append(_text(right + 6, y + 4, _cut(one.label), "start", f"end {colour(one.colour)}"))
     return _frame(height, title, parts)
 
 

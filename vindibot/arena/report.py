@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
@@ -102,7 +103,8 @@ def write_report(
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)
     except OSError as problem:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
         raise VindibotError(f"{short(path)}: the report cannot be written: {problem.strerror or problem}") from None
 
 

@@ -1,0 +1,239 @@
+"""The report: one page that needs nothing else, whatever bots are called, with drawings that say what the games say."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from arenagames import SEATINGS, game_line, made_up, rotations
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.maps import named_map
+from sim.rules import step
+from vindibot.arena.charts import Line, Range, _apart, lines, ranges, ticks
+from vindibot.arena.report import COLOURS, LISTED, gold_curves, report, write_report
+from vindibot.arena.results import GameLine
+from vindibot.arena.summary import summarise
+from vindibot.errors import VindibotError
+from vindibot.gamerecord import GameRecord, dumps
+
+EVIL = "<script>alert('1')</script>\"&amp;"
+EMPTY = {"br", "meta", "link", "img", "hr", "input"}
+
+
+class _Strict(HTMLParser):
+    """Follows a page and notes what could load something, and whether all elements are closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.urls: list[str] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.urls += [value or "" for name, value in attrs if name in ("src", "href", "action", "xlink:href")]
+        assert not [name for name, _ in attrs if name.startswith("on")]
+        if tag not in EMPTY:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def follow(page: str) -> _Strict:
+    strict = _Strict()
+    strict.feed(page)
+    assert not strict.open
+    return strict
+
+
+def drawings(page: str) -> list[ElementTree.Element]:
+    return [ElementTree.fromstring(found) for found in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]
+
+
+def tournament(blocks: int = 8) -> list[GameLine]:
+    return made_up(rotations("abcd"), {"a": 150.0, "b": 0.0, "c": 0.0, "d": -150.0}, blocks, np.random.default_rng(1))
+
+
+def test_the_page_needs_nothing_else() -> None:
+    games = tournament()
+    page = report(summarise(games), games, title="a cup")
+    strict = follow(page)
+    assert not strict.tags & {"script", "iframe", "img", "object", "embed", "form", "base"}
+    assert strict.urls == ["data:,"]
+    assert "url(" not in page
+    assert "@import" not in page
+    assert "http" not in re.sub(r'http-equiv="', "", page)
+    assert "default-src 'none'" in page
+
+
+def test_whatever_comes_from_outside_is_text() -> None:
+    names = (EVIL, "</title>", "\u202eright", "d")
+    games = [game_line(names, (4, 3, 2, 1), block=n, map={"name": EVIL, "size": 8}) for n in range(6)]
+    seat = games[0].seats[0].model_copy(update={"termination": EVIL, "note": f'" onload="x{EVIL}'})
+    games[0] = games[0].model_copy(update={"seats": (seat, *games[0].seats[1:]), "record": EVIL, "recording": f'"{EVIL}'})
+    strict = follow(report(summarise(games), games, title=EVIL, bots=names))
+    assert not strict.tags & {"script"}
+    assert EVIL in strict.words
+    assert not [url for url in strict.urls if "<" in url or '"' in url]
+
+
+def test_the_drawings_say_what_the_table_says() -> None:
+    games = tournament()
+    summary = summarise(games)
+    ratings, gold = drawings(report(summary, games, title="a cup"))
+    best = summary.standings[0]
+    assert best.rating is not None
+    notes = [note.text or "" for note in ratings.iter("title")]
+    assert notes[0].startswith(f"{best.bot}: {round(best.rating.rating):+d}, 95 % ")
+    assert len(list(ratings.iter("circle"))) == len(list(gold.iter("circle"))) == 4
+    at = [float(dot.get("cx", 0)) for dot in ratings.iter("circle")]
+    assert at == sorted(at, reverse=True)
+
+
+def test_many_bots_and_odd_tournaments() -> None:
+    names = [f"bot-{number}" for number in range(14)]
+    games = [
+        game_line(
+            [names[(block + seat) % 14] for seat in range(4)],
+            (4, 3, 2, 0),
+            block=block,
+            map={"name": "m", "size": 8 + block % 20},
+        )
+        for block in range(40)
+    ]
+    page = report(summarise(games), games, title="many")
+    follow(page)
+    assert f"c{COLOURS - 1}" in page
+    for few in ([], games[:1]):
+        follow(report(summarise(few, names), few, title="few", bots=names))
+    long = [games[0].model_copy(update={"block": number}) for number in range(LISTED + 7)]
+    assert "7 more are in the file of results" in report(summarise(long, resamples=0), long, title="long")
+
+
+def test_the_match_is_told_in_words() -> None:
+    games = [
+        line.model_copy(update={"format": "ab"})
+        for line in made_up(SEATINGS, {"a": 90.0, "b": 0.0}, 40, np.random.default_rng(2))
+    ]
+    page = report(summarise(games, "ab", planned=40), games, title="match", bots="ab")
+    assert "a is stronger than b" in page
+    assert "difference of a to b, 40 blocks" in page
+
+
+# ---- Gold over time, and files ----
+
+
+def record(number: int, rounds: int = 5) -> tuple[GameRecord, list[list[int]]]:
+    """A game in which heroes go about, and everybody's gold before the first and after every round."""
+    where = named_map("m1")
+    games, rng, orders = where.new_game(4 * rounds), np.random.default_rng(number), []
+    golds = [games["hero"][0]["gold"].tolist()]
+    for ply in range(4 * rounds):
+        orders.append(int(rng.integers(5)))
+        step(games, 0, orders[-1])
+        if ply % 4 == 3:
+            golds.append(games["hero"][0]["gold"].tolist())
+    now = datetime.now(UTC)
+    kept = GameRecord.of(
+        where,
+        id=f"g{number}",
+        max_turns=4 * rounds,
+        names=("a", "b", "a", "c"),
+        orders=orders,
+        ending="TurnMax",
+        started=now,
+        finished=now,
+    )
+    return kept, golds
+
+
+def test_gold_over_time_is_recomputed_from_the_records(tmp_path: Path) -> None:
+    found = [record(number, 40) for number in range(3)]
+    path = tmp_path / "cup.games.jsonl"
+    again = dumps(found[1][0])
+    path.write_bytes(b"\n".join([*(dumps(kept) for kept, _ in found), again, again[:50]]) + b"\n")
+    curves, played = gold_curves(path, {"g0", "g1", "g2", "elsewhere"})
+    assert played == 3  # g1 is there twice, and a last one is cut off
+    golds = np.array([gold for _, gold in found], dtype=float)  # game, round, hero
+    assert golds[:, -1].sum() > 0
+    assert curves["a"] == pytest.approx(golds[:, :, [0, 2]].mean(axis=(0, 2)).tolist())
+    assert curves["c"] == pytest.approx(golds[:, :, 3].mean(axis=0).tolist())
+    assert gold_curves(path, {"g0", "g1", "g2"}, most=1)[1] == 1
+
+
+def test_games_of_different_lengths(tmp_path: Path) -> None:
+    (short, few), (long, many) = record(1, 2), record(2, 60)
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(dumps(short) + b"\n" + dumps(long) + b"\n")
+    curve = gold_curves(path, {"g1", "g2"})[0]["b"]
+    assert len(curve) == 61
+    assert curve[0] == 0
+    assert curve[-1] == many[-1][1]
+    assert curve[2] == (few[2][1] + many[2][1]) / 2
+
+
+def test_a_report_is_written_with_links_to_what_is_there(tmp_path: Path) -> None:
+    results, records = tmp_path / "a cup#1.jsonl", tmp_path / "a cup#1.games.jsonl"
+    kept, _ = record(0)
+    records.write_bytes(dumps(kept) + b"\n")
+    games = [game_line("abac", (4, 3, 2, 1), block=n, record="g0", recording="recordings/x 1.jsonl") for n in range(6)]
+    path = tmp_path / "out" / "report.html"
+    write_report(path, summarise(games), games, title="a cup", results=results, records=records)
+    page = path.read_text("utf-8")
+    urls = follow(page).urls
+    assert "../a%20cup%231.jsonl" in urls
+    assert "../a%20cup%231.games.jsonl" in urls
+    assert "../recordings/x%201.jsonl" in urls
+    assert len(drawings(page)) == 3
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(VindibotError, match=r"report\.html: the report cannot be written"):
+        write_report(tmp_path / "file" / "report.html", summarise([]), [], title="")
+
+
+# ---- Drawings ----
+
+finite = st.floats(-1e6, 1e6)
+
+
+@given(finite, st.floats(1e-3, 1e6))
+def test_ticks_are_round_and_inside(low: float, width: float) -> None:
+    found = ticks(low, low + width)
+    assert 1 <= len(found) <= 7
+    assert all(low - 1e-6 * max(1, abs(low)) <= value <= low + width + 1e-6 * max(1, abs(low)) for value in found)
+    assert found == sorted(found)
+
+
+@given(st.lists(st.floats(0, 200), max_size=12))
+def test_labels_are_moved_apart_in_their_order(wanted: list[float]) -> None:
+    found = _apart(wanted, 13, 200)
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    assert all(found[two] - found[one] >= 13 - 1e-6 for one, two in pairwise(order))
+    assert all(value <= 200 for value in found)
+
+
+@given(st.lists(st.tuples(st.text(max_size=20), finite, finite, finite), max_size=5))
+def test_any_ranges_and_lines_can_be_drawn(rows: list[tuple[str, float, float, float]]) -> None:
+    drawn = [Range(label, index, middle, low, high, (low, high), label) for index, (label, low, middle, high) in enumerate(rows)]
+    for text in (ranges(drawn, "x", "unit", zero=True), lines([Line(row[0], 0, row[1:]) for row in rows], "x", "a", "b")):
+        ElementTree.fromstring(text)
+        assert "nan" not in text
