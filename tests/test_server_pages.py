@@ -1,0 +1,312 @@
+"""The pages: what they show, and that names and boards are text and nothing else, over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from html.parser import HTMLParser
+from typing import Any
+
+import httpx
+import pytest
+from serving import MAP, Bot, playing, serving, until
+
+from sim.generator import generate
+from vindibot.server import EmbeddedServer
+from vindibot.server.site import BOTS_PER_PAGE, LISTED, SHOWN
+
+#: Twenty characters each, as long as a name may be.
+NASTY = ['"><script>1</script>', "<img src=x onerror=1>"[:20], "a&lt;b' onclick='1", "\u202eevil\u2066<b>"]
+#: Elements that our pages consist of.
+KNOWN = {"html", "head", "meta", "link", "title", "body", "nav", "h1", "h2", "p", "a", "code", "table", "tr", "th", "td"}
+KNOWN |= {"bdi", "strong", "pre", "form", "label", "input", "button"}
+VOID = {"meta", "link", "input"}
+
+
+class Page(HTMLParser):
+    """A page as a browser reads it: `words` is its text, `elements` all elements with their attributes."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__()
+        self.words = ""
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(markup)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in KNOWN, tag
+        assert not any(name.startswith("on") or name == "style" for name, _ in attrs), attrs
+        assert len({name for name, _ in attrs}) == len(attrs)
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+    @property
+    def links(self) -> list[str]:
+        """Where its links lead."""
+        return [attributes["href"] or "" for tag, attributes in self.elements if tag == "a"]
+
+    def rows(self) -> list[tuple[str, dict[str, str | None]]]:
+        return [element for element in self.elements if element[0] == "tr"]
+
+
+async def get(client: httpx.AsyncClient, path: str, status: int = 200) -> Page:
+    response = await client.get(path)
+    assert response.status_code == status, response.text
+    return checked(response)
+
+
+def checked(response: httpx.Response) -> Page:
+    policy = response.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    page = Page(response.text)
+    assert [attributes["href"] for tag, attributes in page.elements if tag == "link"] == ["/assets/style.css"]
+    return page
+
+
+async def play_arena(bots: list[Bot], direction: str = "Stay") -> str:
+    async def play(bot: Bot) -> None:
+        await bot.join("arena")
+        await bot.play_on(direction)
+
+    await asyncio.gather(*(play(bot) for bot in bots))
+    return str(bots[0].game["id"])
+
+
+async def test_registration_hands_out_a_key_once() -> None:
+    async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
+        form = await get(client, "/register")
+        assert [attributes["name"] for tag, attributes in form.elements if tag == "input"] == ["name"]
+        answer = await client.post("/register", data={"name": "Ünïcode ☃ bot"})
+        page = checked(answer)
+        assert answer.headers["cache-control"] == "no-store"
+        assert "Ünïcode ☃ bot" in page.words
+        found = re.search(r'<pre id="user-key">([0-9a-z]{8})</pre>', answer.text)
+        assert found is not None
+        joined = await client.post("/api/training", data={"key": found.group(1), "turns": 1})
+        assert joined.json()["hero"]["name"] == "Ünïcode ☃ bot"
+        for name, message in [
+            ("ab", "Name is too short"),
+            ("x" * 21, "Name is too long"),
+            ("Ünïcode ☃ bot", "Name already taken"),
+        ]:
+            refused = await client.post("/register", data={"name": name})
+            assert refused.status_code == 400
+            assert message in checked(refused).words
+            assert [a["value"] for tag, a in checked(refused).elements if tag == "input"] == [name]
+        listed = "".join(
+            [(await client.get(path)).text for path in ("/ai", "/", "/games", f"/ai/{joined.json()['hero']['userId']}")]
+        )
+        assert found.group(1) not in listed
+
+
+async def test_names_are_text_on_every_page() -> None:
+    async with serving(rounds=1, keep_finished_seconds=0) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        bots = []
+        for name in NASTY:
+            page = await client.post("/register", data={"name": name})
+            assert name in checked(page).words
+            key = re.search(r'user-key">(\w{8})<', page.text)
+            assert key is not None
+            bots.append(Bot(server, key.group(1), client))
+            again = await client.post("/register", data={"name": name})
+            assert [a["value"] for tag, a in checked(again).elements if tag == "input"] == [name]
+        assert len(server.lobby.users) == len(NASTY)
+        running = asyncio.create_task(bots[0].join("arena"))
+        others = [asyncio.create_task(play_one(bot)) for bot in bots[1:]]
+        await running
+        paths = ["/", "/games", "/ai", f"/{bots[0].game['id']}", *(f"/ai/{user.id}" for user in server.lobby.users)]
+        for path in paths:
+            page_then = await get(client, path)
+            if path != "/games":
+                assert any(name in page_then.words for name in NASTY), path
+        await bots[0].play_on()
+        await asyncio.gather(*others)
+        await until(lambda: len(server.lobby.rooms) <= 1)
+        for path in paths:
+            page_now = await get(client, path)
+            assert any(name in page_now.words for name in NASTY), path
+        streams = await client.get(f"/events/{bots[0].game['id']}")
+        assert json.loads(streams.text.splitlines()[0][6:])["heroes"][0]["name"] in NASTY
+
+
+async def play_one(bot: Bot) -> None:
+    await bot.join("arena")
+    await bot.play_on()
+
+
+@pytest.mark.parametrize(
+    "path", ["/nothing0", "/<script>1<script>", "/%3Cscript%3E1", "/ai/nobody00", "/records/nothing0", "/a/b/c", "/%00", "/%ff"]
+)
+async def test_there_is_nothing(path: str) -> None:
+    async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
+        page = await get(client, path, 404)
+        assert "There is nothing here" in page.words
+
+
+async def test_running_and_finished_games_on_the_first_page() -> None:
+    async with serving(rounds=1) as server, playing(server, "alice", "bobby", "carol", "david") as bots:
+        home = await get(bots[0].client, "/")
+        assert "No game is running." in home.words
+        assert "No game has been kept." in home.words
+        played = await play_arena(bots)
+        await bots[0].join("training", turns=3)
+        running = bots[0].game["id"]
+        home = await get(bots[0].client, "/")
+        before, after = home.words.split("Played last")
+        assert running in before
+        assert running not in after
+        assert played in after
+        assert all(name in after for name in ("alice", "bobby", "carol", "david"))
+        assert f"/{running}" in home.links
+        assert f"/{played}" in home.links
+        assert f"/ai/{bots[0].state['hero']['userId']}" in home.links
+        server.lobby.close()
+        await server.lobby.store.read(lambda connection: None)
+        assert "interrupted" in (await get(bots[0].client, "/")).words
+
+
+async def test_a_running_game_as_it_stands() -> None:
+    async with serving() as server, playing(server, "seed") as [bot]:
+        await bot.join(turns=5, map=MAP)
+        await bot.move("South")
+        markup = (await bot.client.get(bot.state["viewUrl"])).text
+        page = Page(markup)
+        assert "Turn 4 of 20." in page.words
+        assert {"http-equiv": "refresh", "content": "3"} in [attributes for tag, attributes in page.elements if tag == "meta"]
+        assert "@1" in page.words
+        assert f"/events/{bot.game['id']}" in page.links
+
+
+async def test_a_kept_game_ply_by_ply() -> None:
+    async with serving(keep_finished_seconds=0) as server, playing(server, "seed", "two") as [bot, other]:
+        await bot.join(turns=3, map="@1$-  @4\n        \n        \n@2    @3")
+        path = f"/{bot.game['id']}"
+        while not bot.game["finished"]:
+            await bot.move("East")
+        await until(lambda: not server.lobby.rooms)
+        page = await get(bot.client, path)
+        assert "The game is over at turn 12 of 12. Hero 1 has won." in page.words
+        assert not any("refresh" in str(attributes) for _, attributes in page.elements)
+        assert "$1" in page.words
+        first = await get(bot.client, f"{path}?ply=0")
+        assert "Turn 0 of 12." in first.words
+        assert "$-" in first.words
+        assert [link for link in first.links if "ply" in link] == [f"{path}?ply={ply}" for ply in (1, 4, 12)]
+        middle = await get(bot.client, f"{path}?ply=6")
+        assert [link for link in middle.links if "ply" in link] == [f"{path}?ply={ply}" for ply in (0, 2, 5, 7, 10, 12)]
+        assert "seed" in middle.words
+        for odd in ("-5", "99999", "x", "", "9" * 30):
+            assert (await get(bot.client, f"{path}?ply={odd}")).words
+        record = await bot.client.get(f"/records/{bot.game['id']}")
+        assert record.json()["names"] == ["seed", "random", "random", "random"]
+        assert other.key not in record.text
+        assert bot.key not in record.text
+
+
+async def test_the_table_of_bots_and_who_played_lately() -> None:
+    async with serving(rounds=1) as server, playing(server, "alice", "bobby", "carol", "david") as bots:
+        for name in ("never played", "long ago"):
+            server.register(name)
+        users: dict[str, Any] = {user.name: user for user in server.lobby.users}
+        users["long ago"].played = time.time() - 8 * 86_400
+        users["carol"].elo = 1500
+        await play_arena(bots)
+        page = await get(bots[0].client, "/ai")
+        assert re.findall("carol|alice|bobby|david|never played|long ago", page.words)[0] == "carol"
+        assert str(users["carol"].elo) in page.words
+        assert len(page.rows()) == 1 + 6
+        assert "/ai?days=7" in page.links
+        lately = await get(bots[0].client, "/ai?days=7")
+        assert "long ago" not in lately.words
+        assert "never played" not in lately.words
+        assert len(lately.rows()) == 1 + 4
+        assert "long ago" in (await get(bots[0].client, "/ai?days=9")).words
+        for odd in ("x", "-1", "0", "999999999", "9" * 30):
+            await get(bots[0].client, f"/ai?days={odd}&page={odd}")
+
+
+async def test_many_bots_and_games_come_in_pages() -> None:
+    async with serving(keep_finished_seconds=0) as server, playing(server, "seed") as [bot]:
+        for number in range(BOTS_PER_PAGE + 5):
+            server.register(f"bot {number}")
+        assert len((await get(bot.client, "/ai")).rows()) == 1 + BOTS_PER_PAGE
+        assert "/ai?page=2" in (await get(bot.client, "/ai")).links
+        second = await get(bot.client, "/ai?page=2")
+        assert len(second.rows()) == 1 + 6
+        assert "/ai?page=1" in second.links
+        assert "No bot is here." in (await get(bot.client, "/ai?page=3")).words
+
+        async def one(name: str) -> str:
+            player = Bot(server, bot.key, bot.client)
+            await player.join(turns=1, map=MAP)
+            await player.move()
+            return str(player.game["id"])
+
+        played = [await one("seed") for _ in range(LISTED + 3)]
+        user = next(user for user in server.lobby.users if user.name == "seed")
+        for path, each in (("/games", LISTED), (f"/ai/{user.id}", LISTED), ("/", SHOWN)):
+            seen: list[str] = []
+            page = await get(bot.client, path)
+            while True:
+                found = [link[1:] for link in page.links if re.fullmatch(r"/\w{8}", link) and link != "/register"]
+                seen += found
+                more = [link for link in page.links if "before=" in link]
+                if not more:
+                    break
+                assert len(found) == (each if len(seen) == len(found) else LISTED)
+                page = await get(bot.client, more[0])
+            assert seen == played[::-1], path
+
+
+async def test_a_bot_and_its_games() -> None:
+    async with serving(rounds=1) as server, playing(server, "alice", "bobby", "carol", "david", "erica") as bots:
+        game = await play_arena(bots[:4])
+        await bots[0].join("training", turns=1)
+        user = server.lobby.users.by_name("alice")
+        assert user is not None
+        page = await get(bots[0].client, f"/ai/{user.id}")
+        assert f"Elo {user.elo}, skill" in page.words
+        assert "1 rated games" in page.words
+        running, played = page.words.split("Played")
+        assert bots[0].game["id"] in running
+        assert game in played
+        other = server.lobby.users.by_name("erica")
+        assert other is not None
+        empty = await get(bots[0].client, f"/ai/{other.id}")
+        assert "No game has been kept." in empty.words
+        assert "played last never" in empty.words
+
+
+async def test_the_style_is_the_only_other_file() -> None:
+    async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
+        style = await client.get("/assets/style.css")
+        assert style.headers["content-type"].startswith("text/css")
+        assert (await client.get("/assets/other.css")).status_code == 404
+
+
+async def test_a_server_without_a_file_forgets_its_oldest_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.server.archive.MEMORY_GAMES", 3)
+
+    async def play(server: EmbeddedServer, bot: Bot) -> str:
+        await bot.join(turns=1, map=generate(1, size=8).text())
+        await bot.move()
+        return str(bot.game["id"])
+
+    async with serving(keep_finished_seconds=0) as server, playing(server, "seed") as [bot]:
+        games = [await play(server, bot) for _ in range(5)]
+        await until(lambda: not server.lobby.rooms)
+        assert [(await bot.client.get(f"/{game}")).status_code for game in games] == [404, 404, 200, 200, 200]
