@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from vindibot.protocol import LIMIT_HEADER, dumps, read_direction
+from vindibot.server.description import DIR, KEY, MAP, TURN, TURNS, operation
 from vindibot.server.league.admin import add_administration
 from vindibot.server.league.hall import Hall
 from vindibot.server.league.pages import add_league_pages
@@ -100,7 +101,7 @@ def create_app(settings: ServerSettings | None = None, observers: Sequence[RoomO
 def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
     settings = lobby.settings
 
-    @app.post("/api/training", response_class=Response)
+    @app.post("/api/training", response_class=Response, openapi_extra=operation(key=KEY, turns=TURNS, map=MAP, required=("key",)))
     async def training(request: Request) -> Response:
         """Play a training game against three random bots. Parameters: key, turns (rounds, at most 600), map (name or
         text)."""
@@ -113,13 +114,17 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
         user = await lobby.user(_key(parameters))
         return await _held_join(request, lobby, lobby.join_training(user, turns, parameters.get("map") or None))
 
-    @app.post("/api/arena", response_class=Response)
+    @app.post("/api/arena", response_class=Response, openapi_extra=operation(key=KEY, required=("key",)))
     async def arena(request: Request) -> Response:
         """Play against three others. The answer comes when four are together and it is your turn. Parameters: key."""
         parameters = await read_parameters(request, settings)
         return await _held_join(request, lobby, lobby.join_arena(await lobby.user(_key(parameters))))
 
-    @app.post("/api/{game_id}/{token}/play", response_class=Response)
+    @app.post(
+        "/api/{game_id}/{token}/play",
+        response_class=Response,
+        openapi_extra=operation("game_id", "token", dir=DIR, turn=TURN, required=("dir",)),
+    )
     async def play(request: Request) -> Response:
         """Give the order of your turn; the answer comes at your next one. Parameters: dir, turn (optional: the turn that
         the order is for; a repeat for the same turn is answered like the first)."""

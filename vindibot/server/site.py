@@ -14,6 +14,7 @@ from sim.rules import step
 from vindibot.gamerecord import CRASH_CODE, GameRecord, dumps
 from vindibot.protocol import Player
 from vindibot.server import pages
+from vindibot.server.description import BEFORE, DAYS, NAME, PAGE, PLY, operation, queries
 from vindibot.server.history import GameRow, find_record, list_games, players_of
 from vindibot.server.lobby import Lobby
 from vindibot.server.parameters import read_int, read_parameters
@@ -69,7 +70,7 @@ def add_site(app: FastAPI, lobby: Lobby) -> None:
         """The games that run and those played last."""
         return html(pages.home_page(_running(lobby), *await _kept(lobby, SHOWN)))
 
-    @app.get("/games", response_class=HTMLResponse)
+    @app.get("/games", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
     async def games(request: Request) -> Response:
         """Kept games, newest first. Parameter: before (only those with a smaller number)."""
         return html(pages.games_page(*await _kept(lobby, LISTED, before=_number(request, "before"))))
@@ -80,7 +81,7 @@ def add_site(app: FastAPI, lobby: Lobby) -> None:
         found = await lobby.store.read(lambda connection: find_record(connection, game_id))
         return missing() if found is None else Response(dumps(found), media_type="application/json")
 
-    @app.get("/{game_id}", response_class=HTMLResponse)
+    @app.get("/{game_id}", response_class=HTMLResponse, openapi_extra=queries(ply=PLY))
     async def game(request: Request, game_id: str) -> Response:
         """A running game as it stands, or a kept one. Parameter: ply (of a kept game, how many plies were played)."""
         room = lobby.rooms.get(game_id)
@@ -110,7 +111,7 @@ def _number(request: Request, parameter: str) -> int | None:
 
 
 def _add_bots(app: FastAPI, lobby: Lobby) -> None:
-    @app.get("/ai", response_class=HTMLResponse)
+    @app.get("/ai", response_class=HTMLResponse, openapi_extra=queries(days=DAYS, page=PAGE))
     async def bots(request: Request) -> Response:
         """The table of bots, best first. Parameters: days (only who played in the last so many days), page."""
         days = _number(request, "days")
@@ -125,7 +126,7 @@ def _add_bots(app: FastAPI, lobby: Lobby) -> None:
         page = pages.bots_page(shown, first=first + 1, total=len(users), per_page=BOTS_PER_PAGE, days=days, lately=LATELY_DAYS)
         return html(page)
 
-    @app.get("/ai/{user_id}", response_class=HTMLResponse)
+    @app.get("/ai/{user_id}", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
     async def bot(request: Request, user_id: str) -> Response:
         """A bot and its games. Parameter: before (only games with a smaller number)."""
         user = lobby.users.by_id(user_id)
@@ -141,7 +142,7 @@ def _add_registration(app: FastAPI, lobby: Lobby) -> None:
         """The form of the registration."""
         return html(pages.register_page())
 
-    @app.post("/register", response_class=HTMLResponse)
+    @app.post("/register", response_class=HTMLResponse, openapi_extra=operation(name=NAME, required=("name",)))
     async def register(request: Request) -> Response:
         """Register a bot. Parameter: name (3 to 20 characters). The page shows the key, this once."""
         given = (await read_parameters(request, lobby.settings)).get("name", "")

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from vindibot.errors import UsageError, VindibotError
 from vindibot.reasons import dotted, explain
 from vindibot.server.league.hall import Hall
+from vindibot.server.league.league import NAME
 from vindibot.server.league.pages import overview
 from vindibot.server.league.roster import Entrant, roster_from_csv, roster_from_json, roster_from_list
 from vindibot.server.league.settings import LeagueSettings
@@ -58,7 +59,7 @@ class MatchOrder(_Order):
 class LeagueOrder(_Order):
     """A league: its name, its settings, and its roster as a list of names, or of objects with a name and a key."""
 
-    name: str
+    name: str = Field(pattern=f"^{NAME}$", description="the name of the league, as in its address")
     settings: LeagueSettings = LeagueSettings()
     roster: list[Any] = Field(description="names, or objects with a name and perhaps a key of 8 characters")
 

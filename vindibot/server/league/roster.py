@@ -52,8 +52,12 @@ def roster_from_csv(text: str) -> list[Entrant]:
     delimiter = ";" if first.count(";") > first.count(",") else ","
     name_column, key_column = 0, 1
     rows: list[tuple[str, str, str]] = []
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
-    for row in reader:
+    reader = csv.reader(io.StringIO("\n".join(text.splitlines())), delimiter=delimiter, strict=True)
+    try:
+        lines = [(reader.line_num, row) for row in reader]
+    except csv.Error as error:
+        raise UsageError(f"line {reader.line_num}: this is no CSV: {error}") from None
+    for number, row in lines:
         cells = [cell.strip() for cell in row]
         if not any(cells):
             continue
@@ -63,7 +67,7 @@ def roster_from_csv(text: str) -> list[Entrant]:
             key_column = heading.index("key") if "key" in heading else len(heading)
             continue
         cells += [""] * (max(name_column, key_column) + 1 - len(cells))
-        rows.append((f"line {reader.line_num}", cells[name_column], cells[key_column]))
+        rows.append((f"line {number}", cells[name_column], cells[key_column]))
     return _entrants(rows)
 
 
@@ -71,7 +75,7 @@ def roster_from_json(text: str) -> list[Entrant]:
     """A roster from a JSON list of names, or of objects with a ``name`` and perhaps a ``key``. Raises `UsageError`."""
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"the roster is no JSON: {error}") from None
     return roster_from_list(value)
 
@@ -100,8 +104,8 @@ def _entrants(rows: Sequence[tuple[str, str, str]]) -> list[Entrant]:
             raise UsageError(f"{where}: a name has 1 to {LONGEST_NAME} printable characters")
         if name in names:
             raise UsageError(f"{where}: the name {name!r} stands at {names[name]} already")
-        if key and len(key) != KEY_LENGTH:
-            raise UsageError(f"{where}: a key has {KEY_LENGTH} characters, not {len(key)}")
+        if key and not (len(key) == KEY_LENGTH and key.isascii() and key.isprintable()):
+            raise UsageError(f"{where}: a key has {KEY_LENGTH} visible characters, this one has {len(key)}")
         if key in keys:
             raise UsageError(f"{where}: the key stands at {keys[key]} already")
         names[name] = where
