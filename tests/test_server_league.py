@@ -202,7 +202,7 @@ async def test_a_stopped_server_goes_on_where_it_was(tmp_path: Path) -> None:
         first = asyncio.gather(*(play_until_over(bot) for bot in clients(bots[:2], 2)), return_exceptions=True)
         await until(lambda: len(director.league.pending()) == 2)
         await until(lambda: len(director.waiting()) == 2)
-        await director.close()
+        await bots[0].server.__aexit__(None, None, None)
         await first
         [fixture] = [fixture for fixture in director.league.fixtures if fixture.result]
     path = tmp_path / "cup.league.json"

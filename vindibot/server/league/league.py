@@ -16,7 +16,7 @@ from sim.maps import MapError
 from vindibot.errors import UsageError, VindibotError
 from vindibot.reasons import dotted, explain
 from vindibot.server.league.fixtures import Fixture, FixtureResult
-from vindibot.server.league.pairing import next_fixtures
+from vindibot.server.league.pairing import most_fixtures, next_fixtures
 from vindibot.server.league.roster import Entrant
 from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.league.standings import Row, standings
@@ -70,13 +70,14 @@ class League:
             raise UsageError("the name of a league has 1 to 40 small letters, digits and hyphens")
         if len(roster) < 2:
             raise UsageError("a league needs at least two bots")
+        games = most_fixtures(settings, len(roster))
+        if games > MAX_FIXTURES:
+            raise UsageError(f"the league might have {games} games; at most {MAX_FIXTURES} are possible: set fewer days")
         _check_maps(settings)
         salt = secrets.token_bytes(16)
         members = tuple(Member(name=entrant.name, digest=_digest(entrant.key, salt)) for entrant in roster)
         league = cls(LeagueFile(name=name, settings=settings, salt=salt.hex(), members=members), path)
         league._extend()
-        if len(league.fixtures) > MAX_FIXTURES:
-            raise UsageError(f"the league would have {len(league.fixtures)} games, more than {MAX_FIXTURES}: set fewer days")
         return league
 
     @classmethod

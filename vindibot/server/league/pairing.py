@@ -49,6 +49,12 @@ def next_fixtures(settings: LeagueSettings, names: Sequence[str], fixtures: Sequ
     return list(_of_day(settings, day, swiss(settings, order, fixtures)))
 
 
+def most_fixtures(settings: LeagueSettings, count: int) -> int:
+    """At most how many games a league of so many has."""
+    days = settings.days or (count if settings.system == "round-robin" else swiss_days(count))
+    return days * ceil(count / (2 if settings.table == "duel" else SEATS)) * settings.seatings
+
+
 def swiss_days(count: int) -> int:
     """Days after which a Swiss league has found its best: one more than a knock-out would take."""
     return ceil(log2(count)) + 1

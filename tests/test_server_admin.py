@@ -1,0 +1,208 @@
+"""The administrator: his key, bots from a roster, private matches, leagues."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from serving import MAP, Bot, serving, until
+
+from vindibot.server import EmbeddedServer
+
+KEY = "a long secret"
+
+
+@asynccontextmanager
+async def administered(**settings: Any) -> AsyncIterator[tuple[EmbeddedServer, httpx.AsyncClient]]:
+    """A server with an administrator, and his client."""
+    headers = {"Authorization": f"Bearer {KEY}"}
+    async with serving(admin_key=KEY, **settings) as server, httpx.AsyncClient(headers=headers, timeout=30) as admin:
+        admin.base_url = f"{server.url}/api/admin"
+        yield server, admin
+
+
+async def bots_of(server: EmbeddedServer, admin: httpx.AsyncClient, *names: str) -> dict[str, Bot]:
+    """Bots with these names, registered by the administrator."""
+    made = await admin.post("/bots", json=list(names))
+    assert made.status_code == 201
+    return {bot["name"]: Bot(server, bot["key"], httpx.AsyncClient(base_url=server.url, timeout=30)) for bot in made.json()}
+
+
+async def close(bots: dict[str, Bot]) -> None:
+    for bot in bots.values():
+        await bot.client.aclose()
+
+
+PATHS = ["bots", "matches", "leagues", "matches/x", "leagues/x", "leagues/x/end"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_without_the_key_there_is_nothing_to_see(path: str) -> None:
+    async with administered() as (server, _), httpx.AsyncClient(base_url=server.url) as client:
+        for method in ("GET", "POST", "DELETE"):
+            answers = set()
+            for given in (None, "", f"Basic {KEY}", f"Bearer {KEY}x", "Bearer", f"Bearer {KEY[:-1]}", "Bearer \u00e9"):
+                headers = {} if given is None else {"Authorization": given.encode()}
+                answers.add((await client.request(method, f"/api/admin/{path}", headers=headers)).status_code)
+            assert answers in ({401}, {404}), (method, answers)
+        assert KEY not in repr(server.settings)
+        assert KEY not in repr(vars(server.app.state))
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_without_an_administrator_there_are_no_such_pages(path: str) -> None:
+    async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
+        answer = await client.post(f"/api/admin/{path}", headers={"Authorization": "Bearer x"}, json={})
+        assert answer.status_code == 404
+
+
+async def test_a_roster_of_bots() -> None:
+    async with administered() as (server, admin):
+        made = await admin.post("/bots", content="name,key\nann,annsannn\nbob,\n", headers={"Content-Type": "text/csv"})
+        assert made.status_code == 201
+        assert made.headers["cache-control"] == "no-store"
+        ann, bob = made.json()
+        assert ann == {"name": "ann"}  # her key is known to who brought it
+        assert len(bob["key"]) == 8
+        again = await admin.post("/bots", json=[{"name": "eve", "key": "annsannn"}, "mallory"])
+        assert (again.status_code, again.json()["error"]) == (
+            400, "the key of eve is in use already; no bot was registered"
+        )  # fmt: skip
+        assert server.lobby.users.by_name("mallory") is None
+        for body in ("nonsense", "{}", '[""]', '["a", "a"]', '[{"name": "a", "key": "short"}]', "[" * 5000, "[1]", '["\\ud800"]'):
+            refused = await admin.post("/bots", content=body)
+            assert refused.status_code == 400, body
+            assert refused.json()["error"]
+
+
+async def test_a_private_match_from_beginning_to_end() -> None:
+    async with administered() as (server, admin):
+        bots = await bots_of(server, admin, "ann", "bob")
+        order = {"seats": ["ann", "random", "bob", "ann"], "map": MAP, "rounds": 2, "time_limit_ms": 5000, "seed": 7}
+        made = (await admin.post("/matches", json=order)).json()
+        assert made["state"] == "waiting"
+        assert made["missing"] == ["ann", "bob", "ann"]
+        other = Bot(server, bots["ann"].key, bots["ann"].client)
+
+        async def play(bot: Bot) -> None:
+            response = await bot.join("arena")
+            assert response.headers["x-vindibot-time-limit"] == "5000"
+            await bot.play_on()
+
+        await asyncio.gather(*(play(bot) for bot in (*bots.values(), other)))
+        await until(lambda: not server.lobby._arranged)
+        ended = (await admin.get(f"/matches/{made['id']}")).json()
+        assert ended["state"] == "finished"
+        assert ended["game"] == bots["bob"].game["id"]
+        assert ended["result"]["names"] == ["ann", "random", "bob", "ann"]
+        assert (ended["result"]["turn"], ended["result"]["ending"]) == (8, "TurnMax")
+        assert [one["id"] for one in (await admin.get("/matches")).json()] == [made["id"]]
+        await close(bots)
+
+
+async def test_one_against_one_with_two_seats_each() -> None:
+    async with administered() as (server, admin):
+        bots = await bots_of(server, admin, "ann", "bob")
+        await admin.post("/matches", json={"seats": ["ann", "bob", "bob", "ann"], "map": MAP, "rounds": 1})
+        players = [Bot(server, bot.key, bot.client) for bot in bots.values() for _ in range(2)]
+
+        async def play(bot: Bot) -> None:
+            await bot.join("arena")
+            await bot.play_on()
+
+        await asyncio.gather(*(play(bot) for bot in players))
+        assert [hero["name"] for hero in players[0].game["heroes"]] == ["ann", "bob", "bob", "ann"]
+        await close(bots)
+
+
+async def test_a_match_that_is_called_off() -> None:
+    async with administered() as (server, admin):
+        bots = await bots_of(server, admin, "ann", "bob")
+        made = (await admin.post("/matches", json={"seats": ["ann", "bob", "random", "random"]})).json()
+        waiting = asyncio.create_task(bots["ann"].join("arena"))
+        await until(lambda: server.lobby.matches[0].missing() == ["bob"])
+        assert (await admin.delete(f"/matches/{made['id']}")).json()["state"] == "cancelled"
+        assert (await waiting).text == "Vindinium - The match was cancelled"
+        assert (await admin.delete("/matches/nosuch")).status_code == 404
+        await close(bots)
+
+
+@pytest.mark.parametrize(
+    ("order", "says"),
+    [
+        ({"seats": ["ann"]}, "seats must have at least 4 items"),
+        ({"seats": ["random", "eve", "random", "random"]}, "no bot with the id or name 'eve'"),
+        ({"seats": ["random"] * 4, "map": "??"}, "the map of the match: line 1, column 1"),
+        ({"seats": ["random"] * 4, "map": "m9"}, "no map named 'm9'"),
+        ({"seats": ["random"] * 4, "rounds": 0}, "rounds must be at least 1"),
+        ({"seats": ["random"] * 4, "colour": 1}, "colour is no known key"),
+        ([], "must be"),
+    ],
+)
+async def test_matches_that_cannot_be(order: Any, says: str) -> None:
+    async with administered() as (_, admin):
+        refused = await admin.post("/matches", json=order)
+        assert refused.status_code == 400
+        assert says in refused.text
+
+
+async def test_a_league_made_paused_and_ended_over_http(tmp_path: Path) -> None:
+    async with administered(league=tmp_path) as (server, admin):
+        settings = {"table": "duel", "rounds": 1, "seatings": 1, "maps": [MAP]}
+        order = {"name": "cup", "settings": settings, "roster": ["ann", {"name": "bob", "key": "bobsbobs"}, "cid"]}
+        made = await admin.post("/leagues", json=order)
+        assert made.status_code == 201, made.text
+        keys = {bot["name"]: bot.get("key", "bobsbobs") for bot in made.json()["bots"]}
+        assert "key" not in made.json()["bots"][1]
+        kept = (tmp_path / "cup.league.json").read_text()
+        assert not [key for key in keys.values() if key in kept]
+        assert (await admin.post("/leagues", json=order)).json() == {"error": "there is a league named cup already"}
+        assert (await admin.post("/leagues/cup/pause")).json()["state"] == "paused"
+        async with httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+            bots = [Bot(server, keys[name], client) for name in ("ann", "ann", "bob", "bob")]
+            joins = [asyncio.create_task(bot.join("arena")) for bot in bots]
+            director = server.leagues.directors["cup"]
+            await until(lambda: director.waiting() == {"ann": 2, "bob": 2})
+            assert not director.running
+            await admin.post("/leagues/cup/resume")
+
+            async def play(bot: Bot, join: asyncio.Task[httpx.Response]) -> None:
+                await join
+                await bot.play_on()
+
+            await asyncio.gather(*(play(bot, join) for bot, join in zip(bots, joins, strict=True)))
+        whole = (await admin.get("/leagues/cup")).json()
+        assert whole["bots"] == ["ann", "bob", "cid"]
+        assert sum("result" in fixture and fixture["result"] is not None for fixture in whole["fixtures"]) == 1
+        assert whole["missing"] == ["ann", "bob", "cid"]
+        assert (await admin.post("/leagues/cup/end")).json()["state"] == "over"
+        assert (await admin.post("/leagues/cup/resume")).json() == {"error": "the league is over"}
+        assert (await admin.post("/leagues/cup/fly")).status_code == 422
+        assert [one["name"] for one in (await admin.get("/leagues")).json()] == ["cup"]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"roster": ["ann"]}, "at least two bots"),
+        ({"roster": ["ann", 5]}, "entry 2: a name and a key are texts"),
+        ({"name": "../cup"}, "name"),
+        ({"settings": {"seatings": 7}}, "settings.seatings must be at most 6"),
+        ({"settings": {"maps": ["@1"]}}, "map 1 of the league: line 1"),
+        (
+            {"settings": {"days": 1000, "table": "duel", "rounds": 1, "seatings": 6}, "roster": [f"b{n}" for n in range(40)]},
+            "games",
+        ),
+    ],
+)
+async def test_leagues_that_cannot_be(change: dict[str, Any], says: str) -> None:
+    async with administered() as (server, admin):
+        refused = await admin.post("/leagues", json={"name": "cup", "roster": ["ann", "bob"]} | change)
+        assert refused.status_code == 400
+        assert says in refused.text
+        assert not server.leagues.directors
