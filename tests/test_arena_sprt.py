@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
 
 import numpy as np
 import pytest
-from arenagames import SEATINGS, game_line, made_up
-from numpy.typing import NDArray
+from arenagames import SEATINGS, game_line, made_up, wrong_verdicts
 from pydantic import ValidationError
 
 from vindibot.arena.bounds import Bounds
-from vindibot.arena.ratings import expected
 from vindibot.arena.results import GameLine
 from vindibot.arena.sprt import Sequential, block_score, difference, distinct_share, follow, game_score, whole_blocks
 
@@ -105,49 +102,6 @@ def test_the_size_of_a_difference() -> None:
 
 
 # ---- Rates of error ----
-
-
-def population(rng: np.random.Generator, spread: float, size: int = 20_000) -> NDArray[np.float64]:
-    """Scores of A in blocks of six games of equally strong bots: order from Plackett-Luce; in a block every seat has its
-    advantage and A is better or worse than B by a normal `spread`; gold is a whole number, so there are ties."""
-    better, seat = rng.normal(0, spread, (size, 1)), rng.normal(0, 0.6, (size, 4))
-    total = np.zeros(size)
-    for pair in combinations(range(4), 2):
-        mine = np.isin(range(4), pair)
-        gold = np.floor(np.exp(seat + np.where(mine, better, 0) + rng.gumbel(size=(size, 4))) * 5)
-        ours, theirs = gold[:, mine][:, :, None], gold[:, ~mine][:, None, :]
-        total += ((ours > theirs) + 0.5 * (ours == theirs)).mean(axis=(1, 2))
-    return total / len(SEATINGS)
-
-
-def tilted(scores: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
-    """Chances of the scores under which their mean is `mean` exactly: exponential tilting, which keeps their shape."""
-    low, high = -50.0, 50.0
-    for _ in range(80):
-        middle = (low + high) / 2
-        chances = np.exp(middle * (scores - 0.5))
-        chances /= chances.sum()
-        low, high = (middle, high) if chances @ scores < mean else (low, middle)
-    return chances
-
-
-def wrong_verdicts(bounds: Bounds, true: float, matches: int, spread: float, seed: int) -> int:
-    """How many of so many simulated matches end with the wrong verdict, if A is stronger by `true`."""
-    rng = np.random.default_rng(seed)
-    scores = population(rng, spread)
-    ladder = np.cumsum(tilted(scores, expected(true)))
-    wrong = 0
-    for _ in range(matches):
-        test = Sequential(bounds)
-        verdict = "running"
-        while verdict == "running":
-            drawn = scores[np.searchsorted(ladder, rng.random(100)).clip(max=len(scores) - 1)]
-            for score in drawn.tolist():
-                verdict = test.add(score).verdict
-                if verdict != "running":
-                    break
-        wrong += verdict == ("H1" if true == bounds.elo0 else "H0")
-    return wrong
 
 
 def most(matches: int, rate: float, doubts: float = 3.1) -> tuple[float, float]:

@@ -8,9 +8,10 @@ used here.
 estimated from the blocks themselves). H0: A's true mean score is the one that goes with a difference of `elo0`; H1: with
 `elo1`. After n blocks with mean m and variance v (around their mean)::
 
-    LLR = n/2 * log( (v + (m - s0)^2) / (v + (m - s1)^2) )
+    LLR = (n - 3)/2 * log( (v + (m - s0)^2) / (v + (m - s1)^2) )
 
-which is what is left of the likelihood ratio of normal scores when each hypothesis may choose its own variance. The test
+which is what is left of the likelihood ratio of normal scores when each hypothesis may choose its own variance; n - 3 in
+place of n, because 1/v is too large by n / (n - 3) on average where v is estimated from n scores. The test
 ends when LLR reaches log((1 - beta) / alpha), H1, or log(beta / (1 - alpha)), H0. Since the LLR jumps over its bounds by
 about 0.583 of a step's spread (Siegmund), the bounds are that much closer, which brings the true rates of error to the
 ones asked for. This LLR grows slowly where the mean is far outside of s0..s1, so a mean that is five standard errors
@@ -156,7 +157,7 @@ class Sequential:
         s0, s1 = expected(self.bounds.elo0), expected(self.bounds.elo1)
         variance = self._variance()
         to0, to1 = variance + (self._mean - s0) ** 2, variance + (self._mean - s1) ** 2
-        return self._count / 2 * math.log(to0 / to1), min(1.0, (s1 - s0) / math.sqrt(variance))
+        return max(0, self._count - 3) / 2 * math.log(to0 / to1), min(1.0, (s1 - s0) / math.sqrt(variance))
 
     def _variance(self) -> float:
         return (self._squares + _DOUBT) / self._count
