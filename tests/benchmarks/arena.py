@@ -1,0 +1,180 @@
+"""The arena: games per minute in process and over HTTP, what bounds them, the final table, and whether its figures hold."""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from sim.kernels import warm
+from tests.arenagames import made_up, rotations, wrong_verdicts
+from vindibot.arena.bounds import Bounds
+from vindibot.arena.diary import Diary
+from vindibot.arena.referee import Course, line_of, play
+from vindibot.arena.reporter import Silent
+from vindibot.arena.results import read
+from vindibot.arena.schedule import GameTask
+from vindibot.arena.seats import local_seat
+from vindibot.arena.settings import ArenaSettings
+from vindibot.arena.summary import Summary, summarise
+from vindibot.arena.table import interval, points, show
+from vindibot.arena.tournament import Tournament, prepare
+from vindibot.bots import load_bot
+from vindibot.config import load
+
+from . import Row
+
+#: Games of four seeds that are measured in process, and over HTTP.
+GAMES, HOSTED = 20, 2
+#: Blocks of A against A, and rounds of their games.
+BLOCKS, QUICK = 200, 20
+
+
+def rows() -> list[Row]:
+    """All measurements of this part."""
+    load_bot("seed").build()  # its kernels are among those that are warmed
+    warm()
+    with tempfile.TemporaryDirectory() as folder:
+        return [*_in_process(Path(folder)), _over_http(Path(folder)), *_tables(Path(folder)), _same(Path(folder)), *_errors()]
+
+
+def _tournament(folder: Path, **settings: Any) -> Tournament:
+    """A tournament that is ready to be played."""
+    path = folder / f"{time.monotonic_ns()}.jsonl"
+    return prepare(load(ArenaSettings, None, {"results": str(path), "workers": 1, "seed": 1, **settings}, environ={}))
+
+
+def _play(task: GameTask) -> Course:
+    """A game in this process, as a worker plays it."""
+    diary = Diary(4 * task.rounds)
+    try:
+        course = play(task, [local_seat(seat) for seat in task.seats], diary)
+        line_of(task, course)
+        return course
+    finally:
+        diary.close()
+
+
+@contextmanager
+def _timed(bot: str) -> Iterator[dict[str, float]]:
+    """Every vote of the bot's traits adds its processor seconds to what is yielded."""
+    seconds: dict[str, float] = {}
+    kinds = {type(behaviour): spec.label for spec, behaviour in load_bot(bot).build()}
+    votes = {kind: kind.vote for kind in kinds}
+
+    def watched(kind: type) -> Any:
+        def vote(self: Any, view: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return votes[kind](self, view)
+            finally:
+                seconds[kinds[kind]] = seconds.get(kinds[kind], 0.0) + time.perf_counter() - began
+
+        return vote
+
+    try:
+        for kind in kinds:
+            kind.vote = watched(kind)  # type: ignore[method-assign]
+        yield seconds
+    finally:
+        for kind, vote in votes.items():
+            kind.vote = vote  # type: ignore[method-assign]
+
+
+def _in_process(folder: Path) -> list[Row]:
+    """Four seeds on 18x18: processor time of whole games, and how much of it each trait takes."""
+    setup = {"bots": ["a=seed", "b=seed", "c=seed", "d=seed"], "maps.set": "random", "maps.sizes": [18], "blocks": GAMES}
+    tournament = _tournament(folder, **setup)
+    tasks = [task for task in tournament.schedule.tasks() if task.game == 0]
+    tournament.store.close()
+    _play(tasks[0])
+    began = time.process_time()
+    for task in tasks:
+        _play(task)
+    spent = (time.process_time() - began) / len(tasks)
+    found = [Row("four seeds, 18x18, 300 rounds, in process", f"{60 / spent:.0f} games/min and core", "", "wanted 120")]
+    with _timed("seed") as seconds:
+        began = time.perf_counter()
+        for task in tasks[: GAMES // 2]:
+            _play(task)
+        total = time.perf_counter() - began
+    parts = sorted(seconds.items(), key=lambda one: -one[1])
+    shares = ", ".join(f"{label} {part / total:.0%}" for label, part in parts)
+    rest = 1 - sum(seconds.values()) / total
+    return [*found, Row("  of which", f"{spent * 1e6 / 1200:.0f} us a ply", "", f"{shares}, view, tally and rules {rest:.0%}")]
+
+
+def _over_http(folder: Path) -> Row:
+    """The same bots, each a program that speaks HTTP to the arena's server."""
+    client = f"{sys.executable} -m vindibot play --server {{server}} --mode arena --bot seed"
+    client += " --display none --no-recording --in-process"
+    bots = [f"{label}=http:{client}" for label in "abcd"]
+    tournament = _tournament(folder, bots=bots, **{"maps.set": "random", "maps.sizes": [18], "blocks": 1})
+    games = 0
+    began = time.perf_counter()
+
+    class Few(Silent):
+        def finished(self, line: Any) -> None:
+            nonlocal games
+            games += 1
+            tournament.stop.soon = games >= HOSTED
+
+    tournament.play(Few())
+    wall = (time.perf_counter() - began) / max(1, games)
+    troubles = {seat.termination for line in tournament.lines for seat in line.seats} - {"normal"}
+    median = np.median([seat.ms_median for line in tournament.lines for seat in line.seats])
+    note = f"with starting four programs per game; {median:.1f} ms a move; {', '.join(sorted(troubles)) or 'no forfeits'}"
+    return Row("the same four over HTTP, wall time", f"{60 / wall:.1f} games/min", "", note)
+
+
+def _tables(folder: Path) -> list[Row]:
+    """From a file of 10,000 results to the printed table."""
+    found = []
+    for count in (4, 12):
+        labels = [f"bot-{number}" for number in range(count)]
+        rng = np.random.default_rng(1)
+        ratings = {label: 40.0 * number for number, label in enumerate(labels)}
+        seatings = [rotation for start in range(0, count, 4) for rotation in rotations(labels[start : start + 4])]
+        if count > 4:  # so that all meet
+            seatings = [rng.permutation(labels)[:4].tolist() for _ in range(40)]
+        games = made_up(seatings, ratings, 10_000 // len(seatings), rng)
+        path = folder / f"{count}.jsonl"
+        path.write_text("".join(game.encode() + "\n" for game in games))
+        began = time.perf_counter()
+        show(Console(file=io.StringIO()), summarise(read(path).games, labels))
+        spent = time.perf_counter() - began
+        found.append(Row(f"table of {len(games)} results, {count} bots", f"{spent:.1f} s", "", "wanted 20; 1000 resamples"))
+    return found
+
+
+def _same(folder: Path) -> Row:
+    """A against A in quick games: the interval covers 0."""
+    tournament = _tournament(folder, bots=["a=seed", "b=seed"], format="ab", blocks=BLOCKS, rounds=QUICK, workers=2)
+    tournament.play(Silent())
+    summary: Summary = summarise(tournament.lines, tournament.bots, planned=BLOCKS)
+    assert summary.match is not None
+    size = summary.match.difference
+    assert size is not None
+    covers = "covers 0" if size.low <= 0 <= size.high else "DOES NOT COVER 0"
+    note = f"95 % {interval(size.low, size.high)}: {covers}; {summary.distinct or 0:.1%} of the games distinct"
+    return Row(f"A against A, {BLOCKS} blocks of {QUICK} rounds", f"{points(size.elo)} points", "", note)
+
+
+def _errors() -> list[Row]:
+    """The sequential test in 2,000 simulated matches where each hypothesis is true."""
+    bounds = Bounds()
+    found = []
+    for name, true in (("H1 where H0 is true", bounds.elo0), ("H0 where H1 is true", bounds.elo1)):
+        wrong = wrong_verdicts(bounds, true, 2000, 0.4, seed=21)
+        doubt = 1.96 * (0.05 * 0.95 / 2000) ** 0.5
+        note = f"wanted 5 % within {0.05 - doubt:.1%} .. {0.05 + doubt:.1%}"
+        found.append(Row(f"sequential test, {name}", f"{wrong / 2000:.1%}", "", note))
+    return found
