@@ -68,6 +68,8 @@ class Dispatcher:
                 if not self.stop.soon:
                     self._hand_out(ahead, running)
                 if not running:
+                    if self._again and not self.stop.soon:
+                        continue
                     return
                 wait(running, timeout=LOOK, return_when=FIRST_COMPLETED)
                 yield from self._collect(running)

@@ -152,13 +152,14 @@ def _table_of(what: str) -> EntrantSettings:
 def _read(name: str, table: EntrantSettings, common: LimitSettings, beside: Path | None) -> Entrant:
     limits = _limits(table, common)
     if (table.bot is None) == (table.command is None):
-        raise UsageError(f"[entrants.{name}] needs one of bot and command" if name else "the command is missing")
+        known = not name.startswith(("http:", "stdio:"))
+        raise UsageError(f"[entrants.{name}] needs one of bot and command" if known else "the command is missing")
     if table.command is not None:
         if table.nodes is not None:
             raise UsageError("nodes are for bot files: a program gets move_ms")
         folder = _working_folder(table.folder, beside)
         command = _command(table.command, folder)
-        return Entrant(Path(command[0]).stem[:LONGEST_NAME], table.protocol, limits, command=command, folder=str(folder))
+        return Entrant(_called(command, folder), table.protocol, limits, command=command, folder=str(folder))
     assert table.bot is not None
     for kind in BUILT_IN:
         if table.bot == kind:
@@ -186,6 +187,12 @@ def _working_folder(folder: Path | None, beside: Path | None) -> Path:
     if not path.is_dir():
         raise UsageError(f"there is no folder {path}")
     return path.resolve()
+
+
+def _called(command: Sequence[str], folder: Path) -> str:
+    """The label of a program: the file that an interpreter is given, or its own name."""
+    scripts = [word for word in command[1:] if not word.startswith("-") and (folder / word).is_file()]
+    return (Path((scripts or command)[0]).stem or "program")[:LONGEST_NAME]
 
 
 def _command(text: str | Sequence[str], folder: Path) -> tuple[str, ...]:

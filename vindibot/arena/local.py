@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from typing import Any
 
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.sandbox import become_worker
@@ -11,7 +12,17 @@ from vindibot.process import context
 
 
 class LocalExecutor(ProcessPoolExecutor):
-    """A pool of processes that can be ended at once, in the middle of a game."""
+    """A pool of processes that can be ended at once, in the middle of a game, and end with us, however we end."""
+
+    def __init__(self, workers: int, mp_context: Any) -> None:
+        # No worker has the other end of this pipe: it breaks when this process is gone.
+        lifeline, self._held = mp_context.Pipe(duplex=False)
+        super().__init__(workers, mp_context=mp_context, initializer=become_worker, initargs=(lifeline,))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """As of any executor. Without `wait`, workers are ended."""
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        self._held.close()
 
     def kill(self) -> None:
         """End all workers now; with each ends the game it plays, and the programs in it."""
@@ -29,6 +40,6 @@ def local_workers(entrants: Sequence[Entrant], workers: int) -> Callable[[], Loc
     folders = tuple(dict.fromkeys(folder for bot in bots for folder in bot.folders))
 
     def make() -> LocalExecutor:
-        return LocalExecutor(workers, mp_context=context(folders, modules), initializer=become_worker)
+        return LocalExecutor(workers, context(folders, modules))
 
     return make

@@ -145,7 +145,7 @@ class Program:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(5.0)
         if self._listener is not None:
-            self._listener.join(ENDING_SECONDS)
+            self._listener.join(0.1)  # who has fled into another session may still hold the other end
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None and (self._listener is None or not self._listener.is_alive()):
                 with contextlib.suppress(OSError):

@@ -9,6 +9,8 @@ forfeits. That is the same game for bots that are deterministic. A game that tak
 from __future__ import annotations
 
 import contextlib
+import faulthandler
+import fcntl
 import gc
 import os
 import pickle
@@ -18,8 +20,10 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NoReturn
 
@@ -59,15 +63,33 @@ class GameError(VindibotError):
     """A game that could not be played for a reason that lies with us."""
 
 
-def become_worker() -> None:
-    """What a process that does nothing but play games does first: Ctrl-C is its parent's to handle, it ends with its
-    parent, and what the bots leave behind is its own to end."""
+def become_worker(lifeline: Connection | None = None) -> None:
+    """What a process that does nothing but play games does first: Ctrl-C is its parent's to handle, and what the bots leave
+    behind is its own to end. `lifeline` is the reading end of a pipe that the arena holds: when it breaks, so do we."""
     global _adopting
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    die_with_parent()
     adopt_orphans()
     _adopting = True
+    if lifeline is not None:
+        _end_with(lifeline.fileno())
+
+
+def _end_with(lifeline: int) -> None:
+    """End this process, and all that came from it, when a pipe breaks. By a signal: a thread would be in the way of forking."""
+
+    def broken(number: int, frame: object) -> None:
+        _end_descendants()
+        os._exit(1)
+
+    signal.signal(signal.SIGIO, broken)
+    # Opened anew: who gets the signal belongs to the open file, which all workers share.
+    with contextlib.suppress(OSError):
+        lifeline = os.open(f"/proc/self/fd/{lifeline}", os.O_RDONLY | os.O_CLOEXEC)
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+    if select.select([lifeline], [], [], 0)[0]:  # it broke before we heard of it
+        os._exit(1)
 
 
 def play_task(task: GameTask) -> Played:
@@ -137,7 +159,9 @@ class _Attempt:
         """The course of the game, or who ended it and how."""
         answer, answer_end = os.pipe()
         output, output_end = os.pipe()
-        pid = os.fork()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of other threads: a worker has none
+            pid = os.fork()
         if pid == 0:
             os.close(answer)
             os.close(output)
@@ -248,13 +272,18 @@ def _end(pid: int) -> int:
         os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
     if _adopting:
-        while left := children():
-            for child in left:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(child, signal.SIGKILL)
-                with contextlib.suppress(ChildProcessError):
-                    os.waitpid(child, 0)
+        _end_descendants()
     return status
+
+
+def _end_descendants() -> None:
+    """End all processes that came from this one, generation by generation: who loses his parent becomes ours."""
+    while left := children():
+        for child in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(child, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(child, 0)
 
 
 # ---- In the game's process ----
@@ -263,6 +292,7 @@ def _end(pid: int) -> int:
 def _play_and_exit(task: GameTask, scripts: Mapping[int, Scripted], diary: Diary, answer: int, output: int) -> NoReturn:
     told: Course | str = "?"
     try:
+        signal.signal(signal.SIGIO, signal.SIG_DFL)
         die_with_parent()
         os.setsid()
         _redirect(output)
@@ -286,6 +316,7 @@ def _redirect(output: int) -> None:
     os.dup2(output, 2)
     sys.stdout = os.fdopen(1, "w", buffering=1, errors="replace", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="replace", closefd=False)
+    faulthandler.enable(sys.stderr)
 
 
 def _limit_memory(task: GameTask) -> None:

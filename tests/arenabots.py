@@ -1,0 +1,89 @@
+"""What the tests of the arena share: scripted bots, good and bad, and games between them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from vindibot.arena.entrants import read_entrants
+from vindibot.arena.mapsets import MapSet
+from vindibot.arena.results import GameLine
+from vindibot.arena.sandbox import play_task
+from vindibot.arena.schedule import GameTask, Schedule
+from vindibot.arena.settings import ArenaSettings
+from vindibot.config import load
+
+BOTS = Path(__file__).parent / "bots"
+TOP = BOTS.parent.parent
+
+
+def line_bot(mode: str = "good", *more: object) -> str:
+    """A program that speaks in lines."""
+    return " ".join([f"stdio:'{sys.executable}' '{BOTS / 'line_bot.py'}' {mode}", *(f"'{word}'" for word in more)])
+
+
+def web_bot(mode: str = "good", *more: object) -> str:
+    """A program that speaks HTTP."""
+    return " ".join([f"http:'{sys.executable}' '{BOTS / 'web_bot.py'}' '{mode}'", *(f"'{word}'" for word in more)])
+
+
+def bad_trait(folder: Path, name: str, **parameters: object) -> str:
+    """A bot file whose only trait is one of `bad_traits`."""
+    (folder / "bad_traits.py").write_text((BOTS / "bad_traits.py").read_text())
+    path = folder / f"{name.lower()}.toml"
+    said = [f'{key} = "{value}"' if isinstance(value, str | Path) else f"{key} = {value}" for key, value in parameters.items()]
+    path.write_text("\n".join([f'[traits.{name}]\nuse = "bad_traits:{name}"', *said]) + "\n")
+    return str(path)
+
+
+def schedule(*bots: str, blocks: int = 1, rounds: int = 12, size: int = 10, seed: int = 5, **settings: Any) -> Schedule:
+    """A tournament of these bots on small maps; `settings` are keys with two underscores for the dot."""
+    given = {"bots": list(bots), **{key.replace("__", "."): value for key, value in settings.items()}}
+    config = load(ArenaSettings, None, given, environ={})
+    entrants = tuple(read_entrants(config))
+    return Schedule(
+        config.settings.format,
+        entrants,
+        MapSet(sizes=(size,), seed=seed),
+        blocks,
+        rounds,
+        seed,
+        config.settings.adjudicate == "decided",
+        config.settings.limits.wall_s,
+    )
+
+
+def first_task(*bots: str, logs: Path | None = None, **settings: Any) -> GameTask:
+    """The first game of a tournament of these bots."""
+    return next(schedule(*bots, **settings).tasks(logs=str(logs) if logs else "", all_logs=True))
+
+
+def first_game(*bots: str, logs: Path | None = None, **settings: Any) -> GameLine:
+    """The first game of a tournament of these bots, played."""
+    return play_task(first_task(*bots, logs=logs, **settings)).line
+
+
+@contextmanager
+def nobody_left(notes: Path | None = None) -> Iterator[None]:
+    """Nothing that is started inside may live on outside: none of our children, and nobody whose number is in `notes`."""
+    before = set(psutil.Process().children(recursive=True))
+    yield
+    more = [process for process in psutil.Process().children(recursive=True) if process not in before]
+    numbers = [int(word) for word in notes.read_text().split()] if notes is not None and notes.exists() else []
+    alive = [process for process in more if _alive(process)]
+    others = [psutil.Process(number) for number in numbers if psutil.pid_exists(number)]
+    _, alive = psutil.wait_procs([*alive, *filter(_alive, others)], timeout=3)
+    assert not alive
+
+
+def _alive(process: psutil.Process) -> bool:
+    try:
+        named = " ".join(process.cmdline())
+        return process.status() != psutil.STATUS_ZOMBIE and "forkserver" not in named and "resource_tracker" not in named
+    except psutil.NoSuchProcess:
+        return False

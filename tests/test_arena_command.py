@@ -1,0 +1,278 @@
+"""``vindibot arena`` as a process: results kept and gone on with, interrupts, full disks, exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+from arenabots import TOP, line_bot, nobody_left, schedule
+from click.testing import CliRunner
+
+from vindibot import gamerecord
+from vindibot.arena.dispatch import given_up
+from vindibot.arena.results import read
+from vindibot.arena.sandbox import Played
+from vindibot.arena.store import Store, StoreError, records_path, setup_path, to_toml
+from vindibot.cli import main
+from vindibot.errors import UsageError
+
+GAMES = ["--map", "m1", "--rounds", "20", "--seed", "3"]
+
+
+def command(*words: object) -> list[str]:
+    return [sys.executable, "-m", "vindibot", "arena", *map(str, words)]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(TOP), "COLUMNS": "160"}
+
+
+@dataclass
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def arena(folder: Path, *words: object) -> Done:
+    """The command in this process, which is as good where nobody interrupts it, and much quicker."""
+    with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "160")
+        result = CliRunner().invoke(main, ["arena", *map(str, words)])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return Done(result.exit_code, result.stdout, result.stderr)
+
+
+def started(folder: Path, *words: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command(*words), cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def until_games(path: Path, count: int) -> None:
+    """Wait until a file of results has so many lines."""
+    end = time.monotonic() + 60
+    while not path.exists() or path.read_bytes().count(b"\n") < count:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def golds(path: Path) -> dict[str, tuple[int, ...]]:
+    return {line.record: tuple(seat.gold for seat in line.seats) for line in read(path).games}
+
+
+# ---- The whole command ----
+
+
+def test_a_tournament_is_played_kept_and_prolonged(tmp_path: Path) -> None:
+    done = arena(tmp_path, "seed", "malvert", "random", "stay", "--blocks", 2, *GAMES, "--results", "cup.jsonl")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "8/8 games" in done.stdout
+    path = tmp_path / "cup.jsonl"
+    first = golds(path)
+    records = {record.id: record for record in gamerecord.read_records(records_path(path))}
+    assert sorted(first) == sorted(records) == [f"b0000{block}g00{game}" for block in (0, 1) for game in range(4)]
+    for name, golds_then in first.items():
+        assert tuple(gamerecord.final(records[name])["hero"]["gold"][0].tolist()) == golds_then
+    # the same again is refused, and gone on with where that is asked for
+    again = arena(tmp_path, "seed", "malvert", "random", "stay", "--blocks", 2, *GAMES, "--results", "cup.jsonl")
+    assert again.returncode == 2
+    assert "--resume goes on with it" in again.stderr
+    more = arena(tmp_path, "--resume", "cup.jsonl", "--blocks", 3)
+    assert more.returncode == 0, more.stdout + more.stderr
+    assert len(golds(path)) == 12
+    assert golds(path).items() >= first.items()
+    other = arena(tmp_path, "seed", "seed", "random", "stay", "--resume", "cup.jsonl", "--blocks", 2, *GAMES)
+    assert other.returncode == 2
+    assert "of another tournament" in other.stderr
+    assert "bots was" in other.stderr
+
+
+def test_a_match_of_two(tmp_path: Path) -> None:
+    done = arena(tmp_path, "--match", "stay", "stay", "--blocks", 1, "--map", "m1", "--rounds", 2)
+    assert done.returncode == 0, done.stderr
+    (path,) = (path for path in (tmp_path / "results").glob("*.jsonl") if not path.name.endswith(".games.jsonl"))
+    assert path.name.startswith("ab-stay-stay-2-")
+    assert {line.bots for line in read(path).games} == {
+        tuple("stay" if seat in pair else "stay-2" for seat in range(4))
+        for pair in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
+    }
+
+
+def test_what_cannot_be_is_told_before_the_first_game(tmp_path: Path) -> None:
+    for words, said in (
+        (["sead", "stay"], "sead"),
+        (["http:no-such-program-anywhere", "stay"], "no-such-program-anywhere"),
+        (["--match", "seed", "stay", "--format", "all"], "--match"),
+        (["--resume", "nothing.jsonl"], "nothing"),
+        (["--blocks", "0"], "option --blocks"),
+    ):
+        done = arena(tmp_path, *words)
+        assert done.returncode == 2, done.stdout
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_forfeits_beyond_the_threshold_have_an_exit_code(tmp_path: Path) -> None:
+    words = [f"bad={line_bot('dies')}", "stay", "stay", "random", "--blocks", 1, *GAMES, "--results", "r.jsonl"]
+    done = arena(tmp_path, *words)
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "bad forfeited 100.0% of its games" in done.stdout
+    logs = sorted(path.name for path in (tmp_path / "r.logs").iterdir())
+    assert logs == [f"b00000g00{game}-{game + 1}-bad.log" for game in range(4)]
+    assert (tmp_path / "r.logs" / logs[0]).read_text() == "some reason\n"
+    assert arena(tmp_path, "--resume", "r.jsonl", "--max-forfeits", 1).returncode == 0
+
+
+# ---- Interrupts ----
+
+SLOW = ["--blocks", 40, "--map", "m1", "--rounds", 150, "--seed", 4, "--workers", 2]
+
+
+def test_an_interrupt_finishes_the_running_games_and_the_rest_is_played_later(tmp_path: Path) -> None:
+    whole = arena(tmp_path, "seed", "malvert", "random", "stay", *SLOW, "--blocks", 3, "--results", "whole.jsonl")
+    assert whole.returncode == 0, whole.stderr
+    with nobody_left():
+        process = started(tmp_path, "seed", "malvert", "random", "stay", *SLOW, "--blocks", 3, "--results", "cup.jsonl")
+        path = tmp_path / "cup.jsonl"
+        until_games(path, 2)
+        process.send_signal(signal.SIGINT)
+        told, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert "vindibot arena --resume cup.jsonl" in told
+    kept = golds(path)
+    assert 2 <= len(kept) <= 8
+    done = arena(tmp_path, "--resume", "cup.jsonl")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert golds(path) == golds(tmp_path / "whole.jsonl")
+    assert sorted(record.id for record in gamerecord.read_records(records_path(path))) == sorted(golds(path))
+
+
+def test_a_second_interrupt_stops_at_once(tmp_path: Path) -> None:
+    with nobody_left():
+        process = started(tmp_path, line_bot("stalls"), "seed", "random", "stay", "--blocks", 9, *GAMES, "--move-ms", 60_000)
+        until_programs_run(process.pid)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        told, _ = process.communicate(timeout=20)
+    assert process.returncode == 130, told
+
+
+def until_programs_run(pid: int) -> None:
+    """Wait until the program of a bot has been started."""
+    end = time.monotonic() + 60
+    while not any("line_bot.py" in words for words in command_lines(pid)):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def command_lines(pid: int) -> Iterator[str]:
+    """The command lines of all descendants of a process."""
+    for child in psutil.Process(pid).children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            yield " ".join(child.cmdline())
+
+
+def test_kill_and_resume(tmp_path: Path) -> None:
+    with nobody_left():
+        process = started(tmp_path, "seed", "malvert", "random", "stay", *SLOW, "--blocks", 3, "--results", "cup.jsonl")
+        path = tmp_path / "cup.jsonl"
+        until_games(path, 3)
+        process.kill()
+        process.communicate(timeout=20)
+    with path.open("ab") as file:  # as a crash of the machine may leave it
+        file.write(b'{"version":1,"tournament":"')
+    with records_path(path).open("ab") as file:
+        file.write(b'{"id":"b0')
+    done = arena(tmp_path, "--resume", "cup.jsonl")
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = read(path)
+    assert not lines.cut
+    assert len(lines.games) == 12
+    assert {record.id for record in gamerecord.read_records(records_path(path))} == set(golds(path))
+
+
+# ---- The store ----
+
+
+def some_game(number: int) -> Played:
+    task = list(schedule("seed", "malvert", "random", "stay", blocks=3).tasks())[number]
+    played = given_up(task, "made up")
+    return Played(played.line, played.record)
+
+
+DIGEST = some_game(0).line.tournament
+
+
+def test_a_line_that_does_not_fit_on_the_disk_is_taken_back(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    store = Store(path, DIGEST, {}, resume=False, records=False)
+    store.append(some_game(0))
+    size = path.stat().st_size
+    # The whole disk is hard to fill; a limit on the size of files makes writes fail in the same way, in the middle.
+    code = (
+        "import resource, signal, sys\nsys.path[:0] = ['tests', '.']\n"
+        "from test_arena_command import *\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size + 100}, {size + 100}))\n"
+        f"store = Store(Path({str(path)!r}), DIGEST, {{}}, resume=True, records=False)\n"
+        "try:\n    store.append(some_game(1))\nexcept StoreError as problem:\n    print(problem.message)\n"
+    )
+    store.close()
+    done = subprocess.run([sys.executable, "-c", code], cwd=TOP, env=environment(), capture_output=True, text=True)
+    assert "cannot be written" in done.stdout, done.stderr
+    assert path.stat().st_size == size
+    assert len(read(path).games) == 1
+
+
+def test_a_full_disk_stops_the_tournament_in_order(tmp_path: Path) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("there is no /dev/full here")
+    (tmp_path / "r.games.jsonl").symlink_to(full)
+    done = arena(tmp_path, "stay", "stay", "stay", "stay", *GAMES, "--results", "r.jsonl")
+    assert done.returncode == 1
+    assert "No space left" in done.stdout, done.stderr
+    assert "--resume r.jsonl" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_two_arenas_do_not_write_into_one_file(tmp_path: Path) -> None:
+    store = Store(tmp_path / "r.jsonl", DIGEST, {}, resume=False, records=True)
+    with pytest.raises(UsageError, match="another arena"):
+        Store(tmp_path / "r.jsonl", DIGEST, {}, resume=True, records=True)
+    store.close()
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be written"):
+        Store(tmp_path / "file" / "r.jsonl", DIGEST, {}, resume=False, records=False)
+
+
+def test_toml_can_be_read_back() -> None:
+    table = {
+        "bots": ["a b", 'say "x"', "tab\there"],
+        "blocks": 3,
+        "share": 0.5,
+        "yes": True,
+        "none": None,
+        "entrants": {"my bot": {"command": ["x", "{key}"], "move_ms": 5}, "plain": {"bot": "seed"}},
+    }
+    read_back = tomllib.loads(to_toml(table))
+    assert read_back == json.loads(json.dumps({key: value for key, value in table.items() if value is not None}))
+    assert setup_path(Path("a/b.jsonl")) == Path("a/b.toml")

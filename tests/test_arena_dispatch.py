@@ -1,0 +1,193 @@
+"""Handing out games: executors of all kinds, workers that die, and interrupts; and the same games wherever they are played."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+import psutil
+import pytest
+from arenabots import bad_trait, line_bot, nobody_left, schedule, web_bot
+
+from vindibot import gamerecord
+from vindibot.arena.dispatch import ATTEMPTS, Dispatcher, Stop, given_up
+from vindibot.arena.local import local_workers
+from vindibot.arena.sandbox import Played
+from vindibot.arena.schedule import GameTask, Schedule
+from vindibot.errors import VindibotError
+
+
+def fake(task: GameTask) -> Played:
+    """A game of no plies."""
+    return Played(given_up(task, "fake").line.model_copy(update={"ending": "turns"}), b"{}")
+
+
+class Broken(Executor):
+    """Breaks when it is given one of some games."""
+
+    def __init__(self, deadly: set[str], log: list[str]) -> None:
+        self.deadly, self.log, self.broken = deadly, log, False
+        self.pending: list[tuple[Future[Played], GameTask]] = []
+
+    def submit(self, fn: Callable[..., Played], /, *args: object, **kwargs: object) -> Future[Played]:  # type: ignore[override]
+        (task,) = args
+        assert isinstance(task, GameTask)
+        if self.broken:
+            raise BrokenProcessPool("broken before")
+        self.log.append(task.name)
+        future: Future[Played] = Future()
+        self.pending.append((future, task))
+        if task.name in self.deadly:
+            self.broken = True
+            for other, _ in self.pending:
+                if not other.done():
+                    other.set_exception(BrokenProcessPool("a process died"))
+        elif len(self.pending) > 1:  # the one before ends when the next one comes
+            before, what = self.pending[-2]
+            if not before.done():
+                before.set_result(fn(what))
+        if len(self.pending) == 1 or task.name not in self.deadly:
+            threading.Timer(0.01, lambda: None if future.done() else future.set_result(fn(task))).start()
+        return future
+
+
+def tasks(count: int = 12) -> list[GameTask]:
+    return list(schedule("seed", "malvert", "random", "stay", blocks=3).tasks())[:count]
+
+
+def test_every_game_is_played_once() -> None:
+    found = [played.line.record for played in Dispatcher(lambda: ThreadPoolExecutor(3), 3, fake).run(tasks())]
+    assert sorted(found) == [task.name for task in tasks()]
+
+
+def test_a_worker_that_dies_costs_no_game_but_the_one_that_killed_it() -> None:
+    deadly = {"b00000g002", "b00001g003"}
+    log: list[str] = []
+    told: list[str] = []
+    dispatcher = Dispatcher(lambda: Broken(deadly, log), 3, fake, told.append)
+    found = {played.line.record: played.line for played in dispatcher.run(tasks())}
+    assert sorted(found) == [task.name for task in tasks()]
+    assert {name for name, line in found.items() if line.ending == "lost"} == deadly
+    assert all(seat.termination == "lost" for name in deadly for seat in found[name].seats)
+    assert all(log.count(name) <= 1 + ATTEMPTS for name in deadly)
+    assert any("given up" in text for text in told)
+
+
+def test_workers_that_die_at_once_are_hopeless() -> None:
+    class Dead(Executor):
+        def submit(self, fn: object, /, *args: object, **kwargs: object) -> Future[Played]:  # type: ignore[override]
+            raise BrokenProcessPool("dead")
+
+    with pytest.raises(VindibotError, match="as soon as they are started"):
+        list(Dispatcher(Dead, 2, fake).run(tasks()))
+
+
+def test_a_game_that_fails_is_tried_again_and_given_up() -> None:
+    seen: list[str] = []
+
+    def play(task: GameTask) -> Played:
+        seen.append(task.name)
+        if task.game == 1:
+            raise VindibotError("no way")
+        return fake(task)
+
+    found = list(Dispatcher(lambda: ThreadPoolExecutor(2), 2, play).run(tasks(4)))
+    assert len(found) == 4
+    assert seen.count("b00000g001") == ATTEMPTS
+    (lost,) = [played.line for played in found if played.line.ending == "lost"]
+    assert lost.seats[0].note == "no way"
+
+
+def test_stopping_soon_lets_the_running_games_end() -> None:
+    stop = Stop()
+    running = threading.Semaphore(0)
+
+    def play(task: GameTask) -> Played:
+        running.release()
+        while not stop.soon:
+            time.sleep(0.001)
+        return fake(task)
+
+    def interrupt() -> None:
+        for _ in range(2):
+            running.acquire()
+        stop.soon = True
+
+    threading.Thread(target=interrupt).start()
+    found = list(Dispatcher(lambda: ThreadPoolExecutor(2), 2, play, stop=stop).run(tasks()))
+    assert len(found) == 2
+
+
+# ---- Real workers ----
+
+
+def played(plan: Schedule, workers: int) -> dict[str, tuple[object, ...]]:
+    """The games of a schedule: orders and results by name."""
+    dispatcher = Dispatcher(local_workers(plan.entrants, workers), workers)
+    return {
+        one.line.record: (
+            gamerecord.loads(one.record).orders,
+            one.line.played,
+            [(seat.bot, seat.gold) for seat in one.line.seats],
+        )
+        for one in dispatcher.run(plan.tasks())
+    }
+
+
+def test_one_worker_and_four_play_the_same_games(tmp_path: Path) -> None:
+    bot = bad_trait(tmp_path, "Improves", pause=0.0)
+    plan = schedule("seed", "malvert", f"any={bot}", "random", blocks=3, rounds=25, limits__nodes=8)
+    with nobody_left():
+        one, four = played(plan, 1), played(plan, 4)
+    assert len(one) == 12
+    assert one == four
+    assert len({digest for _, digest, _ in one.values()}) == 12
+
+
+def test_children_of_programs_die_with_the_game(tmp_path: Path) -> None:
+    notes = tmp_path / "numbers"
+    plan = schedule(line_bot("forks", notes), web_bot("forks", notes), "stay", "random")
+    with nobody_left(notes):
+        found = list(Dispatcher(local_workers(plan.entrants, 2), 2).run(plan.tasks()))
+        assert len(notes.read_text().split()) == 16
+        assert not any(psutil.pid_exists(int(number)) for number in notes.read_text().split())
+    assert all(seat.termination == "normal" for one in found for seat in one.line.seats)
+
+
+def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    trait = tmp_path / "assassin.py"
+    trait.write_text(
+        "import os, signal\nfrom pathlib import Path\nfrom behaviours.base import Behaviour\n\n\n"
+        "class Assassin(Behaviour):\n    once: str = ''\n\n    def vote(self, view):\n"
+        "        if view.turn // 4 == 3 and not (self.once and Path(self.once).exists()):\n"
+        "            if self.once:\n                Path(self.once).touch()\n"
+        "            os.kill(os.getppid(), signal.SIGKILL)\n            signal.pause()\n        return 0\n"
+    )
+    bot = tmp_path / "bot.toml"
+    bot.write_text(f'[traits.assassin]\nuse = "assassin:Assassin"\nonce = "{tmp_path / "done"}"\n')
+    plan = schedule(str(bot), "seed", "random", "stay", blocks=2)
+    told: list[str] = []
+    with nobody_left():
+        found = list(Dispatcher(local_workers(plan.entrants, 2), 2, tell=told.append).run(plan.tasks()))
+    assert sorted(one.line.record for one in found) == [task.name for task in plan.tasks()]
+    assert all(one.line.ending == "turns" for one in found)
+    assert told
+    bot.write_text('[traits.assassin]\nuse = "assassin:Assassin"\n')
+    plan = schedule(str(bot), "seed", "random", "stay")
+    with nobody_left():
+        found = list(Dispatcher(local_workers(plan.entrants, 2), 2).run(plan.tasks()))
+    assert [one.line.ending for one in found] == ["lost"] * 4
+
+
+def test_stopping_now_ends_workers_and_programs(tmp_path: Path) -> None:
+    plan = schedule(line_bot("silent"), "seed", "random", "stay")
+    stop = Stop()
+    before = time.monotonic()
+    threading.Timer(1.0, lambda: setattr(stop, "now", True)).start()
+    with nobody_left():
+        assert list(Dispatcher(local_workers(plan.entrants, 2), 2, stop=stop).run(plan.tasks())) == []
+    assert time.monotonic() - before < 15

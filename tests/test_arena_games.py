@@ -1,0 +1,207 @@
+"""Games of bots in process: the same as the agent would play, each to its end whatever the traits do."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arenabots import bad_trait, first_game, first_task, nobody_left, schedule
+
+from sim.game import copy_of, equal
+from sim.maps import map_of
+from sim.rules import step
+from vindibot import gamerecord
+from vindibot.agent import Agent, voters
+from vindibot.arena.referee import Deeds, decided, recompute
+from vindibot.arena.sandbox import play_task
+from vindibot.arena.schedule import map_of_task
+from vindibot.arena.seats import InProcess
+from vindibot.bots import load_bot
+from vindibot.timekeeper import Timekeeper
+
+QUIET = ("stay", "random", "random")
+
+
+async def test_a_bot_in_process_plays_as_the_agent_does() -> None:
+    task = first_task("seed", "malvert", "random", "stay", rounds=40)
+    orders = gamerecord.loads(play_task(task).record).orders
+    games = map_of_task(task).new_game(160)
+    agents = []
+    for number, seat in enumerate(task.seats[:2]):
+        assert seat.entrant.bot is not None
+        asked = voters(seat.entrant.bot, workers=1, in_process=True)
+        await asked.start()
+        agents.append(Agent(asked, number, seat.seed, Timekeeper(0.0), nodes=1000))
+    for ply, order in enumerate(orders):
+        if ply % 4 < 2:
+            ballot = await agents[ply % 4].decide(copy_of(games), time.monotonic(), 60.0)
+            assert ballot.direction == order, ply
+        step(games, 0, order)
+    await asyncio.gather(*(agent.voters.close() for agent in agents))
+
+
+def test_the_line_and_the_record_say_what_happened() -> None:
+    task = first_task("seed", "malvert", "random", "stay", rounds=50)
+    played = play_task(task)
+    line, record = played.line, gamerecord.loads(played.record)
+    last = gamerecord.final(record)
+    assert [seat.gold for seat in line.seats] == last["hero"]["gold"][0].tolist()
+    assert [seat.mines for seat in line.seats] == last["hero"]["mines"][0].tolist()
+    assert [seat.life for seat in line.seats] == last["hero"]["life"][0].tolist()
+    assert line.bots == ("seed", "malvert", "random", "stay") == record.names
+    assert (line.plies, line.ending, line.record) == (200, "turns", record.id)
+    assert (line.map.size, line.map.digest) == (10, map_of_task(task).digest)
+    assert sum(seat.place for seat in line.seats) == 10
+    seed = line.seats[0]
+    assert 0 < seed.ms_median <= seed.ms_p99 <= seed.ms_max
+    assert seed.mines_taken >= seed.mines
+
+
+def test_deeds_are_counted_from_the_orders() -> None:
+    """Against what can be seen from one state to the next: who jumped to his spawn with full life."""
+    task = first_task("random", "random", "random", "random", rounds=400, size=10, seed=11)
+    orders = gamerecord.loads(play_task(task).record).orders
+    last, deeds = recompute(map_of_task(task), 400, orders)
+    games, seen = map_of_task(task).new_game(1600), Deeds()
+    for ply, order in enumerate(orders):
+        before = copy_of(games)
+        step(games, 0, order)
+        mover, old, new = ply % 4, before["hero"][0], games["hero"][0]
+        for hero in range(4):
+            struck = old["life"][hero] <= 21 and new["life"][hero] >= 99 and new["pos"][hero] == new["spawn"][hero]
+            seen.deaths[hero] += bool(struck)
+            seen.kills[mover] += bool(struck) and hero != mover
+    assert equal(games, last)
+    assert seen.deaths == deeds.deaths
+    assert seen.kills == deeds.kills
+    assert sum(deeds.deaths) > 0
+    assert sum(deeds.mines_taken) > 0
+
+
+@pytest.mark.parametrize(
+    ("trait", "parameters", "termination", "note"),
+    [
+        ("Raises", {}, "crash", "every trait failed"),
+        ("LoopsInPython", {}, "timeout", "ms for a move"),
+        ("Sleeps", {}, "timeout", "ms for a move"),
+        ("Segfaults", {}, "crash", "SIGSEGV"),
+        ("Dies", {}, "crash", "exit code 1"),
+    ],
+)
+def test_bad_traits_forfeit(tmp_path: Path, trait: str, parameters: dict[str, object], termination: str, note: str) -> None:
+    bot = bad_trait(tmp_path, trait, **parameters)
+    with nobody_left():
+        line = first_game(f"bad={bot}", *QUIET, limits__move_ms=100, limits__grace_ms=50)
+    bad = line.seats[0]
+    assert (bad.termination, bad.crashed) == (termination, True), bad.note
+    assert note in bad.note
+    assert all(seat.termination == "normal" and seat.moves == 12 for seat in line.seats[1:])
+    assert line.plies == 48
+
+
+def test_a_kernel_that_never_comes_back_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.arena.sandbox.BEYOND", 0.5)
+    bot = bad_trait(tmp_path, "LoopsInKernel")
+    line = first_game("seed", f"bad={bot}", *QUIET[1:], limits__move_ms=100)
+    assert line.seats[1].termination == "timeout"
+    assert "had to be killed" in line.seats[1].note
+    assert [line.seats[number].termination for number in (0, 2, 3)] == ["normal"] * 3
+    assert line.plies == 48
+
+
+def test_two_that_die_in_one_game(tmp_path: Path) -> None:
+    bot = bad_trait(tmp_path, "Dies")
+    line = first_game(f"a={bot}", "seed", f"b={bot}", "stay")
+    assert [seat.termination for seat in line.seats] == ["crash", "normal", "crash", "normal"]
+
+
+def test_all_who_die_end_the_game(tmp_path: Path) -> None:
+    bot = bad_trait(tmp_path, "Dies")
+    line = first_game(*(f"{label}={bot}" for label in "abcd"))
+    assert [seat.termination for seat in line.seats] == ["crash"] * 4
+    assert (line.ending, line.plies) == ("crashed", 4)
+
+
+@pytest.mark.parametrize(("trait", "parameters"), [("Exits", {}), ("Prints", {}), ("Answers", {"what": "nan"})])
+def test_faults_that_cost_a_vote_only(tmp_path: Path, trait: str, parameters: dict[str, object]) -> None:
+    bot = bad_trait(tmp_path, trait, **parameters)
+    logs = tmp_path / "logs"
+    line = first_game(f"bad={bot}", *QUIET, rounds=2, logs=logs)
+    assert line.seats[0].termination == "normal", line.seats[0].note
+    if trait == "Prints":
+        assert (logs / "b00000g000-game.log").stat().st_size == 65536
+
+
+def test_children_of_traits_die_with_the_game(tmp_path: Path) -> None:
+    notes = tmp_path / "numbers"
+    bot = bad_trait(tmp_path, "HasChildren", notes=notes)
+    with nobody_left(notes):
+        line = first_game(f"bad={bot}", *QUIET, rounds=2)
+    assert line.seats[0].termination == "normal"
+    assert notes.exists()
+
+
+def test_a_game_has_a_wall_limit(tmp_path: Path) -> None:
+    bot = bad_trait(tmp_path, "Sleeps", seconds=0.3)
+    line = first_game("stay", f"slow={bot}", *QUIET[1:], limits__wall_s=1.0)
+    assert line.ending == "wall"
+    assert line.seats[1].termination == "timeout"
+    assert "wall limit" in line.seats[1].note
+    assert 0 < line.plies < 48
+    assert line.seconds < 5
+
+
+@pytest.mark.parametrize("limits", [{"move_ms": 30}, {"nodes": 40}])
+def test_budgets_reach_the_traits(tmp_path: Path, limits: dict[str, int]) -> None:
+    bot = bad_trait(tmp_path, "Improves", pause=0.0005)
+    line = first_game(f"any={bot}", *QUIET, rounds=5, **{f"limits__{key}": value for key, value in limits.items()})
+    assert line.seats[0].termination == "normal"
+    assert line.seats[0].ms_median >= 20
+
+
+def test_own_traits_of_two_bots_may_have_the_same_names(tmp_path: Path) -> None:
+    for name, votes in (("one", "0"), ("two", "{1: 1, 2: 1, 3: 1, 4: 1}")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "own.py").write_text(
+            "from behaviours.base import Behaviour\n\n\nclass Own(Behaviour):\n"
+            f"    def vote(self, view):\n        return {votes}\n"
+        )
+        (folder / "bot.toml").write_text(f'name = "{name}"\n[traits.own]\nuse = "own:Own"\n')
+    task = first_task(str(tmp_path / "one" / "bot.toml"), str(tmp_path / "two" / "bot.toml"), "stay", "stay", rounds=3)
+    assert [seat.entrant.label for seat in task.seats] == ["one", "two", "stay", "stay-2"]
+    orders = gamerecord.loads(play_task(task).record).orders
+    assert set(orders[0::4]) == {0}
+    assert 0 not in orders[1::4]
+
+
+def test_decided_is_sound() -> None:
+    """A game that is called decided keeps its places whatever is played on."""
+    rng = np.random.default_rng(3)
+    found = 0
+    for task in list(schedule("seed", "random", "stay", "random", blocks=3, rounds=60).tasks()):
+        orders = gamerecord.loads(play_task(task).record).orders
+        games, mines = map_of_task(task).new_game(240), len(map_of(map_of_task(task).new_game(240)).mines)
+        for ply, order in enumerate(orders):
+            step(games, 0, order)
+            if ply % 4 == 3 and decided(games, mines):
+                before = np.argsort(games["hero"]["gold"][0], kind="stable").tolist()
+                for _ in range(len(orders) - ply - 1):
+                    step(games, 0, int(rng.integers(5)))
+                assert np.argsort(games["hero"]["gold"][0], kind="stable").tolist() == before
+                found += 1
+                break
+    assert found
+
+
+def test_in_process_needs_no_thread_with_a_node_budget() -> None:
+    seat = first_task("seed", *QUIET, limits__nodes=10).seats[0]
+    assert seat.entrant.bot is not None
+    player = InProcess(load_bot("seed"), seat.entrant.limits, 1)
+    games = map_of_task(first_task("seed", *QUIET)).new_game(48)
+    player.start(games, 0)
+    player.move(games)
+    assert player._stopper._thread is None

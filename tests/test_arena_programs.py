@@ -1,0 +1,222 @@
+"""Programs in the arena, good and bad ones, over real pipes and real sockets."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arenabots import first_game, first_task, line_bot, nobody_left, web_bot
+
+from sim.board import parse
+from sim.game import EAST, NORTH, SOUTH, STAY, WEST
+from vindibot import gamerecord
+from vindibot.arena.sandbox import play_task
+from vindibot.arena.seats import Forfeit
+from vindibot.arena.stdio import entities, opening, read_answer, towards
+
+QUIET = ("stay", "random", "random")
+
+
+# ---- Lines ----
+
+
+def test_the_opening_and_the_entities_have_the_column_first() -> None:
+    games = parse(
+        """
+        @1  $-##
+        ##  []
+            $2@3
+        @2    @4
+        """
+    )
+    assert opening(games, 2).splitlines() == ["4", "0.M#", "#.T.", "..M2", "1..3", "2"]
+    lines = entities(games).splitlines()
+    assert lines[0] == "6"
+    assert lines[2] == "HERO 1 0 3 100 0"
+    assert lines[3] == "HERO 2 3 2 100 0"
+    assert lines[5:] == ["MINE -1 2 0 -1 -1", "MINE 1 2 2 -1 -1"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "direction", "message"),
+    [
+        ("WAIT", STAY, ""),
+        ("north", NORTH, ""),
+        ("South I go", SOUTH, "I go"),
+        (" EAST;a;b ", EAST, "a;b "),
+        ("WEST\r", WEST, ""),
+        ("MOVE 2 0", EAST, ""),
+        ("move 2 0 EXPERT_INPUT", EAST, "EXPERT_INPUT"),
+    ],
+)
+def test_answers(answer: str, direction: int, message: str) -> None:
+    assert read_answer(answer, parse("@1  $-\n##  []\n  @2  "), 0) == (direction, message)
+
+
+@pytest.mark.parametrize("answer", ["", "UP", "MOVE", "MOVE 1", "MOVE a b", "NORTHWEST", "MOVE 1 2000000000", "\x00"])
+def test_answers_that_cannot_be_read(answer: str) -> None:
+    with pytest.raises(Forfeit) as caught:
+        read_answer(answer, parse("@1  $-\n##  []\n  @2  "), 0)
+    assert caught.value.termination == "illegal"
+
+
+def test_move_walks_a_shortest_way_or_near() -> None:
+    games = parse(
+        """
+        @1  ######
+          ##    $-
+            ##  []
+        ####    ##
+              ##@2
+        """
+    )
+    assert towards(games, 0, 0, 0) == STAY
+    assert towards(games, 0, 2, 1) == SOUTH
+    assert towards(games, 0, 2, 4) == SOUTH  # the tavern is cut off: row 2, column 1 is the square nearest to it
+    assert towards(games, 0, 99, 1) == SOUTH
+    assert towards(games, 0, -5, 0) == STAY
+
+
+def test_a_program_that_speaks_in_lines_plays(tmp_path: Path) -> None:
+    with nobody_left():
+        line = first_game(f"me={line_bot('miner')}", *QUIET, rounds=30)
+    assert line.seats[0].bot == "me"
+    assert line.seats[0].termination == "normal"
+    assert line.seats[0].moves == 30
+    assert line.seats[0].gold > 0
+    assert line.winner == "me"
+    assert line.plies == 120
+
+
+def test_expert_input_tells_where_the_others_wanted_to_go(tmp_path: Path) -> None:
+    notes = tmp_path / "told"
+    task = first_task(line_bot("expert", notes), "stay", "stay", "stay")
+    play_task(task)
+    told = notes.read_text().splitlines()
+    spawns = gamerecord.loads(play_task(task).record).game_map().starts
+    # five questions after the first, three others each, who all wanted to stay where they are
+    expected = [f"{hero} {spawns[hero][1]} {spawns[hero][0]}" for hero in (1, 2, 3)]
+    assert told == expected * 5
+
+
+@pytest.mark.parametrize(
+    ("mode", "termination", "note"),
+    [
+        ("dies", "crash", "it ended with exit code 7: some reason"),
+        ("stalls", "timeout", "no answer in 200 ms"),
+        ("rubbish", "illegal", "answered 'HELLO you'"),
+        ("floods", "flood", "a line of more than 65536 bytes"),
+    ],
+)
+def test_bad_line_speakers_forfeit(mode: str, termination: str, note: str) -> None:
+    with nobody_left():
+        line = first_game(line_bot(mode), *QUIET, limits__move_ms=200, limits__grace_ms=0)
+    bad = line.seats[0]
+    assert (bad.termination, bad.note, bad.moves, bad.crashed) == (termination, note, 3, True)
+    assert all(seat.termination == "normal" and seat.moves == 12 for seat in line.seats[1:])
+    assert line.plies == 48
+
+
+def test_a_line_speaker_that_never_answers_stalls() -> None:
+    line = first_game(line_bot("silent"), *QUIET, limits__start_s=0.3, limits__move_ms=100)
+    assert line.seats[0].termination == "stall"
+    assert line.seats[0].moves == 0
+
+
+def test_what_is_said_without_being_asked_is_thrown_away() -> None:
+    line = first_game(line_bot("chatters"), *QUIET)
+    assert line.seats[0].termination == "normal"
+
+
+def test_complaints_are_kept_up_to_a_bound(tmp_path: Path) -> None:
+    line = first_game(f"bad={line_bot('complains')}", *QUIET, logs=tmp_path)
+    assert line.seats[0].termination == "normal"
+    log = tmp_path / "b00000g000-1-bad.log"
+    assert 256_000 < log.stat().st_size < 300_000
+
+
+def test_memory_is_limited() -> None:
+    line = first_game(line_bot("hungry"), *QUIET, limits__memory_mb=200)
+    assert line.seats[0].termination == "memory"
+    assert "MemoryError" in line.seats[0].note
+
+
+def test_a_program_that_is_gone_before_the_game_stalls(tmp_path: Path) -> None:
+    script = tmp_path / "bot.sh"
+    script.write_text("#!/nowhere/interpreter\n")
+    script.chmod(0o755)
+    line = first_game(f"stdio:{script}", *QUIET)
+    assert line.seats[0].termination == "stall"
+    assert "cannot be started" in line.seats[0].note
+
+
+# ---- HTTP ----
+
+
+@pytest.mark.parametrize("mode", ["good", "training", "lingers", "floods"])
+def test_programs_that_speak_http_play_among_others(mode: str, tmp_path: Path) -> None:
+    with nobody_left():
+        line = first_game(f"web={web_bot(mode)}", "seed", "random", line_bot("miner"), logs=tmp_path)
+    assert [seat.termination for seat in line.seats] == ["normal"] * 4
+    assert [seat.moves for seat in line.seats] == [12] * 4
+    assert line.seats[0].ms_median > 0
+    assert line.plies == 48
+    if mode == "floods":
+        assert (tmp_path / "b00000g000-1-web.log").stat().st_size < 300_000
+
+
+def test_address_and_key_come_as_placeholders_too() -> None:
+    line = first_game(web_bot("given", "{server}", "{key}"), web_bot(), web_bot(), web_bot())
+    assert [seat.termination for seat in line.seats] == ["normal"] * 4
+
+
+@pytest.mark.parametrize(
+    ("mode", "termination", "note", "moves"),
+    [
+        ("never joins", "stall", "it did not join in 1 s: looking for the server", 0),
+        ("dies at start", "crash", "it ended with exit code 1: cannot find my settings", 0),
+        ("dies", "crash", "it ended with exit code 1: out of ideas", 3),
+        ("stalls", "timeout", "no answer in 200 ms", 3),
+    ],
+)
+def test_bad_http_programs_forfeit(mode: str, termination: str, note: str, moves: int) -> None:
+    with nobody_left():
+        line = first_game(web_bot(mode), "seed", *QUIET[1:], limits__move_ms=200, limits__first_ms=2000, limits__start_s=1.0)
+    bad = line.seats[0]
+    assert (bad.termination, bad.note, bad.moves, bad.crashed) == (termination, note, moves, True)
+    assert [seat.termination for seat in line.seats[1:]] == ["normal"] * 3
+    assert line.plies == 48
+
+
+def test_unknown_directions_are_stay_as_on_the_original_server() -> None:
+    task = first_task(web_bot("rubbish"), *QUIET)
+    played = play_task(task)
+    assert played.line.seats[0].termination == "normal"
+    assert set(gamerecord.loads(played.record).orders[12::4]) == {STAY}
+
+
+def test_limits_are_each_bots_own() -> None:
+    """One program may be slow, another one may not."""
+    slow, quick = web_bot("stalls"), web_bot("good")
+    began = time.monotonic()
+    line = first_game(
+        "slow",
+        "quick",
+        "stay",
+        "stay",
+        entrants={
+            "slow": {"command": slow.removeprefix("http:"), "move_ms": 300},
+            "quick": {"command": quick.removeprefix("http:"), "move_ms": 20_000},
+        },
+    )
+    assert line.seats[0].note == "no answer in 300 ms"
+    assert line.seats[1].termination == "normal"
+    assert time.monotonic() - began < 15
+
+
+def test_a_hosted_game_can_be_adjudicated() -> None:
+    line = first_game(web_bot(), line_bot("miner"), "stay", "stay", adjudicate="decided", rounds=40)
+    assert line.ending in ("adjudicated", "turns")
+    assert np.isfinite(line.seconds)

@@ -1,0 +1,216 @@
+"""Who plays whom, on which maps, with which seeds; and what the configuration of a tournament refuses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from arenabots import line_bot, schedule
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vindibot import gamerecord
+from vindibot.arena.entrants import read_entrants
+from vindibot.arena.mapsets import read_map_set, standard_maps
+from vindibot.arena.sandbox import play_task
+from vindibot.arena.schedule import SEATS, rotations, seatings
+from vindibot.arena.seeds import derive
+from vindibot.arena.settings import ArenaSettings, MapSettings
+from vindibot.arena.tournament import prepare
+from vindibot.config import load
+from vindibot.errors import UsageError
+
+# ---- Seatings ----
+
+
+@given(st.integers(3, 9))
+def test_every_four_meet_and_every_bot_sits_everywhere_equally_often(count: int) -> None:
+    found = seatings("all", count)
+    assert len(set(found)) == len(found)
+    for seat in range(SEATS):
+        assert len(set(Counter(seating[seat] for seating in found).values())) == 1
+    if count >= SEATS:
+        assert {frozenset(seating) for seating in found} == set(map(frozenset, combinations(range(count), SEATS)))
+
+
+@given(st.integers(2, 8))
+def test_a_gauntlet_has_the_first_in_every_game(count: int) -> None:
+    found = seatings("gauntlet", count)
+    assert all(0 in seating for seating in found)
+    assert {seating.index(0) for seating in found} == set(range(SEATS))
+    against = Counter(index for seating in found for index in seating if index)
+    assert set(against) == set(range(1, count))
+    assert len(set(against.values())) == 1
+
+
+def test_a_match_has_six_seatings() -> None:
+    found = seatings("ab", 2)
+    assert len(set(found)) == 6
+    assert all(seating.count(0) == seating.count(1) == 2 for seating in found)
+    assert seatings("all", 2) == found
+
+
+@pytest.mark.parametrize(("kind", "count"), [("ab", 1), ("ab", 3), ("gauntlet", 1), ("all", 1)])
+def test_numbers_of_bots_that_do_not_fit(kind: Any, count: int) -> None:
+    with pytest.raises(UsageError):
+        seatings(kind, count)
+
+
+def test_rotations() -> None:
+    assert rotations("abcd") == [tuple("abcd"), tuple("dabc"), tuple("cdab"), tuple("bcda")]
+    assert len(rotations("abab")) == 2
+
+
+# ---- Games and seeds ----
+
+
+def test_a_schedule_is_the_same_every_time() -> None:
+    one, other = (list(schedule("seed", "malvert", "random", "stay", blocks=3).tasks()) for _ in range(2))
+    assert one == other
+    assert len(one) == 12
+    assert len({task.name for task in one}) == 12
+    assert [task.map_text for task in one[:4]] == [one[0].map_text] * 4
+    assert one[0].map_text != one[4].map_text
+
+
+def test_every_bot_has_its_own_stream_in_every_game() -> None:
+    tasks = list(schedule("seed", "seed", format="ab", blocks=2).tasks())
+    seeds = [seat.seed for task in tasks for seat in task.seats]
+    assert len(set(seeds)) == len(seeds) == 48
+    assert {seat.entrant.label for task in tasks for seat in task.seats} == {"seed", "seed-2"}
+
+
+def test_a_bot_against_itself_plays_different_games() -> None:
+    tasks = list(schedule("seed", "seed", format="ab", rounds=40, size=14).tasks())
+    assert len({gamerecord.loads(play_task(task).record).orders for task in tasks}) == 6
+
+
+def test_more_blocks_go_on_where_fewer_ended() -> None:
+    few, more = (schedule("seed", "malvert", "random", "stay", blocks=blocks) for blocks in (2, 3))
+    assert few.digest() == more.digest()
+    assert list(few.tasks()) == list(more.tasks())[:8]
+
+
+@pytest.mark.parametrize("change", [{"seed": 6}, {"rounds": 13}, {"limits__nodes": 5}, {"size": 12}, {"adjudicate": "decided"}])
+def test_what_makes_another_tournament(change: dict[str, Any]) -> None:
+    bots = ("seed", "malvert", "random", "stay")
+    assert schedule(*bots).digest() != schedule(*bots, **change).digest()
+
+
+def test_a_changed_bot_makes_another_tournament(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("from behaviours.stay import Stay as Own\n")
+    bot = tmp_path / "mine.toml"
+    bot.write_text('[traits.own]\nuse = "behaviours.stay:Stay"\n')
+    first = schedule(str(bot), "stay").digest()
+    bot.write_text('[traits.own]\nuse = "behaviours.stay:Stay"\nweight = 2\n')
+    assert schedule(str(bot), "stay").digest() != first
+
+
+@given(st.integers(0, 2**63 - 1), st.lists(st.integers(0, 100) | st.text(max_size=5), max_size=4))
+def test_derived_numbers(seed: int, purpose: list[int | str]) -> None:
+    number = derive(seed, *purpose)
+    assert 0 <= number < 2**63
+    assert number == derive(seed, *purpose)
+    assert number != derive(seed, *purpose, 0)
+    assert derive(seed, 1) != derive(seed, "1")
+
+
+# ---- Maps ----
+
+
+def test_the_standard_set() -> None:
+    maps = standard_maps()
+    assert len(maps) == len({found.digest for found in maps}) == 40
+    for start in range(0, 40, 10):
+        assert sorted(found.size for found in maps[start : start + 10]) == list(range(10, 30, 2))
+
+
+def test_map_sets(tmp_path: Path) -> None:
+    own = tmp_path / "own.txt"
+    own.write_text("@1      @4\n  ##  ##  \n    []    \n$-##  ##$-\n@2      @3")
+    named = read_map_set(MapSettings(names=["m1", str(own)]), 1)
+    assert [named.of_block(block).size for block in range(4)] == [10, 5, 10, 5]
+    sized = read_map_set(MapSettings(sizes=[12, 28]), 1)
+    assert {found.size for found in sized.maps} == {12, 28}
+    assert len(sized.maps) == 8
+    fresh = read_map_set(MapSettings(set="random", sizes=[10, 20]), 1)
+    assert [fresh.of_block(block).size for block in range(4)] == [10, 20, 10, 20]
+    assert fresh.of_block(0) != fresh.of_block(2)
+    assert fresh.of_block(0) == read_map_set(MapSettings(set="random", sizes=[10, 20]), 1).of_block(0)
+    assert fresh.of_block(0) != read_map_set(MapSettings(set="random", sizes=[10, 20]), 2).of_block(0)
+
+
+@pytest.mark.parametrize("names", [["m7"], ["nowhere/map.txt"]])
+def test_maps_that_are_not_there(names: list[str]) -> None:
+    with pytest.raises(UsageError, match=r"m7|nowhere"):
+        read_map_set(MapSettings(names=names), 1)
+
+
+# ---- Entrants and configuration ----
+
+
+def read(text: str, folder: Path) -> Any:
+    path = folder / "cup.toml"
+    path.write_text(text)
+    return load(ArenaSettings, path, environ={})
+
+
+def test_a_configuration_with_everything(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('extends = "seed"\nname = "mine"\n')
+    config = read(
+        """
+        bots = ["mine", "theirs", "fast=seed", "stay"]
+        [limits]
+        move_ms = 200
+        [entrants.theirs]
+        command = ["cat", "-u"]
+        protocol = "stdio"
+        first_ms = 3000
+        memory_mb = 512
+        """,
+        tmp_path,
+    )
+    mine, theirs, fast, stay = read_entrants(config)
+    assert (mine.label, theirs.label, fast.label, stay.label) == ("mine", "theirs", "fast", "stay")
+    assert mine.bot is not None
+    assert (theirs.kind, theirs.limits.first_ms, theirs.limits.move_ms, theirs.limits.memory_mb) == ("stdio", 3000, 200, 512)
+    assert mine.limits.move_ms == 200
+    assert stay.kind == "stay"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('bots = ["sead", "stay"]', "did you mean"),
+        ('bots = ["http:nowhere-to-be-found x", "stay"]', "no program 'nowhere-to-be-found'"),
+        ('bots = ["stdio:./not/there", "stay"]', "there is no program"),
+        ('bots = ["stdio:/etc/passwd", "stay"]', "not executable"),
+        ('bots = ["stdio:", "stay"]', "the command is missing"),
+        ('bots = ["a=seed", "a=stay"]', "two bots are called 'a'"),
+        ('bots = ["x", "stay"]\n[entrants.x]\nmove_ms = 5', "needs one of bot and command"),
+        ('bots = ["x", "stay"]\n[entrants.x]\ncommand = "true"\nnodes = 5', "nodes are for bot files"),
+        ('bots = ["x", "stay"]\n[entrants.x]\ncommand = "true"\nmove_sm = 5', "line 4: entrants.x.move_sm is no known key"),
+        ('bots = ["x", "stay"]\n[entrants.x]\nbot = "seed"\nmove_ms = 0', "line 4: entrants.x.move_ms must be at least 1"),
+        ("blocks = 0", "line 1: blocks must be at least 1"),
+        ('fromat = "ab"', 'line 1: fromat is no known key (did you mean "format"?)'),
+        ('bots = ["seed"]', "line 1: bots do not fit the format"),
+        ('bots = ["seed", "stay", "random"]\nformat = "ab"', "between two bots, not 3"),
+        ("[maps]\nsizes = [11]", "multiple of 2"),
+        ("[sprt]\nelo0 = 9\nelo1 = 8", "sprt.elo1 must be more than elo0"),
+        ("[sprt]\nstop = true", "line 2: sprt.stop is for matches of two bots"),
+    ],
+)
+def test_configurations_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, words: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError) as caught:
+        prepare(read(text, tmp_path)).store.close()
+    assert words.replace('"', "").replace("'", "") in caught.value.message.replace('"', "").replace("'", "")
+    assert not (tmp_path / "results").exists()
+
+
+def test_labels_of_programs_are_their_scripts() -> None:
+    task = next(schedule(line_bot("good"), line_bot("good"), "stay", "a.b=random").tasks())
+    assert [seat.entrant.label for seat in task.seats] == ["line_bot", "line_bot-2", "stay", "a.b"]
