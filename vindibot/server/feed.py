@@ -18,8 +18,8 @@ from vindibot.protocol import Player, dumps, from_games
 from vindibot.server.history import players_of
 from vindibot.server.room import Room
 
-#: The latest events of a watched game that are kept for its readers, in bytes; who is further behind is too slow.
-KEPT_BYTES = 1_000_000
+#: The latest events of a watched game that are kept for its readers, in bytes; for who is further behind they are recomputed.
+KEPT_BYTES = 2_000_000
 #: The longest piece that a reader is sent at once.
 PIECE_BYTES = 64_000
 #: Recomputed plies between two rounds of the loop: less than a millisecond.
@@ -27,12 +27,8 @@ PLIES_AT_ONCE = 12
 #: Seconds after which a quiet stream shows that it lives.
 QUIET_SECONDS = 15.0
 HEARTBEAT = b":\n\n"
-#: With many readers each looks up less often, so that all of them together take this share of a second per second or so.
-SECONDS_PER_READER, LONGEST_PAUSE = 0.0005, 0.05
-
-
-class TooSlow(Exception):  # noqa: N818 - not an error of ours
-    """A reader who could not be given all events in order."""
+#: How long a reader rests after a piece, per reader there is, so that all together get some 500 pieces a second at most.
+SECONDS_PER_READER, LONGEST_PAUSE = 0.002, 0.25
 
 
 def event(number: int | None, data: bytes) -> bytes:
@@ -46,18 +42,21 @@ async def replayed(
     """Pieces of events recomputed from the first state (which is played on) and the orders, and the number of the last event
     in each; only events after number `after`. `orders` may grow meanwhile; it ends when it has caught up."""
     pieces: list[bytes] = []
-    number = 0
+    size = number = 0
     while number < len(orders):
         order = orders[number]
         step(games, 0, CRASH if order == CRASH_CODE else order)
         number += 1
         if number > after:
             pieces.append(event(number, dumps(from_games(games, game_id=game_id, players=players))))
-        if number % PLIES_AT_ONCE == 0 or number == len(orders):
-            if pieces:
-                yield number, b"".join(pieces)
-                pieces.clear()
+            size += len(pieces[-1])
+        if number % PLIES_AT_ONCE == 0:
             await asyncio.sleep(0)
+        if pieces and (size > PIECE_BYTES or number == len(orders)):
+            piece = b"".join(pieces)
+            size = 0
+            pieces.clear()
+            yield number, piece
 
 
 async def recorded(record: GameRecord, after: int = 0) -> AsyncIterator[bytes]:
@@ -101,12 +100,14 @@ class Feed:
         self._changed.set()
         self._changed.clear()
 
+    def _has(self, after: int) -> bool:
+        """Whether all events after this number are kept."""
+        return after >= len(self._room.orders) - len(self._events)
+
     def _take(self, after: int) -> tuple[int, bytes]:
-        """The next events after this number, as much as goes into a piece. Raises `TooSlow`."""
+        """The next events after this number, which must be kept, as much as goes into a piece."""
         kept = len(self._events)
         skip = after - (len(self._room.orders) - kept)
-        if skip < 0:
-            raise TooSlow
         taken: list[bytes] = []
         size = 0
         while skip < kept and size < PIECE_BYTES:
@@ -116,15 +117,17 @@ class Feed:
         return after + len(taken), b"".join(taken)
 
     async def follow(self, after: int, pause: Pace) -> AsyncIterator[bytes]:
-        """Pieces of events after this number, to the end of the game. Raises `TooSlow`."""
+        """Pieces of events after this number, to the end of the game."""
         self.readers += 1
         try:
             after = max(0, min(after, len(self._room.orders)))
-            if after < len(self._room.orders):
-                async for number, piece in replayed(self._first.copy(), self._room.orders, self._room.id, self._players, after):
-                    after = number
-                    yield piece
             while True:
+                if not self._has(after):
+                    async for number, piece in replayed(
+                        self._first.copy(), self._room.orders, self._room.id, self._players, after
+                    ):
+                        after = number
+                        yield piece
                 after, piece = self._take(after)
                 if piece:
                     yield piece

@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from vindibot.server.feed import Feed, Listing, Pace, TooSlow, recorded
+from vindibot.server.feed import Feed, Listing, Pace, recorded
 from vindibot.server.history import find_record
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
@@ -95,7 +95,7 @@ class EventResponse(Response):
             gone.cancel()
             sending.cancel()
             await asyncio.gather(sending, gone, return_exceptions=True)
-        if not sending.cancelled() and isinstance(sending.exception(), (TooSlow, TimeoutError)):
+        if not sending.cancelled() and isinstance(sending.exception(), TimeoutError):
             await _cut(scope)
         elif not sending.cancelled():
             sending.result()
