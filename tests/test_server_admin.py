@@ -91,7 +91,7 @@ async def test_a_private_match_from_beginning_to_end() -> None:
 
         async def play(bot: Bot) -> None:
             response = await bot.join("arena")
-            assert response.headers["x-vindibot-time-limit"] == "5000"
+            assert 1000 < int(response.headers["x-vindibot-time-limit"]) <= 5000
             await bot.play_on()
 
         await asyncio.gather(*(play(bot) for bot in (*bots.values(), other)))

@@ -76,6 +76,7 @@ async def test_a_round_robin_at_tables_of_four(tmp_path: Path) -> None:
         assert {fixture.result.kind for fixture in league.fixtures if fixture.result} == {"played"}
         met = {frozenset((one, two)) for fixture in league.fixtures for one in fixture.entrants for two in fixture.entrants}
         assert len(met) == 5 * 4 / 2 + 5
+        await director.close()
         assert League.load(tmp_path / "cup.league.json").data == league.data
 
 
@@ -116,7 +117,7 @@ async def test_games_begin_as_their_bots_come_and_others_stay_out(tmp_path: Path
         lone = asyncio.create_task(stranger.join("arena"))
         joins = [asyncio.create_task(bot.join("arena")) for bot in clients(bots[2:], 2)]
         # Those two meet, whatever the order of the schedule; nobody else is here.
-        await until(lambda: director.running)
+        await until(lambda: any(director.room_of(fixture) for fixture in director.league.fixtures))
         [fixture] = [fixture for fixture in director.league.fixtures if director.room_of(fixture)]
         assert set(fixture.entrants) == {2, 3}
         assert director.missing() == ["ann", "bob"]

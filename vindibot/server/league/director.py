@@ -59,6 +59,7 @@ class Director:
         self._tasks: set[asyncio.Task[None]] = set()
         self._look: asyncio.Handle | None = None
         self._patrol: asyncio.Task[None] | None = None
+        self._saves: set[asyncio.Task[None]] = set()
         self._saving = asyncio.Lock()
         self._dirty = False
 
@@ -81,6 +82,7 @@ class Director:
         if self._look is not None:
             self._look.cancel()
         self._send_home(Refusal(503, "Vindinium - The server is closing"))
+        await asyncio.gather(*self._saves)
         await self._save()
 
     # ---- The desk ----
@@ -294,8 +296,8 @@ class Director:
     def _save_soon(self) -> None:
         self._dirty = True
         task = self._loop.create_task(self._save())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._saves.add(task)
+        task.add_done_callback(self._saves.discard)
 
     async def _save(self) -> None:
         async with self._saving:
