@@ -144,6 +144,18 @@ def test_children_of_traits_die_with_the_game(tmp_path: Path) -> None:
     assert notes.exists()
 
 
+def test_memory_is_limited(tmp_path: Path) -> None:
+    (tmp_path / "hoarder.py").write_text(
+        "from behaviours.base import Behaviour\n\n\nclass Hoarder(Behaviour):\n"
+        "    def vote(self, view):\n        return len(bytearray(600 << 20)) and 0\n"
+    )
+    bot = tmp_path / "bot.toml"
+    bot.write_text('[traits.hoarder]\nuse = "hoarder:Hoarder"\n')
+    line = first_game(str(bot), *QUIET, limits__memory_mb=200)
+    assert line.seats[0].termination == "memory"
+    assert [seat.termination for seat in line.seats[1:]] == ["normal"] * 3
+
+
 def test_a_game_has_a_wall_limit(tmp_path: Path) -> None:
     bot = bad_trait(tmp_path, "Sleeps", seconds=0.3)
     line = first_game("stay", f"slow={bot}", *QUIET[1:], limits__wall_s=1.0)
