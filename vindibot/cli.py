@@ -17,6 +17,7 @@ from vindibot.arena.cli import arena_command
 from vindibot.errors import VindibotError
 from vindibot.options import option_names, overrides, settings_options
 from vindibot.server.cli import serve_command
+from vindibot.server.league.cli import league_command
 from vindibot.settings import WORDS, PlaySettings
 
 #: Options that are not spelled like their key.
@@ -102,6 +103,7 @@ Examples:
 
 main.add_command(arena_command)
 main.add_command(serve_command)
+main.add_command(league_command)
 
 
 @main.command(short_help="Replay recorded games and compare every state.")
