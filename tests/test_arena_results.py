@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vindibot.arena.results import GameLine, MapLine, ResultsError, SeatLine, decode, places, read
+from vindibot.arena.results import TERMINATIONS, GameLine, MapLine, ResultsError, SeatLine, decode, places, read
 from vindibot.errors import VindibotError
 
 
@@ -91,3 +92,11 @@ def test_slips_are_named(tmp_path: Path, text: str, reason: str) -> None:
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match=r"no\.jsonl: cannot be read: No such file"):
         read(tmp_path / "no.jsonl")
+
+
+def test_every_field_is_described() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "arena.md").read_text("utf-8")
+    described = set(re.findall(r"`(\w+)`", text.partition("## The results, field by field")[2]))
+    for model in (GameLine, MapLine, SeatLine):
+        assert not set(model.model_fields) - described
+    assert not set(TERMINATIONS) - described
