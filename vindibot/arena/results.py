@@ -36,6 +36,7 @@ TERMINATIONS: Final = (
     "memory",  # it went over its memory
     "crash",  # it raised, or its process ended
     "stall",  # it did not come up in its start-up time, so it never moved
+    "lost",  # all four: the game could not be played to its end anywhere
 )
 NORMAL: Final = "normal"
 
