@@ -104,6 +104,13 @@ def test_a_against_a_of_fixed_play_has_no_verdict() -> None:
     assert "no verdict: too few of the games are distinct" in shown(summarise(games, "ab", planned=50))
 
 
+def test_a_verdict_by_a_wide_margin_says_so() -> None:
+    games = ab(made_up(SEATINGS, {"a": -300.0, "b": 0.0}, 40, np.random.default_rng(3)))
+    text = shown(summarise(games, "ab", planned=40))
+    assert "a is not stronger than b" in text
+    assert "five standard errors beyond both" in text
+
+
 def test_nothing_played_is_no_trouble() -> None:
     assert "0 games" in shown(summarise([], "abcd"))
 

@@ -96,7 +96,7 @@ def pairs_table(summary: Summary) -> Table:
     """How often the bot of the row has more gold than that of the column, ties half; empty where they never met."""
     bots = [one.bot for one in summary.standings]
     scores = {(pair.bot, pair.other): pair for pair in summary.pairs if pair.ahead + pair.behind + pair.level}
-    table = _table("ahead of", *(label(bot, 9) for bot in bots))
+    table = _table("ahead of", *(label(bot, 14) for bot in bots))
     for bot in bots:
         row = [scores.get((bot, other)) for other in bots]
         table.add_row(label(bot), *(percent(pair.score) if pair is not None else "" for pair in row))
@@ -125,9 +125,12 @@ def match_lines(match: Match) -> list[str]:
     a, b = harmless(match.a), harmless(match.b)
     state, bounds = match.state, match.bounds
     asked = f"{points(bounds.elo1)} rather than {points(bounds.elo0)}, alpha {bounds.alpha:g}, beta {bounds.beta:g}"
+    # The test also ends where the mean is far outside of both hypotheses.
+    far = state.verdict in ("H0", "H1") and state.lower < state.llr < state.upper
     lines = [
         f"sequential test ({asked}): {_verdicts(a, b)[state.verdict]}",
-        f"  LLR {state.llr:+.2f} in {state.lower:+.2f} .. {state.upper:+.2f} after {state.blocks} blocks",
+        f"  LLR {state.llr:+.2f} in {state.lower:+.2f} .. {state.upper:+.2f} after {state.blocks} blocks"
+        + (", and the mean score five standard errors beyond both" if far else ""),
     ]
     size = match.difference
     if size is not None:
