@@ -77,12 +77,20 @@ def test_a_worker_that_dies_costs_no_game_but_the_one_that_killed_it() -> None:
     assert any("given up" in text for text in told)
 
 
+def test_games_are_not_to_blame_for_workers_that_die_anyway() -> None:
+    handed: list[str] = []
+    everything = {task.name for task in tasks()}
+    with pytest.raises(VindibotError, match="again and again"):
+        handed.extend(one.line.record for one in Dispatcher(lambda: Broken(everything, []), 2, fake).run(tasks()))
+    assert handed == []
+
+
 def test_workers_that_die_at_once_are_hopeless() -> None:
     class Dead(Executor):
         def submit(self, fn: object, /, *args: object, **kwargs: object) -> Future[Played]:  # type: ignore[override]
             raise BrokenProcessPool("dead")
 
-    with pytest.raises(VindibotError, match="as soon as they are started"):
+    with pytest.raises(VindibotError, match="again and again"):
         list(Dispatcher(Dead, 2, fake).run(tasks()))
 
 

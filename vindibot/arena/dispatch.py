@@ -54,6 +54,7 @@ class Dispatcher:
     _again: deque[GameTask] = field(default_factory=deque)
     _failures: Counter[str] = field(default_factory=Counter)
     _executor: Executor | None = None
+    _held: list[Played] = field(default_factory=list)
     _hopeless: int = 0
 
     def run(self, tasks: Iterable[GameTask]) -> Iterator[Played]:
@@ -70,6 +71,7 @@ class Dispatcher:
                 if not running:
                     if self._again and not self.stop.soon:
                         continue
+                    yield from self._release()
                     return
                 wait(running, timeout=LOOK, return_when=FIRST_COMPLETED)
                 yield from self._collect(running)
@@ -108,16 +110,17 @@ class Dispatcher:
             except (BrokenExecutor, CancelledError):
                 broken.append(task)
             except Exception as problem:
-                yield from self._failed(task, str(problem) or type(problem).__name__)
+                self._failed(task, str(problem) or type(problem).__name__)
             else:
                 self._hopeless = 0
+                yield from self._release()
                 yield played
         if broken:
             broken += running.values()
             running.clear()
-            yield from self._broken(broken)
+            self._broken(broken)
 
-    def _broken(self, lost: list[GameTask]) -> Iterator[Played]:
+    def _broken(self, lost: list[GameTask]) -> None:
         """The executor has broken and all its games are lost."""
         if self.stop.soon:
             self._close()
@@ -129,9 +132,14 @@ class Dispatcher:
             self.tell(f"a worker died: {len(lost)} games are played again, one at a time")
             self._again.extend(sorted(lost, key=lambda task: task.name))
             return
-        yield from self._failed(lost[0], "its worker died")
+        self._failed(lost[0], "its worker died")
 
-    def _failed(self, task: GameTask, why: str) -> Iterator[Played]:
+    def _release(self) -> Iterator[Played]:
+        """The games that were given up, once it is known that others can be played: else it is not they who are to blame."""
+        held, self._held = self._held, []
+        yield from held
+
+    def _failed(self, task: GameTask, why: str) -> None:
         self._failures[task.name] += 1
         _log.warning("a game failed", name=task.name, times=self._failures[task.name], reason=why)
         if self._failures[task.name] < ATTEMPTS:
@@ -139,14 +147,13 @@ class Dispatcher:
             self._again.append(task)
         else:
             self.tell(f"game {task.name} is given up: {why.splitlines()[0]}")
-            self._hopeless = 0
-            yield given_up(task, why)
+            self._held.append(given_up(task, why))
 
     def _rebuild(self) -> None:
         self._close()
         self._hopeless += 1
         if self._hopeless > HOPELESS:
-            raise VindibotError("the workers die as soon as they are started: there is nowhere to play")
+            raise VindibotError("no game can be played: the workers die again and again")
 
     def _close(self) -> None:
         """Let the executor go, with whatever still runs there if there is no time."""
