@@ -19,13 +19,14 @@ from vindibot.server.league.hall import Hall
 from vindibot.server.league.pages import add_league_pages
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim
+from vindibot.server.oldpages import add_old_pages
 from vindibot.server.parameters import read_int, read_parameters
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.room import Room, RoomObserver, Seat, Snapshot, Waiter
 from vindibot.server.settings import ServerSettings
 from vindibot.server.site import add_site
 from vindibot.server.site import missing as missing_page
-from vindibot.server.streams import TRANSPORT, Streams, add_streams
+from vindibot.server.streams import SEND, Streams, add_streams
 
 NO_KEY = "Did you forget the key parameter?"
 #: Nobody reads this answer: the client has gone.
@@ -59,8 +60,7 @@ class StateResponse(Response):
 
 class _App(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # Noted out here, where `send` is still the connection's own.
-        scope[TRANSPORT] = getattr(getattr(send, "__self__", None), "transport", None)
+        scope[SEND] = send  # noted out here, where it is still the connection's own
         await super().__call__(scope, receive, send)
 
 
@@ -75,6 +75,7 @@ def create_app(settings: ServerSettings | None = None, observers: Sequence[RoomO
     add_administration(app, lobby, hall, settings)
     add_league_pages(app, hall)
     add_streams(app, streams, lobby.store)
+    add_old_pages(app, lobby)
     add_site(app, lobby)
 
     @app.exception_handler(Refusal)

@@ -19,8 +19,8 @@ from vindibot.server.room import Room
 from vindibot.server.settings import ServerSettings
 from vindibot.server.store import Store
 
-#: Where the connection of a request is noted, for those who have to cut it.
-TRANSPORT = "vindibot.transport"
+#: Where a request's scope holds the connection's own `send`: streams are sent past everything between, and cut through it.
+SEND = "vindibot.send"
 _HEADERS = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache"),
@@ -82,33 +82,45 @@ class EventResponse(Response):
         self._pieces = pieces
         self._pace = pace
         self._stalled_seconds = stalled_seconds
+        self._since: float | None = None  # when the piece was begun that is being sent
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events."""
+        # The head goes the usual way, so that everybody knows that there is an answer.
+        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        send = scope.get(SEND, send)
         self._pace.readers += 1
         sending = asyncio.ensure_future(self._send(send))
-        gone = asyncio.ensure_future(_gone(receive))
+        ends = (asyncio.ensure_future(_gone(receive)), asyncio.ensure_future(self._stalled()))
         try:
-            await asyncio.wait((sending, gone), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((sending, *ends), return_when=asyncio.FIRST_COMPLETED)
+            if ends[1].done():
+                await _cut(send)
         finally:
             self._pace.readers -= 1
-            gone.cancel()
-            sending.cancel()
-            await asyncio.gather(sending, gone, return_exceptions=True)
-        if not sending.cancelled() and isinstance(sending.exception(), TimeoutError):
-            await _cut(scope)
-        elif not sending.cancelled():
+            for task in (sending, *ends):
+                task.cancel()
+            await asyncio.gather(sending, *ends, return_exceptions=True)
+        if not sending.cancelled():
             sending.result()
 
+    async def _stalled(self) -> None:
+        """Wait until a piece has been on its way for too long. (A timeout for each piece would cost as much as sending it.)"""
+        clock = asyncio.get_running_loop().time
+        while self._since is None or clock() - self._since < self._stalled_seconds:
+            begun = self._since if self._since is not None else clock()
+            await asyncio.sleep(max(0.0, begun + self._stalled_seconds - clock()) + 0.001)
+
     async def _send(self, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         await send({"type": "http.response.body", "body": b"", "more_body": True})
+        clock = asyncio.get_running_loop().time
         async with aclosing(self._pieces) as pieces:  # type: ignore[type-var]
             async for piece in pieces:
-                async with asyncio.timeout(self._stalled_seconds):
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
-        async with asyncio.timeout(self._stalled_seconds):
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+                self._since = clock()
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+                self._since = None
+        self._since = clock()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _gone(receive: Receive) -> None:
@@ -116,9 +128,9 @@ async def _gone(receive: Receive) -> None:
         pass
 
 
-async def _cut(scope: Scope) -> None:
+async def _cut(send: Send) -> None:
     """Drop the connection at once: what waits to be sent to somebody who does not read would wait for ever."""
-    transport = scope.get(TRANSPORT)
+    transport = getattr(getattr(send, "__self__", None), "transport", None)
     if transport is not None:
         transport.abort()
         for _ in range(3):  # until the connection knows
