@@ -1,0 +1,257 @@
+"""The server over loopback: plies per second, its own share of a ply, memory per waiting game, what spectators cost, a crowd.
+
+The clients are as bare as possible and run in a process of their own. The server's own share of a ply is measured inside it,
+from the bytes of an order being read to those of the next hero's state being written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import multiprocessing
+import socket
+import time
+import tracemalloc
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import numpy as np
+import structlog
+
+from sim import kernels
+from tests.benchmarks import Row
+from vindibot.server import EmbeddedServer, Room, ServerSettings
+from vindibot.server.connection import JoiningTransport, PatientConnection
+
+#: Games at once, and seconds for which each crowd is measured.
+CROWDS = ((1, 4.0), (20, 4.0), (200, 8.0))
+STREAMS, STREAM_SECONDS, STREAM_PAIRS = 100, 2.0, 3
+WAITING = 500
+LIMIT_MS = 1000
+KEY = "benchmrk"
+JOIN = (
+    b"POST /api/arena HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 12\r\n\r\nkey="
+    + KEY.encode()
+)
+DIRECTIONS = (b"North", b"South", b"East", b"West")
+
+
+# ---- The clients, in a process of their own ----
+
+
+async def client(port: int, number: int, seconds: float, late: list[int]) -> None:
+    """Play arena games on one connection until the time is over and the game at hand is finished, or given up."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    ends = time.monotonic() + seconds
+    writer.write(JOIN)
+    turn = number
+    while True:
+        head = await reader.readuntil(b"\r\n\r\n")
+        body = await reader.readexactly(int(head.partition(b"ontent-length: ")[2].partition(b"\r")[0]))
+        if not head.startswith(b"HTTP/1.1 200"):
+            late.append(number)
+            break
+        if time.monotonic() > ends:
+            break
+        if body.find(b'"finished":true') >= 0:
+            writer.write(JOIN)
+            continue
+        path = body[body.rindex(b"/api/") : -2]
+        word = DIRECTIONS[turn % 4]
+        turn += 1
+        writer.write(
+            b"POST %b HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\ndir=%b"
+            % (path, 4 + len(word), word)
+        )
+    writer.close()
+
+
+async def crowd(port: int, games: int, seconds: float) -> int:
+    late: list[int] = []
+    await asyncio.gather(*(client(port, number, seconds, late) for number in range(4 * games)), return_exceptions=True)
+    return len(late)
+
+
+def clients(port: int, games: int, seconds: float) -> None:
+    """The process of the clients; exit code 1 if any was refused."""
+    raise SystemExit(bool(asyncio.run(crowd(port, games, seconds))))
+
+
+# ---- The server, in this process ----
+
+
+class Stopwatch:
+    """Counts plies and crashes; `read_at` is when the last order was read."""
+
+    def __init__(self) -> None:
+        self.plies = self.crashes = 0
+        self.read_at = 0.0
+        self.until = float("inf")
+
+    def began(self, room: Room) -> None:
+        pass
+
+    def played(self, room: Room, order: int) -> None:
+        if time.monotonic() < self.until:
+            self.plies += 1
+            self.crashes += order not in range(5)
+
+    def ended(self, room: Room) -> None:
+        pass
+
+
+@contextlib.asynccontextmanager
+async def serving(watch: Stopwatch, **settings: Any) -> AsyncIterator[EmbeddedServer]:
+    options = {"keys": "any", "time_limit_ms": LIMIT_MS, "keep_finished_seconds": 1, "rounds": 600, "seed": 1} | settings
+    async with EmbeddedServer(ServerSettings.model_validate(options), (watch,)) as server:
+        yield server
+
+
+async def measure(games: int, seconds: float) -> tuple[float, Stopwatch, float, int]:
+    """Plies per second, what was noted, the server's use of its core, and the exit code of the clients."""
+    watch = Stopwatch()
+    async with serving(watch) as server:
+        process = multiprocessing.get_context("spawn").Process(target=clients, args=(server.port, games, seconds + 1.0))
+        process.start()
+        await until(lambda: len(server.lobby.rooms) >= games)
+        await asyncio.sleep(0.5)
+        gc.collect()
+        watch.plies = watch.crashes = 0
+        began, cpu = time.monotonic(), time.process_time()
+        watch.until = began + seconds - 1.0
+        await asyncio.sleep(seconds - 1.0)
+        took, busy = time.monotonic() - began, time.process_time() - cpu
+        plies = watch.plies
+        await until(lambda: not process.is_alive())
+        return plies / took, watch, busy / took, process.exitcode or 0
+
+
+async def own_share(plies: int = 3000) -> list[float]:
+    """Seconds from an order read to the next state written, of a game whose four clients are never slow."""
+    watch = Stopwatch()
+    shares: list[float] = []
+    receive, flush = PatientConnection.data_received, JoiningTransport._flush
+
+    def data_received(self: PatientConnection, data: bytes) -> None:
+        watch.read_at = time.perf_counter()
+        receive(self, data)
+
+    def noted(self: Any) -> None:
+        had = bool(self._pieces)
+        flush(self)
+        if had and watch.read_at:
+            shares.append(time.perf_counter() - watch.read_at)
+            watch.read_at = 0.0
+
+    PatientConnection.data_received, JoiningTransport._flush = data_received, noted  # type: ignore[method-assign]
+    try:
+        async with serving(watch) as server:
+            process = multiprocessing.get_context("spawn").Process(target=clients, args=(server.port, 1, 60.0))
+            process.start()
+            await until(lambda: len(shares) >= plies + 200)
+            process.terminate()
+            process.join()
+    finally:
+        PatientConnection.data_received, JoiningTransport._flush = receive, flush  # type: ignore[method-assign]
+    return shares[200:]
+
+
+async def waiting_memory() -> float:
+    """Bytes that a training game whose client thinks takes in the server, its connection included."""
+    loop = asyncio.get_running_loop()
+    async with serving(Stopwatch(), time_limit_ms=600_000, max_games=10_000) as server:
+
+        async def join() -> socket.socket:
+            here = socket.create_connection(("127.0.0.1", server.port))
+            here.setblocking(False)
+            await loop.sock_sendall(here, JOIN.replace(b"/arena", b"/training"))
+            await loop.sock_recv(here, 1 << 16)
+            return here
+
+        sockets = [await join() for _ in range(50)]
+        tracemalloc.start()
+        before, _ = tracemalloc.get_traced_memory()
+        sockets += [await join() for _ in range(WAITING)]
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        for here in sockets:
+            here.close()
+        return (after - before) / WAITING
+
+
+def readers(port: int, games: list[str], count: int, ready: Any) -> None:
+    """The process of the spectators: so many streams, read and thrown away."""
+
+    async def read(game: str) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"GET /events/{game} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        await reader.readuntil(b"\r\n\r\n")
+        opened.append(game)
+        if len(opened) == count:
+            ready.set()
+        while await reader.read(1 << 16):
+            pass
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(read(games[number % len(games)]) for number in range(count)), return_exceptions=True)
+
+    opened: list[str] = []
+    asyncio.run(all_of_them())
+
+
+async def cost_of_a_ply(streams: int, games: int = 20) -> float:
+    """CPU seconds of the server per ply, with so many spectators from nearly the beginning of the games on."""
+    watch = Stopwatch()
+    spawn = multiprocessing.get_context("spawn")
+    async with serving(watch, rounds=100_000) as server:
+        players = spawn.Process(target=clients, args=(server.port, games, 60.0))
+        ready = spawn.Event()
+        players.start()
+        await until(lambda: len(server.lobby.rooms) == games)
+        spectators = spawn.Process(target=readers, args=(server.port, list(server.lobby.rooms), streams, ready))
+        spectators.start()
+        await until(lambda: ready.is_set() or not streams)
+        await asyncio.sleep(STREAM_SECONDS)  # what they have missed is sent first
+        plies, cpu = watch.plies, time.process_time()
+        await asyncio.sleep(STREAM_SECONDS)
+        cost = (time.process_time() - cpu) / (watch.plies - plies)
+        for process in (players, spectators):
+            process.terminate()
+            process.join()
+        return cost
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait until something is true."""
+    while not condition():  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+
+
+def rows() -> list[Row]:
+    """All figures of the server."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    kernels.warm()
+    found = []
+    for games, seconds in CROWDS:
+        rate, watch, busy, refused = asyncio.run(measure(games, seconds))
+        note = f"{busy:.0%} of a core, {watch.crashes} crashed, {'some were refused' if refused else 'nobody refused'}"
+        found.append(Row(f"plies of {games} game{'s' * (games > 1)}, 4 clients each", f"{rate:,.0f}/s", "", note))
+    shares = np.percentile(asyncio.run(own_share()), (50, 99)) * 1e6
+    found.append(Row("server's share of a ply, p50 and p99", f"{shares[0]:.0f} and {shares[1]:.0f} us"))
+    found.append(
+        Row(
+            "memory of a waiting game",
+            f"{asyncio.run(waiting_memory()) / 1024:.1f} KB",
+            "",
+            f"{WAITING} games, buffers of the system not counted",
+        )
+    )
+    costs = [(asyncio.run(cost_of_a_ply(0)), asyncio.run(cost_of_a_ply(STREAMS))) for _ in range(STREAM_PAIRS)]
+    alone, watched = np.min(costs, axis=0) * 1e6
+    note = f"{alone:.0f} and {watched:.0f} us of CPU per ply; less than 1.10 wanted"
+    found.append(Row(f"{STREAMS} stream readers of 20 games", f"{watched / alone:.2f}x", f"{watched / alone:.2f}x", note))
+    return found
