@@ -234,7 +234,6 @@ async def test_a_game_is_on_the_disk_before_its_players_are_told(tmp_path: Path)
 
 async def test_a_locked_file_holds_up_no_game_for_long_and_loses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.server.room.KEEPING_SECONDS", 0.05)
-    monkeypatch.setattr("vindibot.server.store.LOCKED_SECONDS", 0.1)
     db = tmp_path / "league.db"
     async with serving(db=db) as server, playing(server, "seed") as [bot]:
         await server.lobby.store.read(lambda connection: connection.execute("PRAGMA busy_timeout = 100"))
@@ -247,8 +246,10 @@ async def test_a_locked_file_holds_up_no_game_for_long_and_loses_none(tmp_path: 
             assert refused.status_code == 400
             assert "cannot keep registrations at present" in refused.text
             other.execute("ROLLBACK")
+        assert (await bot.client.post("/register", data={"name": "another"})).status_code == 200
     with closing(sqlite3.connect(db)) as connection:
         assert connection.execute("SELECT state FROM games").fetchall() == [("finished",)]
+        assert connection.execute("SELECT name FROM bots").fetchall() == [("seed",), ("another",)]
 
 
 async def test_states_of_a_kept_game_are_those_that_its_player_saw() -> None:

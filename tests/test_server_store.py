@@ -65,6 +65,7 @@ async def test_what_is_written_is_there_when_the_file_is_opened_again(tmp_path: 
     assert found.name == "seed"
     assert users.find(key) is found
     await again.close()
+    assert path.stat().st_mode & 0o777 == 0o600
     assert rows(path, "PRAGMA journal_mode") == [("wal",)]
     assert rows(path, "PRAGMA user_version") == [(VERSION,)]
 

@@ -45,6 +45,8 @@ class Archive:
         self._random = random.Random(seed)
         self._running: dict[Room, _Begun] = {}
         self._warmed = False
+        if store.interrupted:
+            _log.warning("games were interrupted when the server ended last; they are not rated", games=store.interrupted)
 
     def began(self, room: Room) -> None:
         """See `RoomObserver`."""

@@ -8,12 +8,14 @@ process afterwards; what could not be written (a full disk) is tried again with 
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -186,6 +188,8 @@ def _lock(path: Path) -> FileLock:
         raise StoreError(f"{path}: there is no folder {path.parent}; make it first")
     if path.is_dir():
         raise StoreError(f"{path}: this is a folder; name a file")
+    with suppress(OSError):  # whatever it is, opening the database says it better
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # nobody else's business
     lock = FileLock(f"{path}.lock", blocking=False, thread_local=False)
     try:
         lock.acquire()

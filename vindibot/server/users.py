@@ -66,6 +66,7 @@ class Users:
         self._by_slow: dict[bytes, User] = {}
         self._by_id: dict[str, User] = {}
         self._names: dict[str, User] = {}
+        self._forgotten: set[User] = set()
         self._one_at_a_time = asyncio.Lock()
         for row in self._store.read_now(load_bots):
             user = User(row.id, row.name, row.elo, row.games, row.mu, row.sigma, row.created, row.played)
@@ -81,6 +82,14 @@ class Users:
     def _remember(self, user: User) -> None:
         self._by_id[user.id] = user
         self._names.setdefault(user.name, user)
+
+    def _forget(self, key: str) -> None:
+        """Take back a new user whose key nobody has been told."""
+        user = self._by_key.pop(self._digest(key))
+        self._forgotten.add(user)
+        del self._by_id[user.id]
+        if self._names.get(user.name) is user:
+            del self._names[user.name]
 
     def _digest(self, key: str) -> bytes:
         return hashlib.blake2b(key.encode(), key=self._pepper, digest_size=DIGEST_BYTES).digest()
@@ -128,6 +137,7 @@ class Users:
         self._check_name(name)
         key, kept = self._add(name, random_word(KEY_LENGTH))
         if not await asyncio.wrap_future(kept):
+            self._forget(key)
             raise RegistrationError("The server cannot keep registrations at present, try again later")
         return key
 
@@ -167,10 +177,13 @@ class Users:
 
     def _add(self, name: str, key: str) -> tuple[str, Future[bool]]:
         user = User(random_word(8), name)
+        forgotten = self._forgotten
         self._by_key[self._digest(key)] = user
         self._remember(user)
 
         def insert(connection: sqlite3.Connection) -> None:
+            if user in forgotten:
+                return
             slow = self._slow_digest(key) if self._store.persistent else self._digest(key)
             row = BotRow(user.id, name, slow, FIRST_ELO, 0, FIRST_MU, FIRST_SIGMA, user.created, None)
             add_bot(connection, row)
