@@ -105,14 +105,14 @@ def test_expert_input_tells_where_the_others_wanted_to_go(tmp_path: Path) -> Non
     ("mode", "termination", "note"),
     [
         ("dies", "crash", "it ended with exit code 7: some reason"),
-        ("stalls", "timeout", "no answer in 200 ms"),
+        ("stalls", "timeout", "no answer in 500 ms"),
         ("rubbish", "illegal", "answered 'HELLO you'"),
         ("floods", "flood", "a line of more than 65536 bytes"),
     ],
 )
 def test_bad_line_speakers_forfeit(mode: str, termination: str, note: str) -> None:
     with nobody_left():
-        line = first_game(line_bot(mode), *QUIET, limits__move_ms=200, limits__grace_ms=0)
+        line = first_game(line_bot(mode), *QUIET, limits__move_ms=500, limits__grace_ms=0)
     bad = line.seats[0]
     assert (bad.termination, bad.note, bad.moves, bad.crashed) == (termination, note, 3, True)
     assert all(seat.termination == "normal" and seat.moves == 12 for seat in line.seats[1:])
@@ -178,12 +178,12 @@ def test_address_and_key_come_as_placeholders_too() -> None:
         ("never joins", "stall", "it did not join in 1 s: looking for the server", 0),
         ("dies at start", "crash", "it ended with exit code 1: cannot find my settings", 0),
         ("dies", "crash", "it ended with exit code 1: out of ideas", 3),
-        ("stalls", "timeout", "no answer in 200 ms", 3),
+        ("stalls", "timeout", "no answer in 500 ms", 3),
     ],
 )
 def test_bad_http_programs_forfeit(mode: str, termination: str, note: str, moves: int) -> None:
     with nobody_left():
-        line = first_game(web_bot(mode), "seed", *QUIET[1:], limits__move_ms=200, limits__first_ms=2000, limits__start_s=1.0)
+        line = first_game(web_bot(mode), *QUIET, limits__move_ms=500, limits__first_ms=2000, limits__start_s=1.0)
     bad = line.seats[0]
     assert (bad.termination, bad.note, bad.moves, bad.crashed) == (termination, note, moves, True)
     assert [seat.termination for seat in line.seats[1:]] == ["normal"] * 3
@@ -207,11 +207,11 @@ def test_limits_are_each_bots_own() -> None:
         "stay",
         "stay",
         entrants={
-            "slow": {"command": slow.removeprefix("http:"), "move_ms": 300},
+            "slow": {"command": slow.removeprefix("http:"), "move_ms": 500},
             "quick": {"command": quick.removeprefix("http:"), "move_ms": 20_000},
         },
     )
-    assert line.seats[0].note == "no answer in 300 ms"
+    assert line.seats[0].note == "no answer in 500 ms"
     assert line.seats[1].termination == "normal"
     assert time.monotonic() - began < 15
 

@@ -68,9 +68,7 @@ Limit = Annotated[Annotated[int, Field(ge=10, le=600_000)] | None, word("server"
 Seed = Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, word("random"), worded("random", "integer")]
 Workers = Annotated[Annotated[int, Field(ge=1, le=256)] | None, word("cores"), worded("cores", "integer")]
 Nodes = Annotated[Annotated[int, Field(ge=1, lt=2**63)] | None, word("none"), worded("none", "integer")]
-Patience = Annotated[
-    Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None, word("mode"), worded("mode", "number")
-]
+Patience = Annotated[Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None, word("mode"), worded("mode", "number")]
 
 #: The word that stands for None in files, variables and options, by key.
 WORDS = {
