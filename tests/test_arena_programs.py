@@ -183,7 +183,8 @@ def test_address_and_key_come_as_placeholders_too() -> None:
 )
 def test_bad_http_programs_forfeit(mode: str, termination: str, note: str, moves: int) -> None:
     with nobody_left():
-        line = first_game(web_bot(mode), *QUIET, limits__move_ms=500, limits__first_ms=2000, limits__start_s=1.0)
+        start = 1.0 if mode == "never joins" else 20.0
+        line = first_game(web_bot(mode), *QUIET, limits__move_ms=500, limits__first_ms=2000, limits__start_s=start)
     bad = line.seats[0]
     assert (bad.termination, bad.note, bad.moves, bad.crashed) == (termination, note, moves, True)
     assert [seat.termination for seat in line.seats[1:]] == ["normal"] * 3
