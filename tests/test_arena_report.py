@@ -129,7 +129,7 @@ def test_many_bots_and_odd_tournaments() -> None:
 def test_the_match_is_told_in_words() -> None:
     games = [
         line.model_copy(update={"format": "ab"})
-        for line in made_up(SEATINGS, {"a": 90.0, "b": 0.0}, 40, np.random.default_rng(2))
+        for line in made_up(SEATINGS, {"a": 200.0, "b": 0.0}, 40, np.random.default_rng(2))
     ]
     page = report(summarise(games, "ab", planned=40), games, title="match", bots="ab")
     assert "a is stronger than b" in page
@@ -219,7 +219,8 @@ finite = st.floats(-1e6, 1e6)
 def test_ticks_are_round_and_inside(low: float, width: float) -> None:
     found = ticks(low, low + width)
     assert 1 <= len(found) <= 7
-    assert all(low - 1e-6 * max(1, abs(low)) <= value <= low + width + 1e-6 * max(1, abs(low)) for value in found)
+    slack = 1e-8 * (width + abs(low))
+    assert all(low - slack <= value <= low + width + slack for value in found)
     assert found == sorted(found)
 
 
