@@ -45,7 +45,10 @@ def _serve(config: str | None, lan: bool, any_key: bool | None, admin_key_file: 
     if any_key is not None or given["league"] is not None:
         given["keys"] = "any" if any_key else "registered"
     given["admin_key"] = _admin_key(admin_key_file)
-    loaded = load(ServerSettings, config, given, environ={}, option_names=option_names(ServerSettings, SPELLED))
+    names = option_names(ServerSettings, SPELLED)
+    if admin_key_file is None:
+        names["admin_key"] = ADMIN_VARIABLE
+    loaded = load(ServerSettings, config, given, environ={}, option_names=names)
     own = {key: value for key, value in DEFAULTS.items() if key not in loaded.origins}
     settings = loaded.settings.model_copy(update=own)
     console = terminal()

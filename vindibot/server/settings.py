@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ConfigDict, Field, SecretStr
+from pydantic import ConfigDict, Field, SecretStr, field_validator
 
 from vindibot.settings import Settings
+
+SHORTEST_ADMIN_KEY = 12
 
 
 class ServerSettings(Settings):
@@ -43,7 +45,7 @@ class ServerSettings(Settings):
         default=None, description="a league's file, or a folder of them, which are played; see `vindibot league`"
     )
     admin_key: SecretStr | None = Field(
-        default=None, min_length=12, description="the administrator's key, for /api/admin; without one there is no administrator"
+        default=None, description="the administrator's key, for /api/admin; without one there is no administrator"
     )
     max_streams: int = Field(default=1_000, ge=1, description="spectators' event streams at once; beyond them requests get a 503")
     stalled_seconds: float = Field(
@@ -54,3 +56,10 @@ class ServerSettings(Settings):
         description="the SQLite file that keeps bots, ratings and games; without one they last as long as it runs",
     )
     keep_finished_seconds: float = Field(default=60.0, ge=0, description="seconds that a finished game can still be asked for")
+
+    @field_validator("admin_key")
+    @classmethod
+    def _long_enough(cls, key: SecretStr | None) -> SecretStr | None:
+        if key is not None and len(key.get_secret_value()) < SHORTEST_ADMIN_KEY:
+            raise ValueError(f"must have at least {SHORTEST_ADMIN_KEY} characters")
+        return key

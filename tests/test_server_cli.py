@@ -1,0 +1,215 @@
+"""``vindibot serve`` and ``vindibot league`` as commands."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import re
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner, Result
+
+from vindibot.cli import main
+from vindibot.server.cli import HIDDEN
+from vindibot.server.settings import ServerSettings
+
+BARE = "name\nann\nbob\ncid\n"
+
+
+def run(*words: str | Path, environ: dict[str, str] | None = None) -> Result:
+    return CliRunner().invoke(main, [str(word) for word in words], env=environ)
+
+
+@asynccontextmanager
+async def command(*words: str | Path) -> AsyncIterator[tuple[asyncio.subprocess.Process, list[str]]]:
+    """A server as a process, and what it has said when it listens."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "vindibot", *map(str, words), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    assert process.stdout is not None
+    said: list[str] = []
+    try:
+        async with asyncio.timeout(90):
+            while not any("serving on" in line for line in said):
+                line = await process.stdout.readline()
+                assert line, said
+                said.append(line.decode())
+        yield process, said
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def stop(process: asyncio.subprocess.Process) -> str:
+    """Interrupt the server; what it had to add."""
+    process.send_signal(signal.SIGINT)
+    assert process.stdout is not None
+    said = (await process.stdout.read()).decode()
+    assert await process.wait() == 0
+    return said
+
+
+def test_every_setting_has_an_option() -> None:
+    shown = run("serve", "--help").output
+    for name, field in ServerSettings.model_fields.items():
+        if name not in HIDDEN | {"time_limit_ms"}:
+            assert f"--{name.replace('_', '-')}" in shown
+            assert field.description
+    assert "--limit-ms" in shown
+    assert "--admin-key-file" in shown
+    assert "--admin-key " not in shown  # a key on the command line can be read by every user of the machine
+
+
+def test_a_port_in_use_is_one_line_and_an_exit_code() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        result = run("serve", "--port", str(taken.getsockname()[1]))
+    assert result.exit_code == 1
+    assert "the port is in use; choose another one" in result.output
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--lan", "--host", "127.0.0.1"], "--lan listens on all interfaces, --host on one"),
+        (["--port", "70000"], "option --port: port must be at most 65535"),
+        (["--limit-ms", "soon"], "option --limit-ms: time_limit_ms must be a whole number"),
+        (["--pace", "fast"], "option --pace: pace must be 'none' or 'original'"),
+        (["--league", "nosuch.league.json"], "the league nosuch.league.json cannot be read"),
+        (["--admin-key-file", "nosuch.key"], "the key file nosuch.key cannot be read"),
+        (["--config", "nosuch.toml"], "nosuch.toml"),
+    ],
+)
+def test_what_cannot_be_is_said_with_its_option(words: list[str], says: str) -> None:
+    result = run("serve", *words)
+    assert result.exit_code == 2
+    assert says in result.output
+
+
+def test_settings_in_a_file_are_checked_with_line_and_spelling(tmp_path: Path) -> None:
+    file = tmp_path / "server.toml"
+    file.write_text('port = 9000\nrouds = 5\nhost = "0.0.0.0"\n')
+    result = run("serve", "--config", file)
+    assert result.exit_code == 2
+    assert "line 2" in result.output
+    assert "rounds" in result.output
+
+
+def test_the_administrators_key_is_checked_but_not_shown(tmp_path: Path) -> None:
+    short = run("serve", environ={"VINDIBOT_ADMIN_KEY": "tooshort"})
+    assert short.exit_code == 2
+    assert "at least 12 characters" in short.output
+    assert "tooshort" not in short.output
+    file = tmp_path / "admin.key"
+    file.write_text("secret\n")
+    file.chmod(0o600)
+    assert "secret" not in run("serve", "--admin-key-file", file).output
+
+
+async def test_alone_on_this_machine_without_a_warning(tmp_path: Path) -> None:
+    file = tmp_path / "server.toml"
+    file.write_text('port = 0\nrounds = 7\nadmin_key = "a long enough key"\n')
+    async with command("serve", "--config", file, "--limit-ms", "777") as (process, said):
+        assert re.search(r"serving on http://127\.0\.0\.1:\d+ ", said[-1])
+        url = said[-1].split()[2]
+        async with httpx.AsyncClient(base_url=url) as client:
+            joined = await client.post("/api/training", data={"key": "anykey12"})
+            assert joined.json()["game"]["maxTurns"] == 28
+            assert joined.headers["x-vindibot-time-limit"] == "777"
+            bots = await client.get("/api/admin/matches", headers={"Authorization": "Bearer a long enough key"})
+            assert bots.json() == []
+        assert await stop(process) == ""
+
+
+# ---- Leagues ----
+
+
+def test_a_league_is_made_from_a_roster(tmp_path: Path) -> None:
+    roster = tmp_path / "class.csv"
+    roster.write_text("key;Name\n;ann\nbobsbobs;bob\n\n;cid\n", encoding="utf-8-sig")
+    made = run("league", "new", "spring", roster, "--folder", tmp_path, "--table", "duel", "--seatings", "4")
+    assert made.exit_code == 0, made.output
+    assert "3 bots, 12 games on 3 days" in made.output.replace("\n", "")
+    keys = dict(csv.reader((tmp_path / "spring-keys.csv").read_text().splitlines()))
+    assert keys["bob"] == "bobsbobs"
+    assert len(keys["ann"]) == len(keys["cid"]) == 8
+    assert (tmp_path / "spring-keys.csv").stat().st_mode & 0o077 == 0
+    kept = (tmp_path / "spring.league.json").read_text()
+    assert not [key for name, key in keys.items() if name != "name" and key in kept + made.output]
+    again = run("league", "new", "spring", roster, "--folder", tmp_path)
+    assert again.exit_code == 2
+    assert "is there already" in again.output
+    for shape, says in (("table", "ann"), ("csv", "rank,name,points"), ("json", '"rank": 1')):
+        assert says in run("league", "standings", tmp_path / "spring.league.json", "--format", shape).output
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "says"),
+    [
+        ("spring", "ann\nann\n", [], "line 2: the name 'ann' stands at line 1 already"),
+        ("spring", "ann,short\nbob\n", [], "line 1: a key has 8 visible characters, this one has 5"),
+        ("spring", "ann,samesame\nbob,samesame\n", [], "line 2: the key stands at line 1 already"),
+        ("spring", f"ann\n{'b' * 21}\n", [], "line 2: a name has 1 to 20"),
+        ("spring", "", [], "0 names"),
+        ("spring", "ann\n", [], "at least two bots"),
+        ("spring", 'ann,"x\n', [], "this is no CSV"),
+        ("Spring!", BARE, [], "small letters, digits and hyphens"),
+        ("spring", BARE, ["--maps", "m1,m77"], "no map named 'm77'"),
+        ("spring", BARE, ["--seatings", "9"], "option --seatings: seatings must be at most 6"),
+        ("spring", BARE, ["--system", "cup"], "option --system"),
+    ],
+)
+def test_leagues_that_cannot_be(tmp_path: Path, name: str, content: str, options: list[str], says: str) -> None:
+    roster = tmp_path / "class.csv"
+    roster.write_text(content)
+    result = run("league", "new", name, roster, "--folder", tmp_path, *options)
+    assert result.exit_code == 2
+    assert says in result.output
+    assert [file.name for file in tmp_path.iterdir()] == ["class.csv"]
+
+
+async def play(url: str, key: str) -> int:
+    """Play arena games until the league is over; how many."""
+    games = 0
+    async with httpx.AsyncClient(base_url=url, timeout=60) as client:
+        while True:
+            state: Any = await client.post("/api/arena", data={"key": key})
+            if state.status_code == 400:
+                assert "The league is over" in state.text
+                return games
+            games += 1
+            while not state.json()["game"]["finished"]:
+                state = await client.post(state.json()["playUrl"], data={"dir": "North"})
+
+
+async def test_two_commands_make_a_league(tmp_path: Path) -> None:
+    roster = tmp_path / "class.csv"
+    roster.write_text(BARE)
+    run("league", "new", "spring", roster, "--folder", tmp_path, "--rounds", "3", "--limit-ms", "10000")
+    keys: Sequence[dict[str, str]] = list(csv.DictReader((tmp_path / "spring-keys.csv").read_text().splitlines()))
+    async with command("serve", "--lan", "--port", "0", "--league", tmp_path / "spring.league.json") as (process, said):
+        port = said[-1].split()[2].rpartition(":")[2]
+        assert process.stdout is not None
+        told = "".join([(await process.stdout.readline()).decode() for _ in range(2)])
+        assert re.search(rf"in this network: http://[^ ]+:{port}\n", told)
+        assert "can be reached from other machines" in told
+        url = f"http://127.0.0.1:{port}"
+        games = await asyncio.gather(*(play(url, bot["key"]) for bot in keys))
+        assert games == [2, 2, 2]
+        async with httpx.AsyncClient(base_url=url) as client:
+            assert (await client.get("/leagues/spring/standings.json")).json()["state"] == "over"
+            stranger = await client.post("/api/arena", data={"key": "stranger"})
+            assert stranger.text == "Vindinium - Key not found"
+        rest = await stop(process)
+        assert not [bot["key"] for bot in keys if bot["key"] in told + rest]
+    table = run("league", "standings", tmp_path / "spring.league.json", "--format", "csv").output
+    assert [row["games"] for row in csv.DictReader(table.splitlines())] == ["2", "2", "2"]
