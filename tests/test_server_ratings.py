@@ -66,6 +66,11 @@ def test_heroes_of_one_name_do_not_play_against_each_other_and_add_up() -> None:
     assert elo_after(four(9, 8, 5, 5, names="aabc"), True) == {"a": 1233, "b": 1185, "c": 1185}
 
 
+def test_two_users_of_one_name_do_not_play_against_each_other() -> None:
+    heroes = [Rated("a", 9, "u1"), Rated("a", 0, "u2"), Rated("b", 5, "u3"), Rated("b", 5, "u4")]
+    assert elo_after(heroes, False) == {"u1": 1216, "u2": 1184, "u3": 1200, "u4": 1200}
+
+
 def test_heroes_who_are_no_users_are_left_out() -> None:
     assert elo_after(four(0, 9, 9, 9, names="a   "), False) == {"a": 1200}
     assert elo_after(four(9, 1, 0, 0, names=" ab "), False) == {"a": 1208, "b": 1192}

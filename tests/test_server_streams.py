@@ -98,15 +98,15 @@ async def test_every_turn_once_from_the_first_to_the_finished_state() -> None:
 
 async def test_readers_who_come_at_any_time_see_the_same() -> None:
     async with serving() as server, playing(server, "seed") as [bot]:
-        await bot.join(turns=40)
+        await bot.join(turns=20)
         path = f"/events/{bot.game['id']}"
         watchers = []
-        for _ in range(40):
+        for _ in range(20):
             watchers.append(asyncio.create_task(all_events(server, path)))
             await bot.move("East")
         seen = await asyncio.gather(*watchers)
         assert all(events == seen[0] for events in seen)
-        assert [number for number, _ in seen[0]] == list(range(1, 161))
+        assert [number for number, _ in seen[0]] == list(range(1, 81))
         assert await all_events(server, path) == seen[0]  # and after its end
 
 
