@@ -46,8 +46,8 @@ def _new(name: str, roster: Path, folder: Path, config: str | None, **options: A
     league.save(new=True)
     console = terminal()
     days = {fixture.day for fixture in league.fixtures}
-    swiss = " on the first day" if loaded.settings.system == "swiss" else f" on {len(days)} days"
-    console.print(f"{path}: {len(entrants)} bots, {len(league.fixtures)} games{swiss}", highlight=False)
+    when = "on the first day" if loaded.settings.system == "swiss" or len(days) == 1 else f"on {len(days)} days"
+    console.print(f"{path}: {len(entrants)} bots, {len(league.fixtures)} games {when}", highlight=False)
     if made:
         console.print(f"{keys}: the keys to hand out; they are kept nowhere else", highlight=False)
     console.print(f"now: vindibot serve --lan --league {path}", highlight=False)
