@@ -61,6 +61,7 @@ class Session:
     key: SecretStr = field(default_factory=lambda: SecretStr(""))
     reports: list[Report] = field(default_factory=list)
     interrupted: bool = False
+    refused: bool = False  # a game was not even joined: nor would be the next
     _numbers: Iterator[int] = field(default_factory=lambda: iter(()))
     _playing: set[Player] = field(default_factory=set)
 
@@ -97,7 +98,7 @@ class Session:
         """Games one after another, with the same worker processes."""
         async with self._entrants(together) as entrants:
             for number in self._numbers:
-                if self.interrupted:
+                if self.interrupted or self.refused:
                     break
                 await self._game(number, entrants)
 
@@ -136,6 +137,7 @@ class Session:
         finally:
             self._playing.difference_update(players)
         self.reports.append(report)
+        self.refused |= report.outcome.last is None
         self._tell(number, report)
 
     def _player(self, entrant: Entrant, seed: int, seat: int, number: int) -> Player:
