@@ -193,7 +193,7 @@ async def test_a_running_game_as_it_stands() -> None:
 
 async def test_a_kept_game_ply_by_ply() -> None:
     async with serving(keep_finished_seconds=0) as server, playing(server, "seed", "two") as [bot, other]:
-        await bot.join(turns=3, map="@1$-  @4\n        \n        \n@2    @3")
+        await bot.join(turns=3, map="@1$-##@4\n########\n########\n@2####@3")
         path = f"/{bot.game['id']}"
         while not bot.game["finished"]:
             await bot.move("East")
