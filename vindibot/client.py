@@ -197,8 +197,7 @@ class GameClient:
         finally:
             await self._line.aclose()
         outcome = GameOutcome(ended.termination, ended.message, self._last, self._orders, self._faults, self._lost_turns)
-        level = self._log.debug if outcome.exit_code in (0, 130) else self._log.warning
-        level("the game is over", termination=str(outcome.termination), reason=outcome.message, faults=outcome.faults)
+        self._log.debug("the game is over", termination=str(outcome.termination), reason=outcome.message, faults=outcome.faults)
         return outcome
 
     def _check_end(self, answer: Answer) -> None:
