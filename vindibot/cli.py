@@ -1,4 +1,4 @@
-"""The command line: ``vindibot play``, ``vindibot serve``, ``vindibot verify``.
+"""The command line: ``vindibot play``, ``arena``, ``serve``, ``league`` and ``verify``.
 
 Commands import what they need when they run, so that ``vindibot --help`` costs nothing. Exit codes: 0 all is well, 1 a run
 that failed, 2 a command or configuration that cannot be, 130 interrupted.
