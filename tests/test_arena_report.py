@@ -86,7 +86,7 @@ def test_whatever_comes_from_outside_is_text() -> None:
     names = (EVIL, "</title>", "\u202eright", "d")
     games = [game_line(names, (4, 3, 2, 1), block=n, map={"name": EVIL, "size": 8}) for n in range(6)]
     seat = games[0].seats[0].model_copy(update={"termination": EVIL, "note": f'" onload="x{EVIL}'})
-    games[0] = games[0].model_copy(update={"seats": (seat, *games[0].seats[1:]), "record": EVIL, "recording": f'"{EVIL}'})
+    games[0] = games[0].model_copy(update={"seats": (seat, *games[0].seats[1:]), "record": EVIL})
     strict = follow(report(summarise(games), games, title=EVIL, bots=names))
     assert not strict.tags & {"script"}
     assert EVIL in strict.words
@@ -192,14 +192,13 @@ def test_a_report_is_written_with_links_to_what_is_there(tmp_path: Path) -> None
     results, records = tmp_path / "a cup#1.jsonl", tmp_path / "a cup#1.games.jsonl"
     kept, _ = record(0)
     records.write_bytes(dumps(kept) + b"\n")
-    games = [game_line("abac", (4, 3, 2, 1), block=n, record="g0", recording="recordings/x 1.jsonl") for n in range(6)]
+    games = [game_line("abac", (4, 3, 2, 1), block=n, record="g0") for n in range(6)]
     path = tmp_path / "out" / "report.html"
     write_report(path, summarise(games), games, title="a cup", results=results, records=records)
     page = path.read_text("utf-8")
     urls = follow(page).urls
     assert "../a%20cup%231.jsonl" in urls
     assert "../a%20cup%231.games.jsonl" in urls
-    assert "../recordings/x%201.jsonl" in urls
     assert len(drawings(page)) == 3
     assert list(path.parent.iterdir()) == [path]
 

@@ -66,8 +66,7 @@ def test_cold_then_warm(program: Path, tmp_path: Path) -> None:
     assert cold[3] == warm[3]
 
 
-@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-@pytest.mark.parametrize("damage", [b"", b"junk", None])
+@pytest.mark.parametrize(("suffix", "damage"), [("nbi", b""), ("nbi", b"junk"), ("nbc", None)])
 def test_a_damaged_cache_is_made_anew_with_one_warning(program: Path, tmp_path: Path, suffix: str, damage: bytes | None) -> None:
     run(program, tmp_path / "cache")
     (damaged,) = (tmp_path / "cache").rglob(f"*.{suffix}")

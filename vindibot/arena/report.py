@@ -284,7 +284,6 @@ class _Page:
         ordered = sorted(
             self._games, key=lambda game: (all(seat.termination == NORMAL for seat in game.seats), game.block, game.game)
         )
-        folder = results.parent if results is not None else self._beside
         rows = []
         for game in ordered[:LISTED]:
             row = [f"{game.block}/{game.game}", f'<td class="left">{escape(game.map.name)}</td>', str(game.map.size)]
@@ -292,13 +291,12 @@ class _Page:
                 ended = "" if seat.termination == NORMAL else f" ({escape(seat.termination)})"
                 row.append(f'<td class="left" title="{escape(seat.note, quote=True)}">{_name(seat.bot)} {seat.gold}{ended}</td>')
             row.append(f'<td class="left">{escape(game.record)}</td>')
-            row.append(self._link(folder / game.recording, "recording") if game.recording else "")
             rows.append(row)
         if not rows:
             return ""
         more = f'<p class="soft">{len(ordered) - LISTED} more are in the file of results.</p>' if len(ordered) > LISTED else ""
         links = f"<p>{' · '.join(files)}</p>" if files else ""
-        table = _rows(["game", "map", "size", "@1", "@2", "@3", "@4", "record", ""], rows)
+        table = _rows(["game", "map", "size", "@1", "@2", "@3", "@4", "record"], rows)
         return f"<section><details><summary>Games</summary>{links}{table}{more}</details></section>"
 
 

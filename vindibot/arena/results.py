@@ -66,7 +66,7 @@ class SeatLine(_Part):
     `place` is 1..4 by gold at the end, where equals share the mean of their places (two winners are both at 1.5), as
     `places` computes it. `deaths`, `kills` and `mines_taken` count over the game, `mines` and `life` are those of the last
     state. `crashed` says that the world marked the hero so. `ms_median`, `ms_p99` and `ms_max` are milliseconds per move
-    of this bot (0 if it never moved), `moves` how many it made itself; `nodes` the mean of search nodes per move, if told.
+    of this bot (0 if it never moved), `moves` how many it made itself.
     """
 
     bot: str = Field(min_length=1)
@@ -84,7 +84,6 @@ class SeatLine(_Part):
     ms_median: _Milliseconds = 0.0
     ms_p99: _Milliseconds = 0.0
     ms_max: _Milliseconds = 0.0
-    nodes: float | None = None
 
 
 class GameLine(_Part):
@@ -94,10 +93,11 @@ class GameLine(_Part):
     tournaments never belong in one table. `block` (from 0) is the unit of evidence: one map and seed with its set of
     seatings; `game` (from 0) numbers the games of the block and `games` is how many it has when whole. `seed` is what the
     game's randomness came from, `rounds` the moves each hero was to have, `plies` how many moves were played by all.
-    `ending` is "turns" if all were played, "crashed" if all heroes were, "adjudicated" if the game was ended early.
+    `ending` is "turns" if all were played, "crashed" if all heroes were, "adjudicated" if the game was ended early, "wall"
+    if it took too long.
     `played` is a digest of map and orders: two games with the same one are the same game, whoever sat where. `started`
     is ISO 8601 with zone, `seconds` how long the game took. `record` names the game record in the file beside the
-    results, `recording` the path of a kept recording, relative to the results' folder; empty if there is none.
+    results; empty if there is none.
     """
 
     version: int = Field(VERSION, ge=1, le=VERSION)
@@ -116,7 +116,6 @@ class GameLine(_Part):
     started: str = ""
     seconds: float = Field(0.0, ge=0, allow_inf_nan=False)
     record: str = ""
-    recording: str = ""
 
     @property
     def bots(self) -> tuple[str, ...]:
