@@ -1,4 +1,4 @@
-"""How long every trait takes in the middle of games of four classic bots on 28x28 maps: ``python -m tests.benchmarks.traits``.
+"""How long every trait takes in the middle of games of four classic bots on 28x28 maps: ``python -m tests.benchmarks traits``.
 
 Each trait is asked on a view of its own, so what traits share within a turn (combat map, moves tried out) is in its time.
 """
@@ -15,6 +15,7 @@ from sim.game import RUNNING, Games, mover
 from sim.generator import generate
 from sim.kernels import warm
 from sim.rules import step
+from tests.benchmarks import Row
 from vindibot.ballot import BallotEntry, tally
 from vindibot.bots import load_bot
 
@@ -51,19 +52,17 @@ def microseconds(trait: Behaviour, games: Games, repeats: int = 3) -> float:
     return best * 1e6
 
 
-def main() -> None:
-    """Print the table."""
+def rows() -> list[Row]:
+    """Median, 99th percentile and maximum of every trait, in both versions where there are two."""
     kept = positions(range(8))
-    print(f"{len(kept)} positions, microseconds per vote\n{'trait':46} {'p50':>7} {'p99':>7} {'max':>7}")
     traits = [find(name)() for name in BUILT_IN]
     traits += [find("tavern-finder")(life_threshold=100, beer_life=0, avoid_danger=True, every_step=True)]
     traits += [find("combat")(duel=True, keep_mines=True), find("look-ahead")(depth=9)]
+    found = []
     for trait in traits:
         times = [microseconds(trait, games) for games in kept]
         changed = {key: value for key, value in trait if type(trait).model_fields[key].default != value}
         name = type(trait).__name__ + (f" {', '.join(changed)}" if changed else "")
-        print(f"{name:46} {np.percentile(times, 50):7.1f} {np.percentile(times, 99):7.1f} {max(times):7.1f}")
-
-
-if __name__ == "__main__":
-    main()
+        note = f"p99 {np.percentile(times, 99):.0f} us, max {max(times):.0f} us, {len(kept)} positions"
+        found.append(Row(name, f"{np.percentile(times, 50):.0f} us", note=note))
+    return found
