@@ -57,10 +57,15 @@ async def many_games(count: int, seed: int) -> tuple[list[Termination | None], f
     gc.collect()
     for _ in range(100):  # connections close a moment after the last answer
         after = process.num_fds(), len(process.net_connections()), len(asyncio.all_tasks())
-        if after == before:
+        if all(now <= then for now, then in zip(after, before, strict=True)):
             break
         await asyncio.sleep(0.01)
-    assert after == before, "file descriptors, connections, tasks"
+    # Less is fine: a connection of the games before may have been about to close.
+    assert all(now <= then for now, then in zip(after, before, strict=True)), (
+        "file descriptors, connections, tasks",
+        after,
+        before,
+    )
     assert set(process.children()) == children
     return ends, (process.memory_info().rss - memory) / 2**20
 
