@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -186,7 +187,14 @@ def test_a_hundred_forfeits_are_not_a_hundred_lines() -> None:
     assert "100 forfeits" in out.getvalue()
 
 
-def test_a_terminal_that_is_gone_stops_nothing() -> None:
+def test_a_terminal_that_is_gone_stops_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with (tmp_path / "out").open("w") as out:  # rich turns standard output off when a terminal is gone: not pytest's
+        monkeypatch.setattr("sys.stdout", out)
+        check_a_terminal_that_is_gone()
+        monkeypatch.undo()
+
+
+def check_a_terminal_that_is_gone() -> None:
     class Gone(io.StringIO):
         def write(self, text: str) -> int:
             raise BrokenPipeError
