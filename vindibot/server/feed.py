@@ -65,17 +65,33 @@ async def recorded(record: GameRecord, after: int = 0) -> AsyncIterator[bytes]:
         yield piece
 
 
-class Feed:
+class _Watched:
+    """Something that changes until it is over, and those who wait for the next change."""
+
+    def __init__(self) -> None:
+        self._over = False
+        self._changed = asyncio.Event()
+
+    def end(self) -> None:
+        """There will be no more changes."""
+        self._over = True
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed.clear()
+
+
+class Feed(_Watched):
     """The plies of one running game for those who watch it."""
 
     def __init__(self, room: Room) -> None:
+        super().__init__()
         self._room = room
         self._first = room.games.copy()
         self._players = [seat.player for seat in room.seats]
         self._events: deque[bytes] = deque()
         self._bytes = 0
-        self._over = False
-        self._changed = asyncio.Event()
         self.readers = 0
 
     def played(self) -> None:
@@ -90,15 +106,6 @@ class Feed:
         while self._bytes > KEPT_BYTES:
             self._bytes -= len(self._events.popleft())
         self._wake()
-
-    def end(self) -> None:
-        """There will be no more plies."""
-        self._over = True
-        self._wake()
-
-    def _wake(self) -> None:
-        self._changed.set()
-        self._changed.clear()
 
     def _has(self, after: int) -> bool:
         """Whether all events after this number are kept."""
@@ -140,13 +147,12 @@ class Feed:
             self.readers -= 1
 
 
-class Listing:
+class Listing(_Watched):
     """The running games of the arena, newest first, for those who watch the list."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._rooms: list[Room] = []
-        self._over = False
-        self._changed = asyncio.Event()
 
     def add(self, room: Room) -> None:
         """A game that is to be shown."""
@@ -158,15 +164,6 @@ class Listing:
         if room in self._rooms:
             self._rooms.remove(room)
             self._wake()
-
-    def end(self) -> None:
-        """There will be no more changes."""
-        self._over = True
-        self._wake()
-
-    def _wake(self) -> None:
-        self._changed.set()
-        self._changed.clear()
 
     def ids(self, user_id: str | None = None) -> list[str]:
         """The games' ids; with `user_id` only those in which this user plays."""
