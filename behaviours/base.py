@@ -1,8 +1,9 @@
-"""What a trait is and what it sees: behaviour, vote, view, budget.
+"""What a trait is and what it sees: behaviour, vote, thought, view, budget.
 
 A **behaviour** (trait) looks at a **view** and answers with **votes**: a direction, or a weight for directions, or nothing.
 By convention votes lie between -1 and 1; the bot file's weight scales them, and the agent sums. An **anytime** behaviour
-is a generator: every ``yield`` is a better answer than the one before, and the latest counts when time is up.
+is a generator: every ``yield`` is a better answer than the one before, and the latest counts when time is up. A **thought**
+is votes with what led to them (how deep a search went, which way it expects the game to go); it may stand wherever votes may.
 
 A trait in ten lines::
 
@@ -27,23 +28,42 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from sim.game import ABSENT, DIRECTIONS, GAME, OFFSET, STAY, Games, copy_of
+from sim.game import ABSENT, DIRECTIONS, GAME, MAX_SIZE, OFFSET, STAY, Games, copy_of, row_column
 from sim.maps import Map, map_of
 from sim.rules import effects, step
 
 #: A direction (0..4), weights by direction, five weights in the order of the directions, or no opinion.
 Votes: TypeAlias = "int | Mapping[int, float] | Sequence[float] | NDArray[np.floating[Any]] | None"
-#: What `Behaviour.vote` may return: votes, or (anytime) a generator of ever better ones.
-Answer: TypeAlias = "Votes | Iterator[Votes]"
+#: What `Behaviour.vote` may return: votes, alone or in a thought, or (anytime) a generator of ever better ones.
+Answer: TypeAlias = "Votes | Thought | Iterator[Votes] | Iterator[Thought] | Iterator[Votes | Thought]"
 
 #: Turns of ours that `View.history` goes back at most.
 HISTORY = 8
+#: Plies of a `Thought.line` that are kept.
+LONGEST_LINE = 24
 
 _T = TypeVar("_T")
 
 
 class VoteError(ValueError):
     """An answer that is no vote: a wrong shape, an unknown direction, NaN or infinity."""
+
+
+@dataclass(frozen=True)
+class Thought:
+    """Votes with what led to them, for people who want to know why. Everything but the votes may be left out.
+
+    `depth` are the plies that were searched, `score` is the expected advantage in gold at the end of the game, `nodes` the
+    positions looked at. `line` (the principal variation) are the directions 0..4 that are expected, hero after hero, from
+    our own move on; what goes beyond `LONGEST_LINE` plies is cut off. `goal` is the square where the trait wants to go.
+    """
+
+    votes: Votes
+    depth: int | None = None
+    score: float | None = None
+    nodes: int | None = None
+    line: Sequence[int] = ()
+    goal: int | None = None
 
 
 @dataclass
@@ -202,10 +222,12 @@ class Behaviour(BaseModel):
 def plain_votes(answer: Any) -> tuple[float, ...] | None:
     """Bring an answer into one form: five floats in the order of the directions, or None for no opinion.
 
-    Raises `VoteError`, which says what was wrong, for anything that is no vote.
+    Of a thought these are its votes. Raises `VoteError`, which says what was wrong, for anything that is no vote.
     """
     if answer is None:
         return None
+    if isinstance(answer, Thought):
+        return plain_votes(answer.votes)
     votes = [0.0] * len(DIRECTIONS)
     if type(answer) is dict:
         for direction, weight in answer.items():
@@ -227,6 +249,32 @@ def plain_votes(answer: Any) -> tuple[float, ...] | None:
     return tuple(votes)
 
 
+def plain_thought(answer: Any) -> Thought | None:
+    """Bring a thought into one form: votes as of `plain_votes`, plain numbers, the line a tuple of at most `LONGEST_LINE`
+    directions. None for an answer that is votes alone.
+
+    Raises `VoteError` for a thought with bad votes, or with anything else in it that is not what it should be.
+    """
+    if not isinstance(answer, Thought):
+        return None
+    if isinstance(answer.votes, Thought):
+        raise VoteError("the votes of a thought are a thought themselves")
+    line = answer.line
+    if line is None or isinstance(line, str | bytes) or not isinstance(line, Sequence | np.ndarray):
+        raise VoteError(f"the line of a thought is a sequence of directions, not {line!r:.60}")
+    score, goal = answer.score, _count("goal", answer.goal)
+    if goal is not None and not all(0 <= place < MAX_SIZE for place in row_column(goal)):
+        raise VoteError(f"the goal of a thought is a square of the board (`sim.game.square`), not {goal}")
+    return Thought(
+        plain_votes(answer.votes),
+        _count("depth", answer.depth),
+        None if score is None else _weight(score, "a score"),
+        _count("nodes", answer.nodes),
+        tuple(_direction(direction) for direction in line[:LONGEST_LINE]),
+        goal,
+    )
+
+
 def as_votes(answer: Any) -> NDArray[np.float64] | None:
     """`plain_votes` as an array of five float64."""
     votes = plain_votes(answer)
@@ -241,11 +289,21 @@ def _direction(value: Any) -> int:
     raise VoteError(f"{value!r:.60} is no direction (0..4: {', '.join(DIRECTIONS)})")
 
 
-def _weight(value: Any) -> float:
+def _count(what: str, value: Any) -> int | None:
+    """A whole number that is not negative and fits into 32 bits, or, of nodes, into 63."""
+    if value is None:
+        return None
+    limit = 2**63 if what == "nodes" else 2**31
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value < limit:
+        raise VoteError(f"the {what} of a thought must be a whole number from 0, not {value!r:.60}")
+    return int(value)
+
+
+def _weight(value: Any, what: str = "a vote") -> float:
     try:
         weight = value if type(value) is float else float(value)
     except (TypeError, ValueError):
         raise VoteError(f"{value!r:.60} is no number") from None
     if not math.isfinite(weight):
-        raise VoteError(f"a vote of {weight} is not finite")
+        raise VoteError(f"{what} of {weight} is not finite")
     return weight
