@@ -30,6 +30,7 @@ from sim.game import (
     row_column,
 )
 from sim.paths import all_pairs
+from sim.structure import chokes_and_dead_ends
 
 #: Maps of running games that are kept; each may hold two megabytes of distances.
 KEPT_MAPS = 16
@@ -116,6 +117,20 @@ class Map:
     def distances(self) -> NDArray[np.int16]:
         """Moves between any two squares, int16 [1024, 1024], as `sim.paths.all_pairs`; some milliseconds at first use."""
         return all_pairs(self.cells)
+
+    @cached_property
+    def _structure(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        return chokes_and_dead_ends(self.cells)
+
+    @property
+    def choke(self) -> NDArray[np.uint8]:
+        """The squares of air without which their surroundings fall apart, uint8[1024]; see `sim.structure`."""
+        return self._structure[0]
+
+    @property
+    def dead_end(self) -> NDArray[np.uint8]:
+        """How many moves a square in a dead end is from its mouth, uint8[1024], 0 elsewhere; see `sim.structure`."""
+        return self._structure[1]
 
 
 # ---- The map of a running game ----
