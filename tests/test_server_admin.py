@@ -84,6 +84,7 @@ async def test_a_private_match_from_beginning_to_end() -> None:
     async with administered() as (server, admin):
         bots = await bots_of(server, admin, "ann", "bob")
         order = {"seats": ["ann", "random", "bob", "ann"], "map": MAP, "rounds": 2, "time_limit_ms": 5000, "seed": 7}
+        order["seat_limits_ms"] = [None, None, 4000, None]
         made = (await admin.post("/matches", json=order)).json()
         assert made["state"] == "waiting"
         assert made["missing"] == ["ann", "bob", "ann"]
@@ -91,7 +92,8 @@ async def test_a_private_match_from_beginning_to_end() -> None:
 
         async def play(bot: Bot) -> None:
             response = await bot.join("arena")
-            assert 1000 < int(response.headers["x-vindibot-time-limit"]) <= 5000
+            limit = 4000 if bot.state["hero"]["id"] == 3 else 5000
+            assert limit - 1000 < int(response.headers["x-vindibot-time-limit"]) <= limit
             await bot.play_on()
 
         await asyncio.gather(*(play(bot) for bot in (*bots.values(), other)))

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from itertools import pairwise
 
 import httpx
+import pytest
 from serving import (
     FINISHED,
     FORM,
@@ -25,6 +26,7 @@ from serving import (
     until,
 )
 
+from vindibot.errors import UsageError
 from vindibot.server import Room
 
 
@@ -171,6 +173,26 @@ async def test_a_silent_bot_crashes_at_its_limit_and_training_ends() -> None:
             assert room.all_crashed
     assert min(late) >= -0.001
     assert min(late) < 0.020
+
+
+async def test_a_seat_may_have_a_limit_of_its_own() -> None:
+    async with serving() as server:
+        limits = (None, 40, None, 60_000)
+        async with match_of_four(server, rounds=2, time_limit_ms=30_000, seat_limits_ms=limits) as (bots, joins):
+            assert 29_000 < int(bots[0].response.headers["x-vindibot-time-limit"]) <= 30_000
+            moved = asyncio.create_task(bots[0].move())
+            await joins[2]  # hero 2 has said nothing, and has crashed at his own limit
+            assert bots[2].game["heroes"][1]["crashed"]
+            assert 29_000 < int(bots[2].response.headers["x-vindibot-time-limit"]) <= 30_000
+            other = asyncio.create_task(bots[2].move())
+            await joins[3]
+            assert 59_000 < int(bots[3].response.headers["x-vindibot-time-limit"]) <= 60_000
+            last = asyncio.create_task(bots[3].move())
+            assert (await moved).status_code == 200
+            server.lobby.close()
+            await asyncio.gather(other, last)
+        with pytest.raises(UsageError):
+            server.private_match(MAP, ["random"] * 4, seat_limits_ms=(1, 2))
 
 
 async def test_an_order_just_in_time_is_taken() -> None:

@@ -18,7 +18,7 @@ from vindibot.errors import VindibotError
 from vindibot.server.app import create_app
 from vindibot.server.connection import connection_class
 from vindibot.server.league.hall import Hall
-from vindibot.server.lobby import Lobby
+from vindibot.server.lobby import NO_LIMITS, Lobby
 from vindibot.server.match import Match
 from vindibot.server.room import RoomObserver
 from vindibot.server.settings import ServerSettings
@@ -89,9 +89,19 @@ class EmbeddedServer:
         time_limit_ms: int | None = None,
         pace: str | None = None,
         training: bool = False,
+        seat_limits_ms: Sequence[int | None] = NO_LIMITS,
     ) -> Match:
         """Reserve the four seats of a match for keys (or "random"); see `Lobby.arrange`."""
-        return self.lobby.arrange(map, seats, rounds=rounds, seed=seed, time_limit_ms=time_limit_ms, pace=pace, training=training)
+        return self.lobby.arrange(
+            map,
+            seats,
+            rounds=rounds,
+            seed=seed,
+            time_limit_ms=time_limit_ms,
+            pace=pace,
+            training=training,
+            seat_limits_ms=seat_limits_ms,
+        )
 
     async def __aenter__(self) -> EmbeddedServer:
         warm()

@@ -21,6 +21,8 @@ from vindibot.server.users import KEY_LENGTH, User, Users, random_word
 #: A seat of a private match that one of the server's own random bots takes.
 RANDOM_BOT = "random"
 SEATS = 4
+#: Every seat has the limit of its match.
+NO_LIMITS = (None,) * SEATS
 ID_LENGTH = 8
 PLIES_PER_ROUND = 4
 MAX_TRAINING_ROUNDS = 600
@@ -205,6 +207,7 @@ class Lobby:
             time_limit_ms=match.time_limit_ms,
             pace=match.pace,
             rated=match.rated,
+            seat_limits_ms=match.seat_limits_ms,
             match=match,
         )
         match.set_begun(room)
@@ -221,10 +224,14 @@ class Lobby:
         time_limit_ms: int | None = None,
         pace: str | None = None,
         rated: bool = False,
+        seat_limits_ms: Sequence[int | None] = NO_LIMITS,
         match: Match | None = None,
     ) -> Room:
         """A room that begins now; `claims` are of the owners who are users, in the order of the seats."""
-        seats = [Seat(index, _player(owner), bot=owner is None) for index, owner in enumerate(owners)]
+        seats = [
+            Seat(index, _player(owner), bot=owner is None, time_limit_ms=limit)
+            for index, (owner, limit) in enumerate(zip(owners, seat_limits_ms, strict=True))
+        ]
         room = Room(
             self._new_id(),
             game_map.new_game(max_turns, training),
@@ -266,16 +273,18 @@ class Lobby:
         pace: str | None = None,
         training: bool = False,
         rated: bool = False,
+        seat_limits_ms: Sequence[int | None] = NO_LIMITS,
         claims: Sequence[Claim] = (),
     ) -> Match:
         """Arrange a match; the next joins with the keys (or of the users) in `seats`, four with `RANDOM_BOT`, get the seats.
 
         `map` is a map, the name or text of one, or None for one generated from `seed` (drawn unless given). In a
         training match the crash of any hero ends the game; a `rated` one changes the ratings as an arena game does.
-        `claims` are clients who wait for it already, in the order of the seats. Raises `UsageError`.
+        `seat_limits_ms` are the limits of seats that have one of their own, None for the others. `claims` are clients who
+        wait for it already, in the order of the seats. Raises `UsageError`.
         """
-        if len(seats) != SEATS:
-            raise UsageError(f"a match has {SEATS} seats, not {len(seats)}")
+        if len(seats) != SEATS or len(seat_limits_ms) != SEATS:
+            raise UsageError(f"a match has {SEATS} seats, not {len(seats if len(seats) != SEATS else seat_limits_ms)}")
         owners: list[User | None] = []
         for index, key in enumerate(seats, 1):
             owner = key if isinstance(key, User) else None if key == RANDOM_BOT else self.users.find(key)
@@ -293,6 +302,7 @@ class Lobby:
             pace=pace or self.settings.pace,
             training=training,
             rated=rated,
+            seat_limits_ms=tuple(seat_limits_ms),
         )
         self.matches.append(match)
         for claim in claims:

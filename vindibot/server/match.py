@@ -61,7 +61,10 @@ class Desk(Protocol):
 
 @dataclass(eq=False)
 class Match:
-    """A match that was arranged. `seats` are users, None for the server's random bots; `max_turns` counts plies."""
+    """A match that was arranged. `seats` are users, None for the server's random bots; `max_turns` counts plies.
+
+    `seat_limits_ms` are the limits of seats that have one of their own, None for those that have that of the match.
+    """
 
     map: Map
     seed: int
@@ -71,6 +74,7 @@ class Match:
     pace: str
     training: bool
     rated: bool = False
+    seat_limits_ms: tuple[int | None, ...] = (None, None, None, None)
     claims: dict[int, Claim] = field(default_factory=dict)
     room: Room | None = None
     cancelled: bool = False

@@ -11,7 +11,7 @@ import hmac
 import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
@@ -51,6 +51,12 @@ class MatchOrder(_Order):
     seed: int | None = Field(default=None, ge=0, lt=2**63, description="seed of the map and of random bots")
     rounds: int | None = Field(default=None, ge=1, le=100_000, description="rounds (four plies) of the game")
     time_limit_ms: int | None = Field(default=None, ge=1, le=86_400_000, description="milliseconds for a move")
+    seat_limits_ms: tuple[Annotated[int, Field(ge=1, le=86_400_000)] | None, ...] = Field(
+        default=(None,) * SEATS,
+        min_length=SEATS,
+        max_length=SEATS,
+        description="milliseconds for a move of each seat, null where that of the match holds",
+    )
     pace: Literal["none", "original"] | None = Field(default=None, description="minimum times of moves")
     training: bool = Field(default=False, description="whether the crash of any hero ends the game")
     rated: bool = Field(default=False, description="whether the game changes ratings")
