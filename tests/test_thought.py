@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from recorded import HEADER, raw, record, states_of
+from test_pool import BOTS, STAY, game, pool_of, records, trait
 
 from behaviours.base import LONGEST_LINE, Thought, VoteError, plain_thought, plain_votes
 from sim.game import EAST, NORTH, SOUTH, WEST, square
+from vindibot.ballot import Ballot, BallotEntry
+from vindibot.bots import make_importable
+from vindibot.inline import Inline
+from vindibot.pool import Voters
+from vindibot.recording import Recorder, RecordingError, read_recording
+from vindibot.runner import Vote, understood
+from vindibot.testing import thought, view, votes
+from vindibot.voteline import VoteLine, write_entry
+from vindibot.worker import Board, TraitPlan
 
 GOAL = square(3, 5)
 WHOLE = Thought({NORTH: 1}, depth=9, score=-12.5, nodes=81234, line=(NORTH, EAST, 0, SOUTH, WEST), goal=GOAL)
@@ -55,3 +73,137 @@ def test_a_long_line_is_cut_off() -> None:
 def test_what_is_no_thought_is_said(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(VoteError, match=message):
         plain_thought(Thought(**{"votes": 1, **fields}))
+
+
+# ---- From the trait to the ballot, to the file, and back ----
+
+
+@asynccontextmanager
+async def asked(in_process: bool, *plans: TraitPlan) -> AsyncIterator[Voters]:
+    """Those traits of tests/bots, in worker processes or in this one."""
+    if not in_process:
+        async with pool_of(*plans, workers=1) as pool:
+            yield pool
+        return
+    conducts = records(plans)
+    inline = Inline([plan.build() for plan in plans], conducts)
+    await inline.start()
+    try:
+        yield inline
+    finally:
+        await inline.close()
+
+
+async def ask(voters: Voters) -> list[BallotEntry]:
+    return await voters.ask(game(4), 0, game()[:0], deadline=time.monotonic() + 30.0, seed=1)
+
+
+IN_PROCESS = pytest.mark.parametrize("in_process", [False, True], ids=["pool", "inline"])
+
+
+@IN_PROCESS
+async def test_thoughts_come_through_and_the_latest_counts(in_process: bool) -> None:
+    said = [trait("Guesses", what=what) for what in ("empty", "zeros", "silent")]
+    async with asked(in_process, trait("Thinks"), trait("Thinks", steps=18), trait("Thinks", steps=0), *said) as voters:
+        short, long, none, empty, zeros, silent = await ask(voters)
+    votes = (0.0, 0.0, 0.0, 0.3, 0.0)
+    assert (short.votes, short.thought) == (list(votes), Thought(votes, 3, -1.5, 1000, (3, 3, 3), square(3, 2)))
+    assert long.thought == Thought((0.0, 0.0, 0.0, 1.8, 0.0), 18, -9.0, 10**18, (3,) * 18, square(18, 2))
+    assert (none.votes, none.thought) == (None, None)
+    assert (empty.votes, empty.thought) == ([0, 0, 1, 0, 0], None), "nothing but votes is no thought"
+    assert zeros.thought == Thought((0.0, 0.0, 1.0, 0.0, 0.0), 0, 0.0, 0, (), square(0, 0)), "a zero is not nothing"
+    assert (silent.votes, silent.thought) == (None, Thought(None, score=3.5))
+    assert [entry.status for entry in (short, long, none, empty, zeros, silent)] == ["ok"] * 6
+
+
+@IN_PROCESS
+async def test_bad_thoughts_are_void_and_named(in_process: bool) -> None:
+    bad = [trait("Guesses", what=what) for what in ("text", "score", "line")]
+    async with asked(in_process, *bad, trait("Thinks", wrong=True)) as voters:
+        entries = await ask(voters)
+    assert [entry.status for entry in entries] == ["void"] * 4
+    notes = ("a vote is a direction", "a score of nan", "9 is no direction", "depth of a thought")
+    for entry, note in zip(entries, notes, strict=True):
+        assert note in entry.note
+    assert [entry.thought for entry in entries[:3]] == [None] * 3
+
+
+def test_a_slot_never_gives_half_of_a_vote() -> None:
+    """A writer that is stopped anywhere within a write: the reader still has what was said before."""
+    board = Board(bytearray(Board.size(2)))
+    first = Vote(1, PLAIN_VOTES, 1.0, False, thought=plain_thought(WHOLE))
+    board.put(7, first)
+    heads = board._heads
+    board._heads = memoryview(bytearray(len(heads) * 8)).cast("Q")  # the second write's head never gets there
+    board.put(7, Vote(1, (9.0,) * 5, 2.0, True, thought=Thought((9.0,) * 5, depth=1)))
+    board._heads = heads
+    assert board.get(7, 1) == first
+    board.put(7, Vote(1, None, 3.0, True, status="void"))
+    assert board.get(7, 1) == Vote(1, None, 3.0, True, status="void")
+    assert board.get(8, 1) is None
+    assert board.get(7, 0) is None
+
+
+directions = st.integers(0, 4)
+weights = st.floats(-1e9, 1e9)
+thoughts = st.builds(
+    Thought,
+    st.none() | st.tuples(weights, weights, weights, weights, weights),
+    depth=st.none() | st.integers(0, 2**31 - 1),
+    score=st.none() | st.floats(allow_nan=False, allow_infinity=False),
+    nodes=st.none() | st.integers(0, 2**63 - 1),
+    line=st.lists(directions, max_size=LONGEST_LINE).map(tuple),
+    goal=st.none() | st.builds(square, st.integers(0, 27), st.integers(0, 27)),
+)
+
+
+@given(thoughts)
+def test_every_thought_comes_through_a_slot_and_a_file(thought: Thought) -> None:
+    assert plain_thought(thought) == thought
+    votes, said = understood(thought)
+    board = Board(bytearray(Board.size(1)))
+    board.put(1, Vote(0, votes, 1.5, True, thought=said))
+    vote = board.get(1, 0)
+    assert vote == Vote(0, votes, 1.5, True, thought=said)
+    before = BallotEntry("search", 2.0, None if votes is None else list(votes), 1.5, thought=said)
+    assert VoteLine.model_validate(json.loads(json.dumps(write_entry(before)))).entry() == before
+
+
+def test_a_recording_holds_what_is_set(tmp_path: Path) -> None:
+    states = states_of(1, plies=8)
+    entries = [
+        BallotEntry("search", 1.0, list(PLAIN_VOTES), 2.5, thought=plain_thought(WHOLE)),
+        BallotEntry("goal", 1.0, list(PLAIN_VOTES), 2.5, thought=Thought(PLAIN_VOTES, goal=GOAL)),
+        BallotEntry("plain", 1.0, list(PLAIN_VOTES), 2.5),
+    ]
+    with Recorder(tmp_path, HEADER) as recorder:
+        recorder.turn(raw(states[0]), Ballot(entries))
+    assert recorder.path is not None
+    line = json.loads(recorder.path.read_text().splitlines()[1])
+    plain = {"label": "plain", "weight": 1.0, "votes": list(PLAIN_VOTES), "ms": 2.5, "status": "ok", "note": ""}
+    told = {"depth": 9, "score": -12.5, "nodes": 81234, "line": "NE.SW", "goal": [3, 5]}
+    assert line["votes"] == [plain | {"label": "search"} | told, plain | {"label": "goal", "goal": [3, 5]}, plain]
+    (own,) = read_recording(recorder.path).turns
+    assert own.ballot.entries == entries
+
+
+@pytest.mark.parametrize("wrong", [{"line": "NX"}, {"line": "N\n"}, {"goal": [28, 0]}, {"depth": -1}, {"line": "N" * 25}])
+def test_a_bad_thought_in_a_recording_is_said(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    path = record(tmp_path, states_of(1, plies=8), 1).path
+    lines = path.read_text().splitlines()
+    line = json.loads(lines[1])
+    line["votes"][0] |= wrong
+    lines[1] = json.dumps(line)
+    path.write_text("\n".join(lines))
+    with pytest.raises(RecordingError, match=f"line 2: votes.0.{next(iter(wrong))}"):
+        read_recording(path)
+
+
+def test_a_test_may_look_at_a_thought() -> None:
+    here = view(game(), me=0)
+    make_importable([str(BOTS)])
+    deep = thought(trait("Thinks", steps=5).build(), here)
+    assert (deep.depth, deep.line, deep.goal) == (5, (0,) * 5, square(5, 2))
+    assert votes(trait("Thinks", steps=5).build(), here).tolist() == [0, 0, 0, 0.5, 0]  # type: ignore[union-attr]
+    assert thought(STAY.build(), here) == Thought((1.0, 0.0, 0.0, 0.0, 0.0))
+    assert thought(trait("Thinks", steps=0).build(), here) == Thought(None)

@@ -99,11 +99,12 @@ def entry(conduct: Conduct, vote: Vote | None, failure: tuple[Status, str] | Non
     """A trait's line in the ballot: its latest vote of this turn, if any, or what went wrong."""
     votes = list(vote.votes) if vote is not None and vote.votes is not None else None
     ms = vote.ms if vote is not None else 0.0
+    thought = vote.thought if vote is not None else None
     if failure is not None:
-        return BallotEntry(conduct.label, conduct.weight, votes, ms, *failure)
+        return BallotEntry(conduct.label, conduct.weight, votes, ms, *failure, thought)
     if vote is not None and vote.status != "ok":
         return BallotEntry(conduct.label, conduct.weight, None, ms, vote.status, vote.note)
     # An anytime trait that is stopped by the clock has done what it is for.
     in_time = vote is not None and (vote.final or conduct.anytime)
     status: Status = "ok" if in_time else "benched" if conduct.benched else "late"
-    return BallotEntry(conduct.label, conduct.weight, votes, ms, status)
+    return BallotEntry(conduct.label, conduct.weight, votes, ms, status, thought=thought)

@@ -357,7 +357,7 @@ def log_turn(ballot: Ballot, **more: Any) -> None:
     """Tell what one turn's vote came to, at level debug: the order, the time left, and each trait's votes and time.
 
     In the file, `traits` maps each label to its weight, votes (five numbers, or null), ms and status, with a note where
-    there is one. `more` are further fields.
+    there is one, and depth, score and nodes where it searched. `more` are further fields.
     """
     log = structlog.get_logger()
     traits: dict[str, dict[str, Any]] = {}
@@ -365,6 +365,9 @@ def log_turn(ballot: Ballot, **more: Any) -> None:
         traits[entry.label] = {"weight": entry.weight, "votes": entry.votes, "ms": round(entry.ms, 3), "status": entry.status}
         if entry.note:
             traits[entry.label]["note"] = entry.note
+        if entry.thought is not None:
+            told = {"depth": entry.thought.depth, "score": entry.thought.score, "nodes": entry.thought.nodes}
+            traits[entry.label] |= {name: value for name, value in told.items() if value is not None}
     log.debug(
         "turn decided",
         direction=_DIRECTIONS[ballot.direction],

@@ -13,7 +13,6 @@ No key, token or play URL is ever written.
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -30,10 +29,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from sim.game import DIRECTIONS, GAME, Games
 from vindibot import __version__
-from vindibot.ballot import Ballot, BallotEntry, Status
+from vindibot.ballot import Ballot
 from vindibot.errors import VindibotError
 from vindibot.plies import Ply, replay
 from vindibot.protocol import GameState, ProtocolError, read_game, to_games
+from vindibot.voteline import Five, VoteLine, read_number, write_entry, write_number
 
 #: The file's format and the newest version of it that this program writes and reads.
 FORMAT: Final = "vindibot-recording"
@@ -131,9 +131,9 @@ class Recorder:
     def turn(self, state: GameState | Mapping[str, Any], ballot: Ballot) -> None:
         """Record a turn of ours: the state as it came, and what the vote came to."""
         raw = _raw(state)
-        votes = [vars(entry) | {"ms": _number(entry.ms)} for entry in ballot.entries]
+        votes = [write_entry(entry) for entry in ballot.entries]
         line = {"turn": raw["turn"], "order": DIRECTIONS[ballot.direction], "votes": votes, "sums": ballot.sums}
-        line |= {"candidates": ballot.candidates, "margin_ms": _number(ballot.margin_ms), "fallback": ballot.fallback}
+        line |= {"candidates": ballot.candidates, "margin_ms": write_number(ballot.margin_ms), "fallback": ballot.fallback}
         self._write(line | {"state": raw})
 
     def finish(self, termination: str, state: GameState | Mapping[str, Any] | None = None, message: str = "") -> None:
@@ -202,11 +202,6 @@ def _raw(state: GameState | Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in raw.items() if key not in _SECRETS}
 
 
-def _number(value: float) -> float | None:
-    """Milliseconds for JSON, which has no infinity (there is no deadline in tests) and no NaN."""
-    return round(float(value), 3) if math.isfinite(value) else None
-
-
 def _plain(value: Any) -> Any:
     """numpy's numbers and arrays as JSON, and anything else that a trait's parameters may hold as text."""
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else str(value)
@@ -215,23 +210,11 @@ def _plain(value: Any) -> Any:
 # ---- Reading ----
 
 
-_Five = Annotated[list[float], Field(min_length=5, max_length=5)]
-
-
-class _Vote(_Line):
-    label: str
-    weight: float
-    votes: _Five | None = None
-    ms: float | None = None
-    status: Status = "ok"
-    note: str = ""
-
-
 class _TurnLine(_Line):
     turn: int
     order: Literal["Stay", "North", "South", "East", "West"]
-    votes: list[_Vote]
-    sums: _Five
+    votes: list[VoteLine]
+    sums: Five
     candidates: tuple[Annotated[int, Field(ge=0, le=4)], ...]
     margin_ms: float | None = None
     fallback: bool = False
@@ -370,10 +353,8 @@ def _read_turn(value: dict[str, Any], training: bool) -> RecordedTurn:
     state, games = _read_state(line.state, training)
     if state.turn != line.turn:
         raise RecordingError(f"the line is of turn {line.turn}, its state of turn {state.turn}")
-    entries = [
-        BallotEntry(vote.label, vote.weight, vote.votes, _read_number(vote.ms), vote.status, vote.note) for vote in line.votes
-    ]
-    direction, margin = DIRECTIONS.index(line.order), _read_number(line.margin_ms)
+    entries = [vote.entry() for vote in line.votes]
+    direction, margin = DIRECTIONS.index(line.order), read_number(line.margin_ms)
     ballot = Ballot(entries, line.sums, line.candidates, direction, margin, line.fallback)
     return RecordedTurn(line.turn, state, games, ballot)
 
@@ -392,7 +373,3 @@ def _read_state(value: dict[str, Any], training: bool) -> tuple[GameState, Games
         raise RecordingError(f"state: {error.message}") from None
     games[0]["training"] = training
     return state, games
-
-
-def _read_number(value: float | None) -> float:
-    return math.nan if value is None else value

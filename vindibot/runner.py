@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import GeneratorType
 from typing import Any, NamedTuple
 
-from behaviours.base import Behaviour, View, VoteError, plain_votes
+from behaviours.base import Behaviour, Thought, View, VoteError, plain_thought, plain_votes
 from vindibot.ballot import Status
 
 #: Longest text of a note (an exception's message, say) that is kept.
@@ -22,7 +22,8 @@ NOTE_LENGTH = 300
 class Vote(NamedTuple):
     """What a trait has said so far: five numbers or None for no opinion, how long it took, and whether it has finished.
 
-    `status` is "ok", "error" (it raised) or "void" (its answer was no vote); `note` says what was wrong.
+    `status` is "ok", "error" (it raised) or "void" (its answer was no vote); `note` says what was wrong. `thought` is what
+    led to the votes (see `behaviours.base.plain_thought`), None if they came alone.
     """
 
     trait: int
@@ -31,6 +32,7 @@ class Vote(NamedTuple):
     final: bool
     status: Status = "ok"
     note: str = ""
+    thought: Thought | None = None
 
 
 Publish = Callable[[Vote], None]
@@ -45,6 +47,7 @@ class _Anytime:
     answers: Iterator[Any]
     votes: tuple[float, ...] | None = None
     ms: float = 0.0
+    thought: Thought | None = None
 
 
 def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, around: Around | None = None) -> None:
@@ -64,17 +67,30 @@ def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, a
             if type(answer) is GeneratorType:
                 at_work.append(_Anytime(number, answer))
                 continue
-            votes = plain_votes(answer)
+            votes, thought = understood(answer)
         except BaseException as problem:
             publish(_failure(number, problem, _since(started)))
         else:
-            publish(Vote(number, votes, _since(started), final=True))
+            publish(Vote(number, votes, _since(started), final=True, thought=thought))
     while at_work:
         for job in list(at_work):
             if around is not None:
                 around(job.trait)
             if not _advance(job, view, publish):
                 at_work.remove(job)
+
+
+def understood(answer: Any) -> tuple[tuple[float, ...] | None, Thought | None]:
+    """The votes of an answer (as of `plain_votes`) and the thought behind them, None where nothing but votes was given.
+
+    Raises `VoteError` for an answer that is no vote.
+    """
+    if not isinstance(answer, Thought):
+        return plain_votes(answer), None
+    thought = plain_thought(answer)
+    assert thought is not None
+    votes: Any = thought.votes
+    return votes, None if thought == Thought(votes) else thought
 
 
 def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
@@ -86,17 +102,17 @@ def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
             if close is not None:
                 close()
             raise StopIteration
-        votes = plain_votes(next(job.answers))
+        votes, thought = understood(next(job.answers))
     except StopIteration:
         job.ms += _since(started)
-        publish(Vote(job.trait, job.votes, job.ms, final=True))
+        publish(Vote(job.trait, job.votes, job.ms, final=True, thought=job.thought))
         return False
     except BaseException as problem:
         publish(_failure(job.trait, problem, job.ms + _since(started)))
         return False
     job.ms += _since(started)
-    job.votes = votes
-    publish(Vote(job.trait, votes, job.ms, final=False))
+    job.votes, job.thought = votes, thought
+    publish(Vote(job.trait, votes, job.ms, final=False, thought=thought))
     return True
 
 

@@ -23,16 +23,17 @@ from collections.abc import Sequence
 from inspect import isgenerator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from behaviours.base import HISTORY, Behaviour, Budget, View, as_votes
+from behaviours.base import HISTORY, Behaviour, Budget, Thought, View, as_votes, plain_thought, plain_votes
 from sim.board import parse
 from sim.game import ABSENT, GAME, Games
 from vindibot.recording import SUFFIX, Recording, read_recording
 
-__all__ = ["favourites", "view", "votes"]
+__all__ = ["favourites", "thought", "view", "votes"]
 
 #: The nodes that a view's budget has if none are given: enough to see an idea, and the same on any machine.
 NODES = 10_000
@@ -80,13 +81,26 @@ def votes(behaviour: Behaviour, view: View) -> NDArray[np.float64] | None:
     An anytime trait is run until it ends (it should, within the view's budget), or has given `MOST_ANSWERS` answers. Raises
     what the trait raises, and `behaviours.base.VoteError` for an answer that is no vote.
     """
+    return as_votes(thought(behaviour, view))
+
+
+def thought(behaviour: Behaviour, view: View) -> Thought:
+    """What a trait says in the end, with what led to it: depth, score, nodes, line and goal where it gives them.
+
+    The votes are five floats in a tuple, or None; a trait that answers with votes alone has a thought with nothing else in
+    it. Otherwise as `votes`.
+    """
     answer = behaviour.vote(view)
     if not isgenerator(answer):
-        return as_votes(answer)
-    last: NDArray[np.float64] | None = None
+        return _plain(answer)
+    last = Thought(None)
     for better in islice(answer, MOST_ANSWERS):
-        last = as_votes(better)
+        last = _plain(better)
     return last
+
+
+def _plain(answer: Any) -> Thought:
+    return plain_thought(answer) or Thought(plain_votes(answer))
 
 
 def favourites(behaviour: Behaviour, view: View) -> set[int]:

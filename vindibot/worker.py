@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from behaviours.base import HISTORY, Behaviour, Budget, View
+from behaviours.base import HISTORY, LONGEST_LINE, Behaviour, Budget, Thought, View
 from sim import kernels
 from sim.game import GAME, Games
 from vindibot.ballot import Status
@@ -62,17 +62,18 @@ class Board:
     """The shared memory of a worker: a stop word, the trait that is running, the turn, and the latest vote of each trait.
 
     The turn (the game, followed by those of our last turns) is written by the pool while the worker is idle. A slot is
-    written by the worker alone. Its head (request number, count of writes, state) is written last and read before and after
-    the rest, so that a half-written vote is never taken for one.
+    written by the worker alone. It has a head, one word (request number, count of writes, state), and two bodies that are
+    used in turn: the head, written last and at once, says which one counts, and the reader looks at it before and after. So a
+    half-written vote is never taken for one, and who dies while he writes has still said what he said before.
     """
 
     WORDS = 2
     TURN = (1 + HISTORY) * GAME.itemsize
-    _HEAD = struct.Struct("<IHBB")
-    _BODY = struct.Struct("<d5d")
-    _SLOT = struct.Struct("<IHBBd5d")
+    #: Milliseconds, votes; of the thought: score, nodes, depth, goal, which of them are there, the line and its length.
+    _BODY = struct.Struct(f"<d5ddqihBB{LONGEST_LINE}s")
     _STATUS: tuple[Status, ...] = ("ok", "error", "void")
-    SLOT = 64
+    _NO_THOUGHT = (0.0, 0, 0, 0, 0, 0, b"")
+    SLOT = 8 + 2 * _BODY.size
 
     def __init__(self, memory: Any) -> None:
         self._bytes = memoryview(memory).cast("B")
@@ -80,6 +81,7 @@ class Board:
         self.stop, self.running = words[:1], words[1:]
         self.games = np.frombuffer(memory, GAME, 1 + HISTORY, 8 * self.WORDS)
         self._slots = 8 * self.WORDS + self.TURN
+        self._heads = self._bytes.cast("Q")  # a word is written at once
         self._writes = 0
 
     @classmethod
@@ -96,21 +98,49 @@ class Board:
         """Publish a vote for request `number`."""
         at = self._slots + vote.trait * self.SLOT
         self._writes = (self._writes + 1) & 0xFFFF
-        opinion = vote.votes is not None
-        self._BODY.pack_into(self._bytes, at + 8, vote.ms, *(vote.votes or (0.0,) * 5))
-        flags = opinion | self._STATUS.index(vote.status) << 1
-        self._HEAD.pack_into(self._bytes, at, number, self._writes, 2 if vote.final else 1, flags)
+        thought = self._NO_THOUGHT if vote.thought is None else _flat(vote.thought)
+        body = at + 8 + (self._writes & 1) * self._BODY.size
+        self._BODY.pack_into(self._bytes, body, vote.ms, *(vote.votes or (0.0,) * 5), *thought)
+        flags = (vote.votes is not None) | (vote.thought is not None) << 1 | self._STATUS.index(vote.status) << 2
+        self._heads[at // 8] = number << 32 | self._writes << 16 | (2 if vote.final else 1) << 8 | flags
 
     def get(self, number: int, trait: int) -> Vote | None:
         """The latest vote of a trait for request `number`; None if there is none (or one is just being written)."""
         at = self._slots + trait * self.SLOT
         for _ in range(3):
-            said, writes, state, flags, ms, *votes = self._SLOT.unpack_from(self._bytes, at)
-            if said != number or state == 0:
+            head = self._heads[at // 8]
+            state, flags = head >> 8 & 0xFF, head & 0xFF
+            if head >> 32 != number or state == 0:
                 return None
-            if self._HEAD.unpack_from(self._bytes, at) == (said, writes, state, flags):
-                return Vote(trait, tuple(votes) if flags & 1 else None, ms, state == 2, self._STATUS[flags >> 1])
+            body = self._BODY.unpack_from(self._bytes, at + 8 + (head >> 16 & 1) * self._BODY.size)
+            if self._heads[at // 8] == head:
+                votes = body[1:6] if flags & 1 else None
+                thought = _thought(votes, *body[6:]) if flags & 2 else None
+                return Vote(trait, votes, body[0], state == 2, self._STATUS[flags >> 2], thought=thought)
         return None
+
+
+def _flat(thought: Thought) -> tuple[Any, ...]:
+    """A thought (of `plain_thought`) without its votes, as it lies in a slot."""
+    there, line = 0, bytes(thought.line)
+    values = (thought.score, thought.nodes, thought.depth, thought.goal)
+    for number, value in enumerate(values):
+        there |= (value is not None) << number
+    return (*(0 if value is None else value for value in values), there, len(line), line)
+
+
+def _thought(
+    votes: tuple[float, ...] | None, score: float, nodes: int, depth: int, goal: int, there: int, length: int, line: bytes
+) -> Thought:
+    """The inverse of `_flat`."""
+    return Thought(
+        votes,
+        depth=depth if there & 4 else None,
+        score=score if there & 1 else None,
+        nodes=nodes if there & 2 else None,
+        line=tuple(line[:length]),
+        goal=goal if there & 8 else None,
+    )
 
 
 def encode_turn(games: Games, history: Games) -> tuple[int, bytes]:

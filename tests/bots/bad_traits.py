@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numba
 
-from behaviours.base import Behaviour, View, Votes
+from behaviours.base import Behaviour, Thought, View, Votes
+from sim.game import square
 
 
 class Raises(Behaviour):
@@ -150,3 +151,34 @@ class Tags(Behaviour):
     def vote(self, view: View) -> Votes:
         time.sleep(self.seconds)
         return {0: float(view.turn)}
+
+
+class Thinks(Behaviour):
+    """Anytime: thinks deeper and deeper, `steps` times; its last thought may be no thought."""
+
+    steps: int = 3
+    wrong: bool = False
+
+    def vote(self, view: View) -> Iterator[Thought]:
+        for depth in range(1, self.steps + 1):
+            line = [depth % 5] * depth
+            yield Thought({3: depth / 10}, depth=depth, score=-0.5 * depth, nodes=10**depth, line=line, goal=square(depth, 2))
+        if self.wrong:
+            yield Thought(1, depth=-1)
+
+
+class Guesses(Behaviour):
+    """A thought without much in it, or without votes, or with votes that are none."""
+
+    what: str
+
+    def vote(self, view: View) -> Thought:
+        thoughts = {
+            "empty": Thought(2),
+            "zeros": Thought(2, depth=0, score=0.0, nodes=0, goal=square(0, 0)),
+            "silent": Thought(None, score=3.5),
+            "text": Thought("North"),  # type: ignore[arg-type]
+            "score": Thought(1, score=float("nan")),
+            "line": Thought(1, line=(1, 9)),
+        }
+        return thoughts[self.what]

@@ -1,0 +1,77 @@
+"""One trait's part in a turn as it stands in a recording: label, weight, votes, time, status, and the thought if there is one.
+
+Of a thought (`behaviours.base.Thought`) only what is set is written. The line, its principal variation, is a word with a
+letter for each ply, ``.`` for Stay; the goal is a square as on the wire, [x, y] with x the row.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from behaviours.base import LONGEST_LINE, Thought
+from sim.game import MAX_SIZE, row_column, square
+from vindibot.ballot import BallotEntry, Status
+
+#: How the directions 0..4 of a principal variation are written.
+LINE_LETTERS = ".NSEW"
+
+Five = Annotated[list[float], Field(min_length=5, max_length=5)]
+_Count = Annotated[int, Field(ge=0, lt=2**63)]
+_Place = Annotated[int, Field(ge=0, lt=MAX_SIZE)]
+
+
+class VoteLine(BaseModel):
+    """A trait's part as read; `entry` gives it back as a line of the ballot."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    label: str
+    weight: float
+    votes: Five | None = None
+    ms: float | None = None
+    status: Status = "ok"
+    note: str = ""
+    depth: _Count | None = None
+    score: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    nodes: _Count | None = None
+    line: Annotated[str, Field(pattern=r"^[.NSEW]*$", max_length=LONGEST_LINE)] = ""
+    goal: tuple[_Place, _Place] | None = None
+
+    def entry(self) -> BallotEntry:
+        """As a line of the ballot."""
+        line = tuple(map(LINE_LETTERS.index, self.line))
+        goal = None if self.goal is None else square(*self.goal)
+        votes = None if self.votes is None else tuple(self.votes)
+        thought = Thought(votes, self.depth, self.score, self.nodes, line, goal)
+        said = thought if thought != Thought(votes) else None
+        return BallotEntry(self.label, self.weight, self.votes, read_number(self.ms), self.status, self.note, said)
+
+
+def write_entry(entry: BallotEntry) -> dict[str, Any]:
+    """A line of the ballot as JSON, what `VoteLine` reads."""
+    line = vars(entry) | {"ms": write_number(entry.ms)}
+    thought = line.pop("thought")
+    if thought is not None:
+        goal = None if thought.goal is None else row_column(thought.goal)
+        path = write_line(thought.line)
+        told = {"depth": thought.depth, "score": thought.score, "nodes": thought.nodes, "line": path or None, "goal": goal}
+        line |= {key: value for key, value in told.items() if value is not None}
+    return line
+
+
+def write_line(line: tuple[int, ...]) -> str:
+    """A principal variation as a word: ``N.ES``."""
+    return "".join(LINE_LETTERS[direction] for direction in line)
+
+
+def write_number(value: float) -> float | None:
+    """Milliseconds for JSON, which has no infinity (there is no deadline in tests) and no NaN."""
+    return round(float(value), 3) if math.isfinite(value) else None
+
+
+def read_number(value: float | None) -> float:
+    """The inverse of `write_number`; NaN for what could not be written."""
+    return math.nan if value is None else value
