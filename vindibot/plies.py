@@ -40,19 +40,20 @@ def replay(states: Iterable[Games]) -> Iterator[Ply]:
     """
     before: Games | None = None
     for games in states:
-        if before is None:
-            before = opening(games)
-            if before is None or before is games:
-                yield Ply(games, gap=before is None, seen=True)
-                before = games
-                continue
-            yield Ply(before)
-        plies = between(before, games)
-        if plies is None:
-            yield Ply(games, gap=True, seen=True)
-        else:
-            yield from plies
+        yield from following(before, games)
         before = games
+
+
+def following(before: Games | None, games: Games) -> list[Ply]:
+    """What a state that was seen adds to the one that was seen before it (None if it is the first): the plies between, or a
+    gap. Before the first one that is the state before the first ply, if it can be told."""
+    if before is None:
+        start = opening(games)
+        if start is None or start is games:
+            return [Ply(games, gap=start is None, seen=True)]
+        return [Ply(start), *(between(start, games) or [])]
+    plies = between(before, games)
+    return [Ply(games, gap=True, seen=True)] if plies is None else plies
 
 
 def between(before: Games, after: Games) -> list[Ply] | None:

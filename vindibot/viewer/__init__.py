@@ -1,0 +1,1 @@
+"""The viewer: games as data for a page (`bundle`), and the page itself."""

@@ -1,0 +1,115 @@
+"""States and plies of a game in the form of a bundle (docs/viewer-format.md): what a page shows, without any rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sim.game import AIR, MINE, STRIDE, TAVERN, TILE_BITS, WALL, Games
+from sim.maps import map_of
+from vindibot.gamerecord import ENDINGS
+from vindibot.plies import Ply
+from vindibot.viewer.happenings import Event, happenings, owner_of
+
+_TILES = {AIR: ".", WALL: "#", TAVERN: "T"}
+#: Where squares stand in the events.
+_SQUARES = {"mine": (2,), "beer": (2,), "death": (2,), "respawn": (2, 3)}
+
+
+def squares_of(size: int) -> Callable[[int], int]:
+    """Turns a square of `sim.game` into one of a bundle, for boards of this size; -1 for who is not on the board."""
+    table = [
+        (square // STRIDE - 1) * size + square % STRIDE - 1
+        if 0 < square // STRIDE <= size and 0 < square % STRIDE <= size
+        else -1
+        for square in range(STRIDE * STRIDE)
+    ]
+    return table.__getitem__
+
+
+def _board(games: Games) -> Any:
+    size = games["size"].item(0)
+    return (games["cell"][0] & TILE_BITS).reshape(STRIDE, STRIDE)[1 : size + 1, 1 : size + 1].ravel()
+
+
+def _hero(record: tuple[Any, ...], at: Callable[[int], int]) -> list[int]:
+    gold, pos, life, mines, _, _, crashed, _ = record
+    return [at(pos), life, gold, mines, crashed]
+
+
+class Scribe:
+    """Writes the states of one game, an array of one record each."""
+
+    def __init__(self, first: Games) -> None:
+        self.first = first
+        self.size: int = first["size"].item(0)
+        self.at = squares_of(self.size)
+
+    def start(self, gap: bool = False) -> dict[str, Any]:
+        """The first state."""
+        heroes = [_hero(hero, self.at) for hero in self.first["hero"][0].tolist()]
+        return {"turn": self.first["turn"].item(0), "heroes": heroes, "gap": gap}
+
+    def tiles(self) -> str:
+        """The board of the first state."""
+        return "".join(_TILES.get(tile) or _owner_letter(tile) for tile in _board(self.first).tolist())
+
+    def spawns(self) -> list[int]:
+        """Where the heroes spawn."""
+        return [self.at(spawn) for spawn in self.first["hero"]["spawn"][0].tolist()]
+
+    def structure(self) -> dict[str, list[int]]:
+        """What never changes about the map."""
+        shape = map_of(self.first)
+        return {
+            "dead_ends": [self.at(square) for square in np.flatnonzero(shape.dead_end).tolist()],
+            "chokes": [self.at(square) for square in np.flatnonzero(shape.choke).tolist()],
+        }
+
+    def ply(self, before: Games, ply: Ply) -> dict[str, Any]:
+        """One ply, from the state before it."""
+        written: dict[str, Any] = {"t": ply.games["turn"].item(0)}
+        events: list[Event] = []
+        if ply.gap or ply.hero is None or ply.order is None:
+            written["gap"] = True
+        else:
+            written |= {"h": ply.hero, "o": ply.order}
+            events = happenings(before, ply.order)
+        changed = zip(before["hero"][0].tolist(), ply.games["hero"][0].tolist(), strict=True)
+        heroes = [[hero, *_hero(new, self.at)] for hero, (old, new) in enumerate(changed) if _shown(old) != _shown(new)]
+        mines = self._mines(before, ply.games) if "gap" in written or any(event[0] in ("mine", "heir") for event in events) else []
+        parts = {"c": heroes, "m": mines, "e": [self._event(event) for event in events]}
+        return written | {key: part for key, part in parts.items() if part}
+
+    def _mines(self, before: Games, after: Games) -> list[list[int | None]]:
+        old, new = _board(before), _board(after)
+        changed = np.flatnonzero((old != new) & (new >= MINE)).tolist()
+        return [[square, owner_of(new.item(square))] for square in changed]
+
+    def _event(self, event: Event) -> list[Any]:
+        places = _SQUARES.get(event[0], ())
+        return [self.at(part) if place in places else part for place, part in enumerate(event)]
+
+
+def _shown(hero: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What of a hero's record is written: neither his spawn square nor his last direction."""
+    return (*hero[:4], hero[6])
+
+
+def _owner_letter(tile: int) -> str:
+    owner = owner_of(tile)
+    return "-" if owner is None else str(owner)
+
+
+def results(games: Games) -> list[dict[str, int]]:
+    """The standing, best first; equal gold shares a rank."""
+    gold: list[int] = games["hero"]["gold"][0].tolist()
+    best: Sequence[int] = sorted(range(4), key=lambda hero: -gold[hero])
+    return [{"hero": hero, "gold": gold[hero], "rank": 1 + sum(other > gold[hero] for other in gold)} for hero in best]
+
+
+def ending_of(games: Games, message: str = "") -> dict[str, str]:
+    """How a game ended that ended in this state; a running one was interrupted."""
+    return {"kind": ENDINGS[games["status"].item(0)], "message": message}

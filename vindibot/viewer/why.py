@@ -1,0 +1,96 @@
+"""Why a bot did what it did, in the form of a bundle (docs/viewer-format.md): the votes of its turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from behaviours.base import Thought
+from behaviours.combat import combat_map
+from sim.game import Games, copy_of
+from sim.rules import step
+from vindibot.ballot import Ballot, BallotEntry
+from vindibot.recording import Header
+from vindibot.viewer.states import squares_of
+
+#: Digits that are kept of votes and milliseconds.
+_DIGITS = 6
+_LETTERS = ".NSEW"
+
+
+def rounded(value: float | None) -> float | int | None:
+    """A number as short as it can be shown; None where it is none."""
+    if value is None or not np.isfinite(value):
+        return None
+    number = float(f"{value:.{_DIGITS}g}")
+    return int(number) if number.is_integer() else number
+
+
+class Reasons:
+    """Writes the turns of one bot. `header` is that of its recording."""
+
+    def __init__(self, header: Header) -> None:
+        self.header = header
+        self.me = header.hero - 1
+        combat = next((trait for trait in header.traits if trait.use == "combat"), None)
+        # The map by which the bot goes; for one that has no such trait the later one, which looks further.
+        self._duel = bool(combat.parameters.get("duel", False)) if combat is not None else True
+
+    def head(self) -> dict[str, Any]:
+        """The bot and its traits, without turns."""
+        traits = [trait.model_dump(mode="json") for trait in self.header.traits]
+        return {"bot": self.header.bot, "traits": traits, "turns": []}
+
+    def turn(self, ply: int, games: Games, ballot: Ballot) -> dict[str, Any]:
+        """One turn: what was decided in state number `ply`."""
+        at = squares_of(games["size"].item(0))
+        return {
+            "ply": ply,
+            "turn": games["turn"].item(0),
+            "order": ballot.direction,
+            "votes": [self._vote(entry, games, at) for entry in ballot.entries],
+            "sums": [rounded(value) for value in ballot.sums],
+            "candidates": list(ballot.candidates),
+            "left_ms": rounded(ballot.margin_ms),
+            "fallback": ballot.fallback,
+            "combat": self._combat(games, at),
+        }
+
+    def _vote(self, entry: BallotEntry, games: Games, at: Callable[[int], int]) -> dict[str, Any]:
+        votes = None if entry.votes is None else [rounded(vote) for vote in entry.votes]
+        vote: dict[str, Any] = {"trait": entry.label, "weight": rounded(entry.weight), "votes": votes}
+        vote |= {"ms": rounded(entry.ms), "status": entry.status}
+        if entry.note:
+            vote["note"] = entry.note
+        return vote if entry.thought is None else vote | _thought(entry.thought, games, at)
+
+    def _combat(self, games: Games, at: Callable[[int], int]) -> list[float | int | None]:
+        values = combat_map(games, self.me, duel=self._duel)
+        pairs: list[float | int | None] = []
+        for square in np.flatnonzero(~np.isnan(values)).tolist():
+            pairs += [at(square), rounded(values.item(square))]
+        return pairs
+
+
+def _thought(thought: Thought, games: Games, at: Callable[[int], int]) -> dict[str, Any]:
+    known: dict[str, Any] = {"depth": thought.depth, "score": rounded(thought.score), "nodes": thought.nodes}
+    if thought.line:
+        known["line"] = "".join(_LETTERS[direction] for direction in thought.line)
+        known["path"] = _path(thought, games, at)
+    if thought.goal is not None:
+        known["goal"] = at(thought.goal)
+    return {key: value for key, value in known.items() if value is not None}
+
+
+def _path(thought: Thought, games: Games, at: Callable[[int], int]) -> list[int]:
+    """Where the heroes of the expected line go: the mover's square after each ply, as far as it can be played."""
+    games = copy_of(games)
+    path: list[int] = []
+    for direction in thought.line:
+        mover = games["turn"].item(0) % 4
+        if not step(games, 0, direction):
+            break
+        path.append(at(games["hero"]["pos"].item(mover)))
+    return path
