@@ -1,4 +1,4 @@
-"""The command line: ``vindibot play``, ``arena``, ``serve``, ``league`` and ``verify``.
+"""The command line: ``vindibot play``, ``arena``, ``serve``, ``league``, ``replay`` and ``verify``.
 
 Commands import what they need when they run, so that ``vindibot --help`` costs nothing. Exit codes: 0 all is well, 1 a run
 that failed, 2 a command or configuration that cannot be, 130 interrupted.
@@ -19,6 +19,7 @@ from vindibot.options import option_names, overrides, settings_options
 from vindibot.server.cli import serve_command
 from vindibot.server.league.cli import league_command
 from vindibot.settings import WORDS, PlaySettings
+from vindibot.viewer.cli import replay_command
 
 #: Options that are not spelled like their key.
 SPELLED = {
@@ -104,6 +105,7 @@ Examples:
 main.add_command(arena_command)
 main.add_command(serve_command)
 main.add_command(league_command)
+main.add_command(replay_command)
 
 
 @main.command(short_help="Replay recorded games and compare every state.")

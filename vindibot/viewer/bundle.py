@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -134,7 +134,9 @@ class Chronicle:
             first = plies.pop(0)
             self._begin(state, first)
             self._last = first.games
-        assert self.bundle is not None and self._scribe is not None and self._last is not None
+        assert self.bundle is not None
+        assert self._scribe is not None
+        assert self._last is not None
         start, before = len(self.bundle["plies"]), self._last
         for ply in plies:
             self.bundle["plies"].append(self._scribe.ply(before, ply))

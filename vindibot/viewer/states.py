@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ _TILES = {AIR: ".", WALL: "#", TAVERN: "T"}
 _SQUARES = {"mine": (2,), "beer": (2,), "death": (2,), "respawn": (2, 3)}
 
 
+@cache
 def squares_of(size: int) -> Callable[[int], int]:
     """Turns a square of `sim.game` into one of a bundle, for boards of this size; -1 for who is not on the board."""
     table = [
@@ -79,7 +81,9 @@ class Scribe:
             events = happenings(before, ply.order)
         changed = zip(before["hero"][0].tolist(), ply.games["hero"][0].tolist(), strict=True)
         heroes = [[hero, *_hero(new, self.at)] for hero, (old, new) in enumerate(changed) if _shown(old) != _shown(new)]
-        mines = self._mines(before, ply.games) if "gap" in written or any(event[0] in ("mine", "heir") for event in events) else []
+        mines = (
+            self._mines(before, ply.games) if "gap" in written or any(event[0] in ("mine", "heir") for event in events) else []
+        )
         parts = {"c": heroes, "m": mines, "e": [self._event(event) for event in events]}
         return written | {key: part for key, part in parts.items() if part}
 

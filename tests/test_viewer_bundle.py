@@ -1,0 +1,200 @@
+"""Bundles: whoever follows one needs no rules and comes to the same states; what happened accounts for all that changed."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from recorded import BALLOT, PLAYERS, record, states_of
+
+from sim.board import parse
+from sim.game import CRASH, RUNNING, STRIDE, TILE_BITS, Games
+from sim.maps import parse_map
+from sim.rules import step
+from vindibot.plies import Ply
+from vindibot.viewer.bundle import of_recording
+from vindibot.viewer.states import Scribe, squares_of
+
+
+def shown(games: Games) -> tuple[list[list[int]], str, int]:
+    """Heroes, tiles and turn of a state as a bundle has them."""
+    start = Scribe(games).start()
+    return start["heroes"], Scribe(games).tiles(), start["turn"]
+
+
+class Follower:
+    """What the page does: it applies what a ply says, and knows nothing else."""
+
+    def __init__(self, start: dict[str, Any], tiles: str) -> None:
+        self.heroes = [list(hero) for hero in start["heroes"]]
+        self.tiles = list(tiles)
+        self.turn = start["turn"]
+
+    def apply(self, ply: dict[str, Any]) -> tuple[list[list[int]], str, int]:
+        for hero, *now in ply.get("c", []):
+            self.heroes[hero] = now
+        for square, owner in ply.get("m", []):
+            self.tiles[square] = "-" if owner is None else str(owner)
+        self.turn = ply["t"]
+        return self.heroes, "".join(self.tiles), self.turn
+
+
+def account(before: Games, ply: dict[str, Any], spawns: list[int]) -> list[list[int]]:
+    """The heroes after a ply, from those before it and from what happened alone; where he went is the mover's own."""
+    heroes = [list(hero) for hero in Scribe(before).start()["heroes"]]
+    me = ply["h"]
+    moved = {hero: square for hero, square, *_ in ply.get("c", [])}
+    events = ply.get("e", [])
+    if not any(event[0] == "respawn" and event[1] == me for event in events):
+        heroes[me][0] = moved.get(me, heroes[me][0])
+    for name, hero, *rest in events:
+        if name == "mine":
+            heroes[hero][1] -= 20
+            heroes[hero][3] += 1
+            if rest[1] is not None:
+                heroes[rest[1]][3] -= 1
+        elif name == "beer":
+            heroes[hero][1] += rest[1]
+            heroes[hero][2] -= 2
+        elif name == "blow":
+            heroes[rest[0]][1] -= 20
+        elif name == "heir":
+            assert heroes[hero][3] == rest[1]
+            heroes[hero][3] = 0
+            if rest[0] is not None:
+                heroes[rest[0]][3] += rest[1]
+        elif name == "respawn":
+            assert rest[1] == spawns[hero]
+            heroes[hero][:2] = rest[1], 100
+        elif name == "crash":
+            heroes[hero][4] = 1
+    heroes[me][1] = max(1, heroes[me][1] - 1)
+    heroes[me][2] += heroes[me][3]
+    return heroes
+
+
+def check(before: Games, order: int) -> dict[str, Any]:
+    """One ply, followed and accounted for."""
+    after = before.copy()
+    assert step(after, 0, order)
+    scribe = Scribe(before)
+    ply = scribe.ply(before, Ply(after, int(before[0]["turn"]) % 4, order))
+    assert Follower(scribe.start(), scribe.tiles()).apply(ply) == shown(after)
+    assert account(before, ply, scribe.spawns()) == shown(after)[0]
+    return ply
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([0.0, 0.02]))
+def test_happenings_account_for_all_that_changes(seed: int, crashes: float) -> None:
+    states = states_of(seed, 160, crashes)
+    for before, after in pairwise(states):
+        hero = int(before[0]["turn"]) % 4
+        last = after[0]["hero"][hero]
+        crashed = last["crashed"] and not before[0]["hero"][hero]["crashed"]
+        check(before, CRASH if crashed else int(last["last_dir"]))
+
+
+@pytest.mark.parametrize(
+    ("board", "order", "events"),
+    [
+        ("@1$-", 3, [["mine", 0, 1, None]]),
+        ("@1$2", 3, [["mine", 0, 1, 1]]),
+        ("@1$1", 3, []),
+        ("@1##", 3, []),
+        ("@1@2", 0, [["blow", 0, 1]]),
+        ("@1  @2", 3, [["blow", 0, 1]]),
+    ],
+)
+def test_what_happens_is_named(board: str, order: int, events: list[Any]) -> None:
+    games = parse(square_board(board))
+    assert check(games, order).get("e", []) == events
+
+
+def square_board(row: str) -> str:
+    side = len(row) // 2
+    return "\n".join([row, *["##" * side] * (side - 1)])
+
+
+def test_deaths_chains_and_heirs() -> None:
+    """One dies of a blow and comes back on top of a third, who stands on his spawn square: he dies as well."""
+    games = parse(
+        "@1@2    $2\n        $3\n          \n          \n@3        \n"
+        "turn 0 of 100\n"
+        "@1 life 90 gold 0 mines 0 spawn 3,3 last Stay\n"
+        "@2 life 20 gold 0 mines 1 spawn 4,0 last Stay\n"
+        "@3 life 50 gold 0 mines 1 spawn 2,2 last Stay\n"
+    )
+    ply = check(games, 0)
+    assert ply["e"] == [
+        ["blow", 0, 1],
+        ["kill", 0, 1, "blow"],
+        ["heir", 1, 0, 1],
+        ["respawn", 1, 1, 20],
+        ["kill", 1, 2, "spawn"],
+        ["heir", 2, 1, 1],
+        ["respawn", 2, 20, 12],
+    ]
+    assert sorted(ply["m"]) == [[4, 0], [9, 1]]
+
+
+def test_who_dies_of_a_mine_leaves_his_mines_to_nobody() -> None:
+    games = parse("@1$-$1\n      \n      \nturn 0 of 100\n@1 life 20 gold 0 mines 1 spawn 2,2 last Stay\n")
+    assert check(games, 3)["e"] == [["death", 0, 1], ["heir", 0, None, 1], ["respawn", 0, 0, 8]]
+
+
+def test_a_beer_is_paid_for_or_nothing_happens() -> None:
+    rich = parse("@1[]\n    \nturn 0 of 100\n@1 life 70 gold 5 mines 0 spawn 0,0 last Stay\n")
+    assert check(rich, 3)["e"] == [["beer", 0, 1, 30]]
+    poor = parse("@1[]\n    \nturn 0 of 100\n@1 life 70 gold 1 mines 0 spawn 0,0 last Stay\n")
+    assert "e" not in check(poor, 3)
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.sets(st.integers(0, 29), max_size=8))
+def test_a_recording_is_followed_to_every_state_it_knows(tmp_path_factory: Any, seed: int, hero: int, lost: set[int]) -> None:
+    """Every state between two turns of ours, and what we decided when; where turns were lost there is a gap."""
+    folder: Path = tmp_path_factory.mktemp("recording")
+    states = states_of(seed, 120)
+    recording = record(folder, states, hero, without=frozenset(4 * turn + hero - 1 for turn in lost))
+    bundle = of_recording(recording)
+    follower = Follower(bundle["start"], bundle["tiles"])
+    by_ply = {why["ply"]: why for why in bundle["why"]["turns"]}
+    assert len(by_ply) == len(recording.turns)
+    for number, ply in enumerate([None, *bundle["plies"]]):
+        state = follower.apply(ply) if ply is not None else (follower.heroes, "".join(follower.tiles), follower.turn)
+        assert state == shown(states[state[2]])
+        why = by_ply.get(number)
+        if why is not None:
+            own = recording.turn(why["turn"])
+            assert why["turn"] == state[2]
+            assert why["order"] == own.ballot.direction
+            assert why["sums"] == own.ballot.sums
+            assert [vote["votes"] for vote in why["votes"]] == [entry.votes for entry in BALLOT.entries]
+            assert [vote["status"] for vote in why["votes"]] == ["ok", "ok", "late"]
+    assert state == shown(states[-1])
+    assert bundle["ending"] == {"kind": "TurnMax", "message": ""}
+    assert [player["name"] for player in bundle["players"]] == [player.name for player in PLAYERS]
+    gaps = [ply for ply in bundle["plies"] if ply.get("gap")]
+    missing = len(bundle["plies"]) + bundle["start"]["turn"] < len(states) - 1
+    assert bool(gaps) == missing
+
+
+def test_a_recording_that_breaks_off_says_so(tmp_path: Path) -> None:
+    bundle = of_recording(record(tmp_path, states_of(4), 2, outcome=False))
+    assert bundle["ending"] == {"kind": "Interrupted", "message": "the recording ends here"}
+    assert not bundle["live"]
+
+
+def test_squares_and_map() -> None:
+    games = parse_map("@1  ##@4\n######  \n  ######\n@2    @3\n").new_game()
+    at = squares_of(4)
+    assert [at(square) for square in range(STRIDE + 1, STRIDE + 5)] == [0, 1, 2, 3]
+    assert at(0) == at(STRIDE) == at(STRIDE + 5) == at(5 * STRIDE + 1) == -1
+    assert Scribe(games).tiles() == "..#." + "###." + ".###" + "...."
+    assert int(games[0]["status"]) == RUNNING
+    assert TILE_BITS == 15
