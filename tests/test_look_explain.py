@@ -1,0 +1,194 @@
+"""``vindibot explain``: what is said of a recorded turn, and of a direction that lost; and which files hold a game."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+from recorded import HEADER, PLAYERS
+from test_gamerecord import record_of
+from worlds import SAMPLE
+
+from behaviours.base import Thought
+from sim.board import parse
+from sim.game import EAST, NORTH, square
+from sim.generator import generate
+from vindibot.ballot import Ballot, BallotEntry, tally
+from vindibot.cli import main
+from vindibot.errors import UsageError
+from vindibot.gamefile import kind_of, read_game_file
+from vindibot.gamerecord import GameRecord, dumps
+from vindibot.look.explanation import amount
+from vindibot.protocol import from_games
+from vindibot.recording import Recorder, Recording
+
+#: We stand between a mine (north), a tavern that we cannot pay (south), air (east) and a wall.
+BOARD = """
+    |  $-    |
+    |##@1  @2|
+    |  []    |
+    |@3    @4|
+    turn 212 of 1200
+    @1 life 87 gold 1
+"""
+LINE = (NORTH, 0, EAST, EAST, NORTH)
+ENTRIES = [
+    BallotEntry("mine-finder", 1.0, [0.0, 1.0, 0.0, 0.0, 0.0], 0.21),
+    BallotEntry("fear", 2.0, [0.0, -2.0, 0.0, 0.25, 0.0], 1.5),
+    BallotEntry("search[/]", 0.5, [0.0, 0.5, 0.0, 1.0, 0.0], 700.4, thought=Thought(None, 9, -12.5, 81234, LINE, square(3, 1))),
+    BallotEntry("silent", 1.0, None, 0.1),
+    BallotEntry("broken", 1.0, None, 3.0, "killed", "its worker\nprocess ended"),
+    BallotEntry("gone", 1.0, None, 0.0, "benched"),
+]
+
+
+def counted(entries: list[BallotEntry], **more: float) -> Ballot:
+    return tally(entries, (0, NORTH, EAST), np.random.default_rng(0), margin_ms=212.5, **more)  # type: ignore[arg-type]
+
+
+def recorded_turn(folder: Path, ballot: Ballot) -> str:
+    games = parse(BOARD)
+    with Recorder(folder, HEADER) as recorder:
+        recorder.turn(from_games(games, game_id="abcd1234", players=PLAYERS), ballot)
+    assert recorder.path is not None
+    return str(recorder.path)
+
+
+def explain(*words: str) -> Result:
+    return CliRunner().invoke(main, ["explain", *words])
+
+
+def said(*words: str) -> str:
+    result = explain(*words)
+    assert result.exit_code == 0, result.output
+    return re.sub(r"[ \n]+", " ", result.output)
+
+
+def test_the_table_of_a_turn(tmp_path: Path) -> None:
+    result = explain(recorded_turn(tmp_path, counted(ENTRIES)), "--turn", "212")
+    assert result.exit_code == 0
+    rows = [line.split() for line in result.output.splitlines()]
+    assert result.output.startswith(
+        "game abcd1234, bot seed, hero @1 seed\nturn 212, round 54 of 300: at (1, 1), life 87, gold 1, mines 0"
+    )
+    for row in [
+        ["trait", "weight", "Stay", "North", "South", "East", "West", "ms"],
+        ["mine-finder", "1", "0", "1", "-", "0", "-", "0.2"],
+        ["fear", "2", "0", "-4", "-", "0.50", "-", "1.5"],
+        ["search[/]", "0.50", "0", "0.25", "-", "0.50", "-", "700.4"],
+        ["silent", "1", "0.1"],
+        ["broken", "1", "3.0", "killed"],
+        ["gone", "1", "benched"],
+        ["sum", "0", "-2.75", "-", "1", "-"],
+    ]:
+        assert row in rows
+    for line in [
+        "East, 1 ahead of Stay",
+        "decided 212 ms before the limit",
+        "search[/]: depth 9, score -12.5, 81,234 nodes, expects N.EE N, wants to go to (3, 1)",
+        "broken: killed: its worker?process ended",
+    ]:
+        assert line in result.output.splitlines()
+
+
+def test_why_not(tmp_path: Path) -> None:
+    path = recorded_turn(tmp_path, counted(ENTRIES))
+    north = said(path, "--turn", "212", "--why-not", "North")
+    assert "Why not North? It lost to East by 3.75: -2.75 against 1." in north
+    assert "fear -4 0.50 -4.50 search[/] 0.25 0.50 -0.25 mine-finder 1 0 +1 " in north, "who was most against it comes first"
+    assert "Without fear it would have been North." in north
+    assert "Not heard: broken (killed), gone (benched)." in north
+    assert "silent" not in north.partition("Why not")[2]
+    for word, why in [
+        ("east", "Why not East? It was East."),
+        ("stay", "It lost to East by 1: 0 against 1."),
+        ("west", "There is a wall: it would have been Stay by another name."),
+        ("south", "There is a tavern, and a beer costs 2 gold"),
+    ]:
+        assert why in said(path, "--turn", "212", "--why-not", word)
+
+
+def test_turns_that_were_no_ordinary_vote(tmp_path: Path) -> None:
+    late = [BallotEntry("slow", 1.0, None, 0.0, "late")]
+    fallback = recorded_turn(tmp_path, counted(late, fallback=NORTH))
+    assert "North: no trait had answered in time, this is the move that was prepared for that" in said(fallback, "--turn", "212")
+    assert "nobody voted for or against it" in said(fallback, "--turn", "212", "--why-not", "east")
+    tied = recorded_turn(tmp_path, counted([BallotEntry("both", 1.0, [0.0, 1.0, 0.0, 1.0, 0.0])]))
+    words = said(tied, "--turn", "212")
+    chosen, other = ("North", "East") if "North, drawn" in words else ("East", "North")
+    assert f"{chosen}, drawn by lot: {other} had as much" in words
+    assert f"It had as much as {chosen} (1); the lot decided." in said(tied, "--turn", "212", "--why-not", other)
+    alone = recorded_turn(tmp_path, Ballot(candidates=(0,), margin_ms=float("inf")))
+    assert said(alone, "--turn", "212").endswith("Stay: nothing else would have had an effect ")
+
+
+def test_the_board_can_be_shown(tmp_path: Path) -> None:
+    path = recorded_turn(tmp_path, counted(ENTRIES))
+    assert "##@1  @2" in explain(path, "--turn", "212", "--board").output
+    assert "##@1" not in explain(path, "--turn", "212").output
+
+
+def test_what_cannot_be_explained(tmp_path: Path) -> None:
+    path = recorded_turn(tmp_path, counted(ENTRIES))
+    for words, message in [
+        ((path, "--turn", "213"), "turn 213 is not a recorded turn of hero 1; the nearest are 212"),
+        ((path,), "Missing option '--turn'"),
+        ((path, "--turn", "212", "--why-not", "up"), "'up' is not one of"),
+        ((str(tmp_path / "none"), "--turn", "1"), "cannot be read: No such file"),
+        ((str(tmp_path), "--turn", "1"), "cannot be read: Is a directory"),
+        ((str(SAMPLE), "--turn", "1"), "a recording is needed"),
+    ]:
+        result = explain(*words)
+        assert result.exit_code == 2
+        assert message in re.sub(r"\s+", " ", result.output)
+        assert "Traceback" not in result.output
+
+
+@given(st.floats(-1e12, 1e12))
+def test_amounts_tell_something_from_nothing(value: float) -> None:
+    text = amount(value)
+    assert len(text) <= 10
+    assert (float(text) == 0) == (value == 0)
+    assert float(text) == pytest.approx(value, rel=0.051, abs=0.0051)
+
+
+# ---- Files ----
+
+
+def records(tmp_path: Path, *ids: str) -> Path:
+    path = tmp_path / f"{len(ids)}.games.jsonl.gz"
+    board = generate(1, size=8)
+    with gzip.open(path, "wb") as file:
+        for number, name in enumerate(ids):
+            file.write(dumps(record_of(board, [number % 5], id=name)) + b"\n")
+    return path
+
+
+def test_every_kind_of_file_is_known(tmp_path: Path) -> None:
+    recording = Path(recorded_turn(tmp_path, counted(ENTRIES)))
+    assert (kind_of(recording), kind_of(SAMPLE), kind_of(records(tmp_path, "a"))) == ("recording", "original", "records")
+    assert isinstance(read_game_file(recording), Recording)
+    record = read_game_file(records(tmp_path, "a"))
+    assert isinstance(record, GameRecord)
+    assert read_game_file(records(tmp_path, "a", "b", "a"), "a").orders == (2,)  # type: ignore[union-attr]
+    for path, game, message in [
+        (records(tmp_path, "a", "b"), None, "say which of the 2 games: --game ID, one of a, b"),
+        (records(tmp_path, *"abcdefgh"), "x", "no game 'x' among the 8 here: a, b, c, d, e, ..."),
+        (recording, "x", "a single game"),
+        (SAMPLE, None, "only `vindibot verify` reads them"),
+    ]:
+        with pytest.raises(UsageError, match=message):
+            read_game_file(path, game)
+    for content in (b"", b"{}\n", b"[1]\n", b"\xff\xfe", b'{"format": "chess"}\n'):
+        recording.write_bytes(content)
+        with pytest.raises(UsageError, match="this is no game"):
+            kind_of(recording)
+    (tmp_path / "x.gz").write_bytes(b"no gzip")
+    with pytest.raises(UsageError, match="damaged"):
+        kind_of(tmp_path / "x.gz")
