@@ -14,6 +14,12 @@ and on a turn of a recorded game, with the history that the bot had then::
     assert favourites(Coward(), view("recordings/20250131-seed-abcd-hero1.jsonl", turn=212)) == {WEST}
 
 How boards are drawn is said in `sim.board`.
+
+`check_trait` puts a trait through a suite of checks that any trait should pass, on many odd boards; one test for each check::
+
+    @pytest.mark.parametrize("check", CHECKS, ids=str)
+    def test_the_coward_keeps_the_rules(check: Check) -> None:
+        check(Coward())
 """
 
 from __future__ import annotations
@@ -31,14 +37,24 @@ from numpy.typing import NDArray
 from behaviours.base import HISTORY, Behaviour, Budget, Thought, View, as_votes, plain_thought, plain_votes
 from sim.board import parse
 from sim.game import ABSENT, GAME, Games
+from vindibot.conformance import CHECKS, Check, ConformanceError, check_trait, check_turn
 from vindibot.recording import SUFFIX, Recording, read_recording
+from vindibot.trial import MOST_ANSWERS
 
-__all__ = ["favourites", "thought", "view", "votes"]
+__all__ = [
+    "CHECKS",
+    "Check",
+    "ConformanceError",
+    "check_trait",
+    "check_turn",
+    "favourites",
+    "thought",
+    "view",
+    "votes",
+]
 
 #: The nodes that a view's budget has if none are given: enough to see an idea, and the same on any machine.
 NODES = 10_000
-#: Answers of an anytime trait that are waited for at most.
-MOST_ANSWERS = 10_000
 
 
 def view(

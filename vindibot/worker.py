@@ -20,6 +20,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,7 +55,7 @@ class TraitPlan:
     def build(self) -> Behaviour:
         """Import the class and make the behaviour."""
         module, _, name = self.class_path.partition(":")
-        built: Behaviour = getattr(importlib.import_module(module), name)(**self.parameters)
+        built: Behaviour = attrgetter(name)(importlib.import_module(module))(**self.parameters)
         return built
 
 
