@@ -141,7 +141,7 @@ def test_what_cannot_be_explained(tmp_path: Path) -> None:
         ((path,), "Missing option '--turn'"),
         ((path, "--turn", "212", "--why-not", "up"), "'up' is not one of"),
         ((str(tmp_path / "none"), "--turn", "1"), "cannot be read: No such file"),
-        ((str(tmp_path), "--turn", "1"), "cannot be read: Is a directory"),
+        ((str(tmp_path), "--turn", "1"), "is a folder"),
         ((str(SAMPLE), "--turn", "1"), "a recording is needed"),
     ]:
         result = explain(*words)
@@ -177,10 +177,12 @@ def test_every_kind_of_file_is_known(tmp_path: Path) -> None:
     record = read_game_file(records(tmp_path, "a"))
     assert isinstance(record, GameRecord)
     assert read_game_file(records(tmp_path, "a", "b", "a"), "a").orders == (2,)  # type: ignore[union-attr]
+    assert read_game_file(records(tmp_path, "a", "b"), "2").id == "b"  # type: ignore[union-attr]
+    assert isinstance(read_game_file(recording, "abcd1234"), Recording)
     for path, game, message in [
-        (records(tmp_path, "a", "b"), None, "say which of the 2 games: --game ID, one of a, b"),
-        (records(tmp_path, *"abcdefgh"), "x", "no game 'x' among the 8 here: a, b, c, d, e, ..."),
-        (recording, "x", "a single game"),
+        (records(tmp_path, "a", "b"), None, r"holds 2 games: choose one with --game, by its id or number \(a, b\)"),
+        (records(tmp_path, *"abcdefgh"), "x", r"there is no game 'x'; it holds 8 \(a, b, c, d, e, \.\.\.\)"),
+        (recording, "x", "the recording of game abcd1234 alone"),
         (SAMPLE, None, "only `vindibot verify` reads them"),
     ]:
         with pytest.raises(UsageError, match=message):

@@ -23,6 +23,8 @@ _LONGEST = 1 << 24
 
 def kind_of(path: Path) -> Kind:
     """What a file holds, judged by its first line. Raises `UsageError` for a file that is none of these or cannot be read."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; give a recording or a file of game records")
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
             first = lines.readline(_LONGEST)
@@ -47,23 +49,27 @@ def kind_of(path: Path) -> Kind:
 
 
 def read_game_file(path: Path, game: str | None = None) -> Recording | GameRecord:
-    """The game in a file; of several game records the one with the id `game` (of two with the same id the last one).
+    """The game in a file. `game` chooses among several records: an id (of two with the same the last one, as in an arena's
+    results), or a number from 1.
 
     Raises `UsageError` where it must be said, or cannot be, which game is meant, and `VindibotError` for a bad file.
     """
     kind = kind_of(path)
-    if kind == "recording":
-        if game is not None:
-            raise UsageError(f"{path}: this is the recording of a single game; leave out which one")
-        return read_recording(path)
     if kind == "original":
         raise UsageError(f"{path}: these are games of the original server; only `vindibot verify` reads them")
-    records = {record.id: record for record in read_records(path)}
-    if game is not None and game in records:
-        return records[game]
-    listed = ", ".join(list(records)[:_LISTED]) + (", ..." if len(records) > _LISTED else "")
-    if game is not None:
-        raise UsageError(f"{path}: there is no game {game!r:.60} among the {len(records)} here: {listed}")
-    if len(records) > 1:
-        raise UsageError(f"{path}: say which of the {len(records)} games: --game ID, one of {listed}")
-    return next(iter(records.values()))
+    if kind == "recording":
+        recording = read_recording(path)
+        if game not in (None, recording.header.game, "1"):
+            raise UsageError(f"{path} is the recording of game {recording.header.game} alone, there is no {game!r:.60} in it")
+        return recording
+    records = list(read_records(path))
+    by_name = {str(number): record for number, record in enumerate(records, 1)} | {record.id: record for record in records}
+    if game is None and len(by_name) <= 2:  # one id and one number
+        return records[0]
+    if game is not None and game in by_name:
+        return by_name[game]
+    ids = list(dict.fromkeys(record.id for record in records))
+    known = ", ".join(ids[:_LISTED]) + (", ..." if len(ids) > _LISTED else "")
+    if game is None:
+        raise UsageError(f"{path} holds {len(ids)} games: choose one with --game, by its id or number ({known})")
+    raise UsageError(f"{path}: there is no game {game!r:.60}; it holds {len(ids)} ({known})")
