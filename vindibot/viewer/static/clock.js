@@ -1,0 +1,123 @@
+// The time of what is shown: it plays, pauses, steps, and follows the end of a live game unless somebody looks elsewhere.
+
+export const SPEEDS = [1, 2, 4, 8, 16, 32, 64];
+/** Plies in a second at speed 1: a round a second, as on the original server. */
+export const PACE = 4;
+/** A follower who is more plies behind than this jumps. */
+const FAR = 40;
+
+export class Clock {
+  /** `last()` tells the number of the last known state, `shown(clock)` is called when there is something new to see. */
+  constructor(last, shown) {
+    this.last = last;
+    this.shown = shown;
+    this.time = 0;
+    this.playing = false;
+    this.speed = 1;
+    this.following = false; // the end of a live game
+    this.still = false; // no movement between states
+    this._before = null;
+    this._frame = (now) => this._tick(now);
+  }
+
+  /** The state that is shown. */
+  get state() {
+    return Math.min(this.last(), Math.ceil(this.time - 1e-9));
+  }
+
+  /** Plies that pass in a second; 0 while nothing moves. */
+  get pace() {
+    return this.playing || this._settling() ? PACE * this.speed : 0;
+  }
+
+  _settling() {
+    return this.following && this.time < this.last();
+  }
+
+  play() {
+    if (this.playing) return;
+    if (this.time >= this.last() && !this.following) this.time = 0;
+    this.playing = true;
+    this._start();
+  }
+
+  pause() {
+    this.playing = false;
+    this.following = false;
+    this.time = this.state;
+    this.shown(this);
+  }
+
+  toggle() {
+    if (this.playing || this.following) this.pause();
+    else this.play();
+  }
+
+  /** Go to a state. Whoever looks back no longer follows. */
+  go(state) {
+    this.following = false;
+    this.time = Math.max(0, Math.min(this.last(), state));
+    this.shown(this);
+  }
+
+  /** Go to a state and stay there. */
+  halt(state) {
+    this.playing = false;
+    this.go(state);
+  }
+
+  step(plies) {
+    this.halt(this.state + plies);
+  }
+
+  setSpeed(speed) {
+    this.speed = speed;
+    this.shown(this);
+  }
+
+  faster(way) {
+    this.setSpeed(SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(this.speed) + way))]);
+  }
+
+  /** Go to the end of a live game and stay there as it grows. */
+  follow() {
+    this.following = true;
+    this.playing = false;
+    this.time = this.last();
+    this.shown(this);
+  }
+
+  /** More of the game is known. */
+  grown() {
+    if (this.following) {
+      if (this.last() - this.time > FAR || this.still) this.time = this.last();
+      this._start();
+    }
+    this.shown(this);
+  }
+
+  _start() {
+    this._before = null;
+    if (!this._running) {
+      this._running = true;
+      requestAnimationFrame(this._frame);
+    }
+    this.shown(this);
+  }
+
+  _tick(now) {
+    const passed = this._before === null ? 0 : Math.min(0.25, (now - this._before) / 1000);
+    this._before = now;
+    const behind = this.last() - this.time;
+    // A follower keeps up with any server: the further behind, the faster.
+    const pace = this._settling() ? Math.max(PACE * this.speed, behind * 4) : PACE * this.speed;
+    const going = this.playing || this._settling();
+    if (going) {
+      this.time = Math.min(this.last(), this.time + passed * pace);
+      if (this.time >= this.last()) this.playing = false;
+      this.shown(this);
+    }
+    if (this.playing || this._settling()) requestAnimationFrame(this._frame);
+    else this._running = false;
+  }
+}

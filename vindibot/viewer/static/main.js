@@ -1,0 +1,224 @@
+// The page of a game: finds the bundle, builds the parts and lets them show one time.
+
+import { Board } from 'viewer/board.js';
+import { Charts } from 'viewer/charts.js';
+import { Clock } from 'viewer/clock.js';
+import { button, el, foreign, icon, set } from 'viewer/dom.js';
+import { helpWindow } from 'viewer/help.js';
+import { follow } from 'viewer/live.js';
+import { Game, tell } from 'viewer/model.js';
+import { OVERLAYS, marksOf } from 'viewer/overlays.js';
+import { Scenes } from 'viewer/scene.js';
+import { HeroTable } from 'viewer/table.js';
+import { watchMotion, watchTheme } from 'viewer/theme.js';
+import { JUMPS, Transport } from 'viewer/transport.js';
+import { Why } from 'viewer/why.js';
+
+const SUN = ['M12 7.5a4.5 4.5 0 100 9 4.5 4.5 0 000-9zM12 2v2.5M12 19.5V22M2 12h2.5M19.5 12H22M5 5l1.7 1.7M17.3 17.3L19 19M5 19l1.7-1.7M17.3 6.7L19 5', ''];
+/** While the game plays, panels of text are brought up to date this often, in milliseconds; the board always is. */
+const PANELS_EVERY = 90;
+/** A growing game's curves are drawn anew this often, in milliseconds. */
+const CURVES_EVERY = 300;
+
+class Page {
+  constructor(main, data) {
+    this.game = new Game(JSON.parse(data.textContent));
+    this.scenes = new Scenes(this.game);
+    this.hero = -1; // whom jumps and distances are about
+    this.shown = new Set(this.game.bundle.why ? ['line', 'goals', 'sums'] : []);
+    this.still = false;
+    this.clock = new Clock(() => this.game.last, () => this.show());
+    this.dirty = {};
+    this._build(main, data.dataset);
+    this._themes();
+    document.addEventListener('keydown', (event) => this._key(event));
+    this.start(data.dataset);
+  }
+
+  _build(main, { home, record }) {
+    const { game } = this, { bundle } = game;
+    document.title = bundle.title;
+    this.help = helpWindow();
+    const place = (tag, attributes) => el(tag, attributes);
+    const parts = {
+      board: place('div', {}), transport: place('section', { class: 'transport', 'aria-label': 'Time' }),
+      overlays: place('fieldset', { class: 'overlays' }), table: place('section', { class: 'panel', 'aria-label': 'Heroes' }),
+      why: place('section', { class: 'panel why', 'aria-labelledby': 'why-title' }), charts: place('section', { class: 'panel charts', 'aria-label': 'Curves' }),
+    };
+    this.status = el('span', { class: 'status', role: 'status' });
+    this.said = el('p', { class: 'said', 'aria-live': 'polite' });
+    this.themeButton = button('Dark or light', icon(...SUN), () => this.switchTheme(), { key: 'I', class: 'plain' });
+    const header = el('header', { class: 'top' },
+      home ? el('a', { class: 'home', href: home, text: 'Games' }) : null, el('h1', {}, foreign(bundle.title)), this.status, el('span', { class: 'space' }),
+      record ? el('a', { href: record, text: 'Record' }) : null, this.themeButton,
+      button('Keys', '?', () => this.help.showModal(), { key: '?', class: 'plain' }));
+    main.append(header, el('div', { class: 'stage' }, parts.board, this.said, parts.transport, parts.overlays),
+      el('div', { class: 'side' }, parts.table, parts.why, parts.charts), this.help);
+
+    this.board = new Board(parts.board, { size: game.size, tiles: game.tiles, names: game.names, me: game.me, spawns: bundle.spawns });
+    const acts = {
+      toggle: () => this.clock.toggle(), halt: (state) => this.clock.halt(state), step: (plies) => this.clock.step(plies),
+      seek: (state) => this.clock.go(state), speed: (speed) => this.clock.setSpeed(speed), jump: (kind, way) => this.jump(kind, way),
+      live: () => this.clock.follow(),
+    };
+    this.acts = acts;
+    this.transport = new Transport(parts.transport, game, this.clock, acts);
+    this.table = new HeroTable(parts.table, game, (hero) => this.choose(hero));
+    this.why = new Why(parts.why, game);
+    if (!bundle.why) parts.why.hidden = true;
+    this.charts = new Charts(parts.charts, game, (state) => this.clock.go(state));
+    this._overlays(parts.overlays);
+  }
+
+  _overlays(host) {
+    host.append(el('legend', { text: 'On the board' }));
+    this.boxes = new Map();
+    const toggle = (id, label, key, tip, on) => {
+      const box = el('input', { type: 'checkbox', checked: on, on: { change: () => this.toggle(id, box.checked) } });
+      this.boxes.set(id, box);
+      host.append(el('label', { title: `${tip} (${key})` }, box, el('span', { text: label })));
+    };
+    for (const { id, key, label, tip, votes } of OVERLAYS) if (!votes || this.game.bundle.why) toggle(id, label, key, tip, this.shown.has(id));
+    toggle('names', 'Names', 'N', 'names of the heroes', true);
+  }
+
+  _themes() {
+    this.switchTheme = watchTheme((theme) => {
+      this.board.setTheme(theme);
+      this.charts.setTheme(theme);
+      this.transport.draw();
+    });
+    watchMotion((still) => {
+      this.still = this.clock.still = still;
+      document.documentElement.classList.toggle('still', still);
+    });
+  }
+
+  /** Show an overlay or not. */
+  toggle(id, on) {
+    const box = this.boxes.get(id);
+    if (!box) return;
+    box.checked = on;
+    if (id === 'names') this.board.setNames(on);
+    else {
+      this.shown[on ? 'add' : 'delete'](id);
+      this.marked = null;
+      this.show();
+    }
+  }
+
+  choose(hero) {
+    this.hero = hero;
+    this.charts.stress(hero);
+    this.marked = null;
+    this.show();
+  }
+
+  jump(kind, way) {
+    const { game, clock } = this, state = game.seek(kind, clock.state, way, kind === 'ours' ? -1 : this.hero);
+    if (state !== null) clock.halt(state);
+    else this.said.textContent = `There is no ${way > 0 ? 'later' : 'earlier'} ${JUMPS.find((jump) => jump.kind === kind).label}.`;
+  }
+
+  // ---- What is shown ----
+
+  /** Show the clock's time: the board at once, texts a few times a second while it plays. */
+  show() {
+    const { clock, game, board } = this, state = clock.state, moving = clock.pace > 0;
+    board.frame(this.scenes.at(clock.time, this.still ? 0 : clock.pace));
+    this.charts.show(state);
+    this.transport.show(state);
+    const turn = game.turnFor(state);
+    if (this.shown.size && (state !== this.marked || game.last !== this.markedLast)) {
+      [this.marked, this.markedLast] = [state, game.last];
+      board.mark(marksOf(this.shown, game, { state, turn, hero: this.hero >= 0 ? this.hero : Math.max(0, game.me) }));
+    } else if (!this.shown.size && this.marked !== undefined) {
+      this.marked = undefined;
+      board.mark(null);
+    }
+    const now = performance.now();
+    if (moving && now - (this.panelsAt ?? 0) < PANELS_EVERY) return;
+    this.panelsAt = now;
+    this.table.show(state);
+    this.why.show(turn, state);
+    this.transport.setLive(game.live && !game.ending, clock.following);
+    this._tell(state, moving);
+    this._status();
+  }
+
+  _tell(state, moving) {
+    const { game } = this;
+    if (state === this.told) return;
+    this.told = state;
+    const said = state ? tell(game.plies[state - 1], (hero) => game.names[hero] || `hero ${hero + 1}`).join('. ') : game.gaps[0] ? 'The beginning is not known.' : 'Before the first move.';
+    // While it plays, a screen reader would be read a sentence many times a second.
+    set(this.said, { 'aria-live': moving ? 'off' : 'polite' });
+    this.said.textContent = said;
+    if (!moving) this.board.describe(`The board at turn ${game.turns[state]}. ${game.heroes(state).map((hero, i) => `${game.names[i]}: life ${hero.life}, gold ${hero.gold}, mines ${hero.mines}`).join('; ')}.`);
+  }
+
+  _status() {
+    const { game } = this, live = game.live && !game.ending;
+    const word = live ? (this.connection === 'lost' ? 'Connection lost, trying again' : 'Live') : game.bundle.training ? 'Training game' : '';
+    if (this.status.textContent !== word) this.status.textContent = word;
+    this.status.className = `status ${live ? (this.connection === 'lost' ? 'lost' : 'live') : ''}`;
+    this.table.finish();
+  }
+
+  // ---- Keys ----
+
+  _key(event) {
+    const { clock, acts } = this, { target, key, shiftKey: shift } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
+    if (target.closest?.('select, textarea, input:not([type=range]):not([type=checkbox])')) return;
+    if ((key === ' ' || key === 'Enter') && target.closest?.('button, a, input[type=checkbox], summary')) return;
+    const letter = key.length === 1 ? key.toUpperCase() : key, way = shift ? -1 : 1;
+    const keys = {
+      ' ': acts.toggle, ArrowLeft: () => acts.step(shift ? -4 : -1), ArrowRight: () => acts.step(shift ? 4 : 1),
+      PageUp: () => acts.step(-40), PageDown: () => acts.step(40), Home: () => acts.halt(0), End: () => acts.halt(Infinity),
+      '+': () => clock.faster(1), '=': () => clock.faster(1), '-': () => clock.faster(-1), _: () => clock.faster(-1), '−': () => clock.faster(-1),
+      L: () => this.game.live && !this.game.ending && clock.follow(), N: () => this.toggle('names', !this.boxes.get('names').checked),
+      I: () => this.switchTheme(), '?': () => this.help.showModal(),
+      A: () => this.table.choose(-1), 1: () => this.table.choose(0), 2: () => this.table.choose(1), 3: () => this.table.choose(2), 4: () => this.table.choose(3),
+    };
+    for (const { kind, key: name } of JUMPS) keys[name] = () => this.jump(kind, way);
+    for (const { id, key: name } of OVERLAYS) keys[name] = () => this.toggle(id, !this.shown.has(id));
+    const act = keys[letter];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  // ---- Start, and growth ----
+
+  start({ events }) {
+    const { game, clock } = this;
+    const asked = /^#turn=(\d+)$/.exec(location.hash);
+    if (events) {
+      if (game.live) clock.follow();
+      follow(events, (patch) => this._grow(patch), (told) => {
+        this.connection = told;
+        if (told === 'ended' && clock.following) clock.following = false;
+        this.show();
+      });
+    }
+    if (asked) clock.halt(Math.max(0, game.turns.findLastIndex((turn) => turn <= Number(asked[1]))));
+    this.transport.draw();
+    this.show();
+  }
+
+  _grow(patch) {
+    if (!this.game.apply(patch)) return;
+    this.clock.grown();
+    this.marked = null;
+    if (this.curves) return;
+    this.curves = setTimeout(() => {
+      this.curves = 0;
+      this.charts.draw();
+      this.transport.draw();
+      this.charts.show(this.clock.state);
+    }, CURVES_EVERY);
+  }
+}
+
+window.vindibotPage = new Page(document.getElementById('viewer'), document.getElementById('game'));

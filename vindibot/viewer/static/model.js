@@ -1,0 +1,169 @@
+// A game as the page knows it: the bundle (docs/viewer-format.md) unfolded into states that can be looked up in any order, and
+// grown by patches while it is played.
+
+export const DIRECTIONS = ['Stay', 'North', 'South', 'East', 'West'];
+/** Fields of a hero in a state. */
+export const SQUARE = 0, LIFE = 1, GOLD = 2, MINES = 3, CRASHED = 4;
+const FIELDS = 5, HEROES = 4, PER_STATE = FIELDS * HEROES;
+const TILES = { '.': 0, '#': 1, T: 2 };
+
+export class Game {
+  constructor(bundle) {
+    this.bundle = bundle;
+    this.size = bundle.size;
+    this.tiles = Uint8Array.from(bundle.tiles, (letter) => TILES[letter] ?? 3);
+    this.mineSquares = [...this.tiles.keys()].filter((square) => this.tiles[square] === 3);
+    this.mineIndex = new Map(this.mineSquares.map((square, index) => [square, index]));
+    this.names = bundle.players.map((player) => player.name);
+    this.me = bundle.me ?? -1;
+    this.spawns = bundle.spawns;
+    this.plies = [];
+    this.turns = [bundle.start.turn];
+    this.gaps = [Boolean(bundle.start.gap)];
+    this.owners = [Uint8Array.from(this.mineSquares, (square) => (/[0-3]/.test(bundle.tiles[square]) ? +bundle.tiles[square] + 1 : 0))];
+    this.values = new Int32Array(PER_STATE * 512);
+    this.values.set(bundle.start.heroes.flat());
+    this.movedAt = new Int32Array(HEROES * 512); // the last state in which a hero's square was a new one
+    this.happened = { kill: [], death: [], mine: [], ours: [] }; // { state, ... } in order
+    this.why = new Map(); // our turns by the state in which we decided
+    this.whyPlies = [];
+    this.ending = bundle.ending;
+    this.results = bundle.results;
+    this.live = bundle.live;
+    this._add(bundle.plies);
+    this._file(bundle.why?.turns ?? []);
+  }
+
+  /** The number of the last known state. */
+  get last() {
+    return this.plies.length;
+  }
+
+  value(state, hero, field) {
+    return this.values[state * PER_STATE + hero * FIELDS + field];
+  }
+
+  /** A hero in a state as an object. */
+  hero(state, hero) {
+    const [square, life, gold, mines, crashed] = this.values.subarray(state * PER_STATE + hero * FIELDS);
+    return { square, life, gold, mines, crashed: Boolean(crashed) };
+  }
+
+  heroes(state) {
+    return [0, 1, 2, 3].map((hero) => this.hero(state, hero));
+  }
+
+  /** Who moves next in a state. */
+  mover(state) {
+    return this.turns[state] & 3;
+  }
+
+  /** Our turn that explains a state: the last decision made in it or before; null across a gap, or where there is none. */
+  turnFor(state) {
+    let low = 0, high = this.whyPlies.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.whyPlies[middle] <= state) low = middle + 1;
+      else high = middle;
+    }
+    const ply = this.whyPlies[low - 1];
+    if (ply === undefined) return null;
+    for (let k = ply + 1; k <= state; k++) if (this.gaps[k]) return null;
+    return this.why.get(ply);
+  }
+
+  /** Apply a patch; true if anything was new. */
+  apply(patch) {
+    const before = this.last, votes = this.whyPlies.length;
+    if (patch.plies) {
+      const known = this.last - patch.from;
+      if (known >= 0) this._add(patch.plies.slice(known));
+    }
+    if (patch.why) this._file(patch.why);
+    if (patch.ending) this.ending = patch.ending;
+    if (patch.results) this.results = patch.results;
+    return this.last > before || this.whyPlies.length > votes || Boolean(patch.ending);
+  }
+
+  _file(turns) {
+    for (const turn of turns) {
+      if (!this.why.has(turn.ply)) this.whyPlies.push(turn.ply);
+      this.why.set(turn.ply, turn);
+    }
+    this.whyPlies.sort((a, b) => a - b);
+    this.happened.ours = this.whyPlies.map((state) => ({ state, heroes: [this.me] }));
+  }
+
+  _add(plies) {
+    for (const ply of plies) {
+      this.plies.push(ply);
+      const state = this.plies.length, base = state * PER_STATE;
+      this._reserve(state);
+      this.values.copyWithin(base, base - PER_STATE, base);
+      this.movedAt.copyWithin(state * HEROES, (state - 1) * HEROES, state * HEROES);
+      for (const [hero, ...fields] of ply.c ?? []) {
+        if (fields[SQUARE] !== this.value(state - 1, hero, SQUARE)) this.movedAt[state * HEROES + hero] = state;
+        this.values.set(fields, base + hero * FIELDS);
+      }
+      this.turns.push(ply.t);
+      this.gaps.push(Boolean(ply.gap));
+      this._note(state, ply);
+    }
+  }
+
+  _reserve(state) {
+    if ((state + 1) * PER_STATE <= this.values.length) return;
+    for (const name of ['values', 'movedAt']) {
+      const larger = new Int32Array(this[name].length * 2);
+      larger.set(this[name]);
+      this[name] = larger;
+    }
+  }
+
+  /** Keep who owns the mines after a ply, and what happened in it for those who jump from one to the next. */
+  _note(state, ply) {
+    let owners = this.owners[state - 1];
+    if (ply.m) {
+      const before = owners;
+      owners = owners.slice();
+      const heroes = new Set();
+      for (const [square, owner] of ply.m) {
+        const index = this.mineIndex.get(square), now = owner === null ? 0 : owner + 1;
+        for (const one of [before[index], now]) if (one) heroes.add(one - 1);
+        owners[index] = now;
+      }
+      if (!ply.gap) this.happened.mine.push({ state, heroes: [...heroes] });
+    }
+    this.owners.push(owners);
+    for (const [kind, hero, other] of ply.e ?? []) {
+      if (kind === 'kill') {
+        this.happened.kill.push({ state, heroes: [hero] });
+        this.happened.death.push({ state, heroes: [other], by: hero });
+      } else if (kind === 'death') this.happened.death.push({ state, heroes: [hero], by: -1 });
+    }
+  }
+
+  /** The state of the next (`way` 1) or previous (-1) thing of a kind after `state`; only those of `hero` if he is not -1. */
+  seek(kind, state, way, hero = -1) {
+    const list = this.happened[kind].filter((one) => hero < 0 || one.heroes.includes(hero));
+    const found = way > 0 ? list.find((one) => one.state > state) : list.findLast((one) => one.state < state);
+    return found ? found.state : null;
+  }
+}
+
+/** What happened in a ply in words, one sentence for each event; `name` tells a hero's. */
+export function tell(ply, name) {
+  const said = [];
+  if (ply.gap) return ['Turns are missing here.'];
+  for (const [kind, hero, a, b] of ply.e ?? []) {
+    if (kind === 'mine') said.push(`${name(hero)} takes a mine${b === null ? '' : ` from ${name(b)}`}`);
+    else if (kind === 'beer') said.push(`${name(hero)} drinks, +${b} life`);
+    else if (kind === 'blow') said.push(`${name(hero)} strikes ${name(a)}`);
+    else if (kind === 'kill') said.push(`${name(hero)} kills ${name(a)}${b === 'spawn' ? ' by respawning' : ''}`);
+    else if (kind === 'death') said.push(`${name(hero)} dies in a mine`);
+    else if (kind === 'heir' && b > 0) said.push(`${b} ${b === 1 ? 'mine' : 'mines'} pass to ${a === null ? 'nobody' : name(a)}`);
+    else if (kind === 'crash') said.push(`${name(hero)} was too late and stands still from now on`);
+  }
+  if (!said.length && ply.o !== undefined) said.push(`${name(ply.h)}: ${DIRECTIONS[ply.o] ?? 'late'}`);
+  return said;
+}

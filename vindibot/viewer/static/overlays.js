@@ -1,0 +1,141 @@
+// What can be laid over the board to explain a state: as marks, see `Board.mark`.
+
+import { AIR, MINE, TAVERN, WOOD } from 'viewer/board.js';
+import { DIRECTIONS, SQUARE } from 'viewer/model.js';
+import { HEROES } from 'viewer/sprites.js';
+
+/** What can be shown, with the key that does it; `votes` says that it needs votes of ours. */
+export const OVERLAYS = [
+  { id: 'line', key: 'E', label: 'Expected line', tip: 'the moves that the search expects, hero after hero', votes: true },
+  { id: 'goals', key: 'G', label: 'Goals', tip: 'where each trait wants to go', votes: true },
+  { id: 'sums', key: 'V', label: 'Votes', tip: 'the sum of the votes for each direction', votes: true },
+  { id: 'combat', key: 'C', label: 'Combat map', tip: 'where our hero gains (green) or loses (red) in a fight', votes: true },
+  { id: 'distances', key: 'S', label: 'Distances', tip: 'moves of the chosen hero to each square' },
+  { id: 'territory', key: 'R', label: 'Territory', tip: 'who can be there first' },
+  { id: 'ends', key: 'X', label: 'Dead ends', tip: 'dead ends (hatched) and the chokes that close them' },
+];
+
+/** Moves of a hero to each square: over air without heroes; what cannot be walked through is reached from its neighbours.
+ *  -1 for walls and what cannot be reached. */
+export function distances(game, state, hero) {
+  const { size, tiles } = game, found = new Int16Array(size * size).fill(-1);
+  const start = game.value(state, hero, SQUARE);
+  if (start < 0) return found;
+  const taken = new Set([0, 1, 2, 3].map((other) => game.value(state, other, SQUARE)));
+  const queue = [start];
+  found[start] = 0;
+  for (let head = 0; head < queue.length; head++) {
+    const square = queue[head];
+    if (square !== start && (tiles[square] !== AIR || taken.has(square))) continue;
+    for (const next of neighbours(square, size)) {
+      if (found[next] >= 0 || tiles[next] === WOOD) continue;
+      found[next] = found[square] + 1;
+      queue.push(next);
+    }
+  }
+  return found;
+}
+
+function neighbours(square, size) {
+  const column = square % size, next = [];
+  if (square >= size) next.push(square - size);
+  if (square < size * (size - 1)) next.push(square + size);
+  if (column < size - 1) next.push(square + 1);
+  if (column > 0) next.push(square - 1);
+  return next;
+}
+
+/** Who can be on each square first (0..3), -1 for nobody: ways are counted in plies, so that nobody ties. */
+export function territory(game, state) {
+  const mover = game.mover(state), ways = [0, 1, 2, 3].map((hero) => distances(game, state, hero));
+  return Int8Array.from(game.tiles, (_, square) => {
+    let best = -1, soonest = Infinity;
+    for (let hero = 0; hero < 4; hero++) {
+      const far = ways[hero][square], plies = 4 * far + ((hero - mover + 4) & 3);
+      if (far >= 0 && plies < soonest) { best = hero; soonest = plies; }
+    }
+    return best;
+  });
+}
+
+const rgba = (hex, alpha) => `${hex}${Math.round(255 * alpha).toString(16).padStart(2, '0')}`;
+
+/** Votes of a turn that know a path, a line or a goal, the best first: the search's own line before others. */
+function searches(turn) {
+  return (turn?.votes ?? []).filter((vote) => vote.path?.length).sort((a, b) => (b.depth ?? 0) - (a.depth ?? 0));
+}
+
+const DRAW = {
+  ends(marks, game) {
+    for (const square of game.bundle.map?.dead_ends ?? []) marks.hatches.push([square, 'rgba(171,92,242,.75)']);
+    for (const square of game.bundle.map?.chokes ?? []) marks.texts.push([square, '◆']);
+  },
+
+  territory(marks, game, { state }) {
+    territory(game, state).forEach((hero, square) => {
+      if (hero >= 0 && game.tiles[square] !== MINE && game.tiles[square] !== TAVERN) marks.fills.push([square, rgba(HEROES[hero].main, 0.34)]);
+    });
+  },
+
+  distances(marks, game, { state, hero }) {
+    const ways = distances(game, state, hero), most = Math.max(1, ...ways);
+    ways.forEach((far, square) => {
+      if (far < 0) return;
+      marks.fills.push([square, rgba(HEROES[hero].main, 0.5 * (1 - far / (most + 1)))]);
+      if (far) marks.texts.push([square, String(far)]);
+    });
+  },
+
+  combat(marks, game, { turn }) {
+    const map = turn?.combat ?? [];
+    for (let i = 0; i < map.length; i += 2) {
+      const [square, value] = [map[i], map[i + 1]];
+      const strength = Math.min(0.65, 0.25 + 0.2 * Math.abs(value));
+      marks.fills.push([square, value < 0 ? `rgba(240,50,45,${strength})` : value > 0 ? `rgba(40,190,80,${strength})` : 'rgba(150,150,150,.3)']);
+      marks.texts.push([square, value.toFixed(Number.isInteger(value) ? 0 : 1).replace('-', '−').replace('0.', '.')]);
+    }
+  },
+
+  goals(marks, game, { turn }) {
+    const at = new Map();
+    for (const vote of turn?.votes ?? []) if (vote.goal >= 0) at.set(vote.goal, [...(at.get(vote.goal) ?? []), vote.trait]);
+    for (const [square, traits] of at) marks.goals.push({ square, colour: '#ffe14d', text: traits.join(', ') });
+  },
+
+  line(marks, game, { turn }) {
+    const [search] = searches(turn);
+    if (!search) return;
+    const squares = [0, 1, 2, 3].map((hero) => [game.value(turn.ply, hero, SQUARE)]);
+    search.path.forEach((square, i) => squares[(game.mover(turn.ply) + i) & 3].push(square));
+    squares.forEach((way, hero) => {
+      // a little apart, so that ways over the same squares are all seen
+      if (way[0] >= 0 && way.some((square) => square !== way[0])) {
+        marks.paths.push({ squares: way, colour: HEROES[hero].main, shift: (hero - 1.5) * 0.09 });
+      }
+    });
+  },
+
+  sums(marks, game, { turn }) {
+    if (!turn) return;
+    const square = game.value(turn.ply, game.me, SQUARE), sums = turn.candidates.map((direction) => turn.sums[direction]);
+    const low = Math.min(...sums), wide = Math.max(...sums) - low || 1;
+    if (square < 0) return;
+    for (const direction of turn.candidates) {
+      const size = (turn.sums[direction] - low) / wide;
+      const colour = direction === turn.order ? '#37d65f' : '#ffffff';
+      marks.arrows.push({ square, direction, colour, size });
+    }
+  },
+};
+
+/** The marks of the overlays in `shown` (ids) for { state, hero, turn }: the turn is ours and may be null. */
+export function marksOf(shown, game, what) {
+  const marks = { fills: [], hatches: [], texts: [], paths: [], goals: [], arrows: [] };
+  for (const { id } of [...OVERLAYS].reverse()) if (shown.has(id)) DRAW[id](marks, game, what);
+  return marks;
+}
+
+/** Letters of a line as { hero, letter, name }, the mover of our turn first. */
+export function lineOf(vote, mover) {
+  return Array.from(vote.line ?? '', (letter, i) => ({ hero: (mover + i) & 3, letter, name: DIRECTIONS['.NSEW'.indexOf(letter)] ?? letter }));
+}

@@ -1,0 +1,107 @@
+// Below the board: the slider with what happened above it, and the buttons that move the time.
+
+import { button, el, icon, set } from 'viewer/dom.js';
+import { SPEEDS } from 'viewer/clock.js';
+import { HEROES } from 'viewer/sprites.js';
+
+const ICONS = {
+  play: ['', 'M7 4.5v15l13-7.5z'], pause: ['', 'M6 4.5h4v15H6zM14 4.5h4v15h-4z'],
+  first: ['M6 5v14', 'M19 5v14L8.5 12z'], last: ['M18 5v14', 'M5 5v14l10.5-7z'],
+  back: ['', 'M16 5v14L6 12z'], forward: ['', 'M8 5v14l10-7z'],
+  roundBack: ['', 'M12 5v14L3 12zM21 5v14l-9-7z'], roundForward: ['', 'M12 5v14l9-7zM3 5v14l9-7z'],
+  previous: ['M14.5 6l-6 6 6 6', ''], next: ['M9.5 6l6 6-6 6', ''],
+};
+/** What can be jumped to: the key, what one is called, and a sign. */
+export const JUMPS = [
+  { kind: 'kill', key: 'K', label: 'kill', sign: '⚔' },
+  { kind: 'death', key: 'D', label: 'death', sign: '✝' },
+  { kind: 'mine', key: 'M', label: 'change of a mine', short: 'mine', sign: '⛏' },
+  { kind: 'ours', key: 'T', label: 'turn of ours', short: 'our turn', sign: '★' },
+];
+
+export class Transport {
+  /** `acts` are the functions that the controls call: toggle, halt, step, jump, speed, live. */
+  constructor(host, game, clock, acts) {
+    this.game = game;
+    this.clock = clock;
+    this.marks = el('canvas', { class: 'events', 'aria-hidden': 'true' });
+    this.slider = el('input', {
+      type: 'range', min: 0, max: game.last, value: 0, step: 1, 'aria-label': 'Time',
+      on: { input: () => acts.seek(Number(this.slider.value)) },
+    });
+    this.icons = { play: icon(...ICONS.play), pause: icon(...ICONS.pause) };
+    this.toggle = button('Play', this.icons.play, acts.toggle, { class: 'main' });
+    const press = (label, name, act, key) => button(label, icon(...ICONS[name]), act, { key });
+    this.speed = el('select', { 'aria-label': 'Speed', title: 'Speed (+ and −)', on: { change: () => acts.speed(Number(this.speed.value)) } },
+      SPEEDS.map((speed) => el('option', { value: speed, text: `${speed}×` })));
+    this.live = el('button', { type: 'button', class: 'live', title: 'Jump to live (L)', hidden: true, on: { click: acts.live } }, el('span', { class: 'dot', 'aria-hidden': 'true' }), el('span', { text: 'Live' }));
+    this.where = el('output', { class: 'where', 'aria-label': 'Shown' });
+    const moves = el('div', { class: 'buttons', role: 'group', 'aria-label': 'Playback' },
+      press('To the start', 'first', () => acts.halt(0), 'Home'),
+      press('A round back', 'roundBack', () => acts.step(-4), 'Shift ←'),
+      press('A ply back', 'back', () => acts.step(-1), '←'),
+      this.toggle,
+      press('A ply on', 'forward', () => acts.step(1), '→'),
+      press('A round on', 'roundForward', () => acts.step(4), 'Shift →'),
+      press('To the end', 'last', () => acts.halt(Infinity), 'End'));
+    const jumps = el('div', { class: 'jumps', role: 'group', 'aria-label': 'Jumps' },
+      JUMPS.filter(({ kind }) => kind !== 'ours' || game.me >= 0 && game.bundle.why).map(({ kind, key, label, short, sign }) => el('span', { class: 'jump' },
+        button(`Previous ${label}`, icon(...ICONS.previous), () => acts.jump(kind, -1), { key: `Shift ${key}` }),
+        el('span', { class: 'kind' }, el('span', { 'aria-hidden': 'true', class: 'sign', text: sign }), short ?? label),
+        button(`Next ${label}`, icon(...ICONS.next), () => acts.jump(kind, 1), { key }))));
+    host.append(el('div', { class: 'scrub' }, this.marks, this.slider), el('div', { class: 'row' }, moves, this.speed, this.live, this.where), jumps);
+    this.resizes = new ResizeObserver(() => this.draw());
+    this.resizes.observe(this.marks);
+  }
+
+  /** Show where the time is. */
+  show(state) {
+    const { clock, game } = this, going = clock.playing || clock.following;
+    if (this.going !== going) {
+      this.going = going;
+      this.toggle.replaceChildren(going ? this.icons.pause : this.icons.play);
+      set(this.toggle, { 'aria-label': going ? 'Pause' : 'Play', title: `${going ? 'Pause' : 'Play'} (Space)` });
+    }
+    if (this.speed.value !== String(clock.speed)) this.speed.value = clock.speed;
+    if (state === this.state && game.last === this.last) return;
+    [this.state, this.last] = [state, game.last];
+    this.slider.value = state;
+    const turn = game.turns[state], text = `Turn ${turn} of ${game.bundle.max_turns}`;
+    set(this.slider, { 'aria-valuetext': `${text}, round ${Math.floor(turn / 4) + 1}` });
+    this.where.textContent = `${text} · round ${Math.min(Math.floor(turn / 4) + 1, Math.ceil(game.bundle.max_turns / 4))}`;
+  }
+
+  /** The button that leads to the end of a live game. */
+  setLive(live, following) {
+    this.live.hidden = !live;
+    set(this.live, { 'aria-pressed': String(following) });
+  }
+
+  /** More is known, or the size is another: kills and deaths as ticks in the colours of who killed, mines as small ones. */
+  draw() {
+    const { game, marks } = this, ratio = Math.min(2, window.devicePixelRatio || 1);
+    this.slider.max = game.last;
+    this.slider.value = this.clock.state;
+    const width = marks.clientWidth, height = marks.clientHeight;
+    if (!width || !game.last) return;
+    marks.width = width * ratio;
+    marks.height = height * ratio;
+    const c = marks.getContext('2d');
+    c.scale(ratio, ratio);
+    // the slider's knob is 16 px wide: its middle goes from 8 to width - 8
+    const x = (state) => 8 + (state / game.last) * (width - 16);
+    for (const { state, heroes } of game.happened.mine) {
+      c.fillStyle = `${HEROES[heroes[heroes.length - 1] ?? 0].main}66`;
+      c.fillRect(x(state) - 0.5, height - 4, 1, 4);
+    }
+    game.gaps.forEach((gap, state) => {
+      if (!gap || !state) return;
+      c.fillStyle = 'rgba(140,140,140,.6)';
+      c.fillRect(x(state - 1), 0, Math.max(2, x(state) - x(state - 1)), height);
+    });
+    for (const { state, heroes, by } of game.happened.death) {
+      c.fillStyle = HEROES[by >= 0 ? by : heroes[0]].main;
+      c.fillRect(x(state) - 1, by >= 0 ? 0 : height / 2, 2.5, by >= 0 ? height - 5 : height / 2 - 5);
+    }
+  }
+}

@@ -1,0 +1,201 @@
+// Why our hero did it: each trait's votes as bars with its weight, the sums, how far the order led, and what each trait took.
+
+import { el, foreign, set } from 'viewer/dom.js';
+import { DIRECTIONS } from 'viewer/model.js';
+import { lineOf } from 'viewer/overlays.js';
+import { HEROES } from 'viewer/sprites.js';
+
+const ARROWS = ['•', '↑', '↓', '→', '←'];
+const STATUS = {
+  late: 'no last answer before the deadline', error: 'it raised an error', killed: 'its process was killed',
+  benched: 'it is no longer asked', void: 'its answer was no vote',
+};
+
+/** A number in few characters: 1230, 12.5, 0.25, −300. */
+export function amount(value) {
+  const size = Math.abs(value);
+  if (size >= 1e6) return value.toExponential(1).replace('-', '−').replace('e+', 'e');
+  const digits = size >= 100 || Number.isInteger(value) ? 0 : size >= 10 ? 1 : 2;
+  const text = value.toFixed(digits);
+  return (Number(text) === 0 && value !== 0 ? value.toExponential(0) : text).replace('-', '−');
+}
+
+/** A vote times its weight; zeros where there is none. */
+export function weighted(vote) {
+  return vote.votes ? vote.votes.map((value) => value * vote.weight) : null;
+}
+
+/** What all candidates have in common decides nothing: bars begin at the value nearest to 0, numbers tell the whole. */
+function baseline(values, candidates) {
+  const some = candidates.map((direction) => values[direction]);
+  const low = Math.min(...some), high = Math.max(...some);
+  return low > 0 ? low : high < 0 ? high : 0;
+}
+
+/** The best candidate other than the order, or null. */
+export function runnerUp(turn) {
+  const others = turn.candidates.filter((direction) => direction !== turn.order);
+  return others.length ? others.reduce((best, one) => (turn.sums[one] > turn.sums[best] ? one : best)) : null;
+}
+
+export class Why {
+  /** The panel inside `host`, an empty element. */
+  constructor(host, game) {
+    this.game = game;
+    this.other = null; // the direction that the order is compared with; null for the best of the others
+    this.turn = undefined;
+    this.head = el('h2', { id: 'why-title', text: 'Why' });
+    this.chips = el('p', { class: 'chips' });
+    this.verdict = el('p', { class: 'verdict' });
+    this.body = el('tbody');
+    this.foot = el('tfoot');
+    this.columns = DIRECTIONS.map((name, direction) => {
+      const press = () => { this.other = this.other === direction ? null : direction; this.draw(); };
+      const button = el('button', { type: 'button', class: 'direction', on: { click: press } }, el('span', { class: 'arrow', 'aria-hidden': 'true', text: ARROWS[direction] }), name);
+      return { button, cell: el('th', { scope: 'col' }, button) };
+    });
+    this.table = el('table', { class: 'votes', 'aria-labelledby': 'why-title' },
+      el('thead', {}, el('tr', {}, el('th', { scope: 'col', text: 'Trait' }), this.columns.map(({ cell }) => cell), el('th', { scope: 'col', class: 'ms', text: 'ms' }))),
+      this.body, this.foot);
+    this.search = el('div', { class: 'search' });
+    this.none = el('p', { class: 'none' });
+    host.append(el('div', { class: 'panel-head' }, this.head, this.chips), this.verdict, this.none, this.table, this.search);
+  }
+
+  /** Show a turn of ours, or null for none, as seen from `state`. */
+  show(turn, state) {
+    const ago = turn ? state - turn.ply : 0;
+    if (turn === this.turn && ago === this.ago) return;
+    if (turn !== this.turn) this.other = null;
+    const same = turn === this.turn;
+    [this.turn, this.ago] = [turn, ago];
+    if (!same || !turn) this.draw();
+    else this._head();
+  }
+
+  _head() {
+    const { turn, ago } = this;
+    const when = ago === 0 ? 'about to be played' : ago === 1 ? 'just played' : `${ago - 1} ${ago === 2 ? 'ply' : 'plies'} ago`;
+    this.head.textContent = `Why ${DIRECTIONS[turn.order]} on turn ${turn.turn}?`;
+    this.head.dataset.order = turn.order;
+    this.chips.firstChild.textContent = when;
+  }
+
+  draw() {
+    const { turn } = this, some = Boolean(turn);
+    this.table.hidden = this.search.hidden = this.verdict.hidden = !some;
+    this.none.hidden = some;
+    this.chips.replaceChildren();
+    if (!some) {
+      this.head.textContent = 'Why';
+      this.none.textContent = this.game.bundle.why ? 'No votes of ours are known for this moment.' : 'Votes are shown for games with a recording of ours.';
+      return;
+    }
+    this.chips.append(el('span', { class: 'chip' }));
+    if (turn.left_ms !== null && turn.left_ms !== undefined) {
+      const kind = turn.left_ms < 0 ? 'bad' : turn.left_ms < 100 ? 'warn' : 'good';
+      this.chips.append(el('span', { class: `chip ${kind}`, text: turn.left_ms < 0 ? `${Math.round(-turn.left_ms)} ms late` : `${Math.round(turn.left_ms)} ms left` }));
+    }
+    if (turn.fallback) this.chips.append(el('span', { class: 'chip warn', text: 'fallback: no trait answered in time' }));
+    this._head();
+    this._rows();
+    this._sums();
+    this._verdict();
+    this._search();
+  }
+
+  _rows() {
+    const { turn } = this, shares = turn.votes.map(weighted);
+    const bases = shares.map((share) => (share ? baseline(share, turn.candidates) : 0));
+    let most = 0;
+    shares.forEach((share, row) => share && turn.candidates.forEach((direction) => { most = Math.max(most, Math.abs(share[direction] - bases[row])); }));
+    const slowest = Math.max(1, ...turn.votes.map((vote) => vote.ms ?? 0));
+    this.body.replaceChildren(...turn.votes.map((vote, row) => {
+      const name = el('th', { scope: 'row' }, foreign(vote.trait, { class: 'trait', title: vote.trait }), ' ', el('span', { class: 'weight', title: 'weight', text: `×${amount(vote.weight)}` }));
+      const cells = DIRECTIONS.map((_, direction) => this._cell(shares[row], direction, bases[row], most));
+      return el('tr', { class: vote.status === 'ok' ? '' : `status-${vote.status}`, 'data-trait': vote.trait }, name, cells, this._time(vote, slowest));
+    }));
+    for (const [direction, { button, cell }] of this.columns.entries()) {
+      cell.classList.toggle('chosen', direction === turn.order);
+      const candidate = turn.candidates.includes(direction);
+      button.disabled = !candidate;
+      set(button, {
+        'aria-pressed': String(direction === this.other),
+        title: !candidate ? 'no effect of its own: the same as Stay' : direction === turn.order ? 'what was decided' : `compare with ${DIRECTIONS[direction]}`,
+      });
+    }
+  }
+
+  _cell(share, direction, base, most) {
+    const { turn } = this, chosen = direction === turn.order ? 'chosen' : '';
+    if (!turn.candidates.includes(direction)) return el('td', { class: `no ${chosen}`, title: 'no effect of its own' }, el('span', { class: 'value', text: '–' }));
+    if (!share) return el('td', { class: `silent ${chosen}` });
+    const value = share[direction], differs = value - base;
+    const bar = el('span', { class: `bar ${differs < 0 ? 'against' : 'for'}`, 'aria-hidden': 'true' });
+    // By the square root: a vote of 1 is still seen beside one of 300.
+    const wide = differs && most ? Math.max(4, 100 * Math.sqrt(Math.abs(differs) / most)) : 0;
+    bar.style.width = `${(wide / 2).toFixed(1)}%`;
+    return el('td', { class: chosen, 'data-value': value }, bar, el('span', { class: 'value', text: amount(value) }));
+  }
+
+  _time(vote, slowest) {
+    const cell = el('td', { class: 'ms', 'data-ms': vote.ms ?? '' });
+    if (vote.ms !== null && vote.ms !== undefined) {
+      const bar = el('span', { class: 'bar time', 'aria-hidden': 'true' });
+      bar.style.width = `${(100 * vote.ms) / slowest}%`;
+      cell.append(bar, el('span', { class: 'value', text: vote.ms < 10 ? vote.ms.toFixed(1) : Math.round(vote.ms) }));
+    }
+    if (vote.status !== 'ok') cell.append(el('span', { class: `badge ${vote.status}`, title: STATUS[vote.status] ?? '', text: vote.status }));
+    if (vote.note) cell.append(el('bdi', { class: 'note', title: vote.note, text: vote.note }));
+    return cell;
+  }
+
+  _sums() {
+    const { turn } = this, base = baseline(turn.sums, turn.candidates);
+    const most = Math.max(...turn.candidates.map((direction) => Math.abs(turn.sums[direction] - base)));
+    const total = turn.votes.reduce((sum, vote) => Math.max(sum, vote.ms ?? 0), 0);
+    this.foot.replaceChildren(el('tr', {}, el('th', { scope: 'row', text: 'Sum' }),
+      DIRECTIONS.map((_, direction) => this._cell(turn.sums, direction, base, most)),
+      el('td', { class: 'ms', title: 'the slowest' }, el('span', { class: 'value', text: amount(Math.round(total * 10) / 10) }))));
+  }
+
+  /** The order beside the direction it is compared with: by how much it led, and which traits made the difference. */
+  _verdict() {
+    const { turn } = this, other = this.other !== null && this.other !== turn.order ? this.other : runnerUp(turn);
+    if (other === null) {
+      this.verdict.textContent = 'There was no other direction with an effect.';
+      return;
+    }
+    const lead = turn.sums[turn.order] - turn.sums[other];
+    const parts = turn.votes.map((vote) => ({ vote, share: weighted(vote) })).filter(({ share }) => share)
+      .map(({ vote, share }) => ({ label: vote.trait, by: share[turn.order] - share[other] }))
+      .filter(({ by }) => Math.abs(by) > 1e-12).sort((a, b) => Math.abs(b.by) - Math.abs(a.by));
+    const start = turn.fallback ? `${DIRECTIONS[turn.order]} was the move prepared in case that nobody answers. `
+      : lead > 0 ? `${DIRECTIONS[turn.order]} beat ${DIRECTIONS[other]} by ${amount(lead)}` : `${DIRECTIONS[turn.order]} and ${DIRECTIONS[other]} were equal, the lot decided`;
+    const list = (kind, sign) => {
+      const some = parts.filter(({ by }) => by * sign > 0).slice(0, 4);
+      return some.length ? [kind, ...some.flatMap(({ label, by }, i) => [i ? ', ' : ' ', foreign(label), ` ${by > 0 ? '+' : ''}${amount(by)}`])] : [];
+    };
+    const pro = list(': for it', 1), contra = list(pro.length ? '; against it' : ': against it', -1);
+    this.verdict.replaceChildren(start, ...pro, ...contra, '.');
+    this.verdict.dataset.lead = lead;
+  }
+
+  _search() {
+    const { turn, game } = this, found = turn.votes.filter((vote) => vote.depth !== undefined || vote.score !== undefined || vote.line);
+    const mover = game.mover(turn.ply);
+    this.search.replaceChildren(...found.map((vote) => {
+      const facts = [
+        vote.depth === undefined ? null : `depth ${vote.depth}`,
+        vote.score === undefined ? null : `score ${vote.score > 0 ? '+' : ''}${amount(vote.score)} gold`,
+        vote.nodes === undefined ? null : `${vote.nodes.toLocaleString('en')} positions`,
+      ].filter(Boolean).join(', ');
+      const line = lineOf(vote, mover).map(({ hero, letter, name }) => {
+        const step = el('span', { class: 'step', title: `hero ${hero + 1}: ${name}`, text: ARROWS['.NSEW'.indexOf(letter)] ?? letter });
+        step.style.setProperty('--hero', HEROES[hero].main);
+        return step;
+      });
+      return el('p', {}, foreign(vote.trait, { class: 'trait' }), facts ? ` ${facts}` : '', line.length ? el('span', { class: 'moves', role: 'img', 'aria-label': `expects ${lineOf(vote, mover).map(({ hero, name }) => `${hero + 1} ${name}`).join(', ')}` }, line) : null);
+    }));
+  }
+}
