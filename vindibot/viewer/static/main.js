@@ -150,7 +150,7 @@ class Page {
     const { game } = this;
     if (state === this.told) return;
     this.told = state;
-    const said = state ? tell(game.plies[state - 1], (hero) => game.names[hero] || `hero ${hero + 1}`).join('. ') : game.gaps[0] ? 'The beginning is not known.' : 'Before the first move.';
+    const said = state ? tell(game.plies[state - 1], (hero) => `${hero + 1} ${game.names[hero]}`).join('. ') : game.gaps[0] ? 'The beginning is not known.' : 'Before the first move.';
     // While it plays, a screen reader would be read a sentence many times a second.
     set(this.said, { 'aria-live': moving ? 'off' : 'polite' });
     this.said.textContent = said;

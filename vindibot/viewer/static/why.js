@@ -112,7 +112,8 @@ export class Why {
     const slowest = Math.max(1, ...turn.votes.map((vote) => vote.ms ?? 0));
     this.body.replaceChildren(...turn.votes.map((vote, row) => {
       const name = el('th', { scope: 'row' }, foreign(vote.trait, { class: 'trait', title: vote.trait }), ' ', el('span', { class: 'weight', title: 'weight', text: `×${amount(vote.weight)}` }));
-      const cells = DIRECTIONS.map((_, direction) => this._cell(shares[row], direction, bases[row], most));
+      const cells = shares[row] ? DIRECTIONS.map((_, direction) => this._cell(shares[row], direction, bases[row], most))
+        : el('td', { class: 'silent', colspan: DIRECTIONS.length, text: vote.status === 'ok' ? 'no opinion' : 'no vote' });
       return el('tr', { class: vote.status === 'ok' ? '' : `status-${vote.status}`, 'data-trait': vote.trait }, name, cells, this._time(vote, slowest));
     }));
     for (const [direction, { button, cell }] of this.columns.entries()) {
@@ -129,7 +130,6 @@ export class Why {
   _cell(share, direction, base, most) {
     const { turn } = this, chosen = direction === turn.order ? 'chosen' : '';
     if (!turn.candidates.includes(direction)) return el('td', { class: `no ${chosen}`, title: 'no effect of its own' }, el('span', { class: 'value', text: '–' }));
-    if (!share) return el('td', { class: `silent ${chosen}` });
     const value = share[direction], differs = value - base;
     const bar = el('span', { class: `bar ${differs < 0 ? 'against' : 'for'}`, 'aria-hidden': 'true' });
     // By the square root: a vote of 1 is still seen beside one of 300.
@@ -195,7 +195,7 @@ export class Why {
         step.style.setProperty('--hero', HEROES[hero].main);
         return step;
       });
-      return el('p', {}, foreign(vote.trait, { class: 'trait' }), facts ? ` ${facts}` : '', line.length ? el('span', { class: 'moves', role: 'img', 'aria-label': `expects ${lineOf(vote, mover).map(({ hero, name }) => `${hero + 1} ${name}`).join(', ')}` }, line) : null);
+      return el('p', {}, foreign(vote.trait, { class: 'trait' }), facts ? ` ${facts}` : '', line.length ? el('span', { class: 'steps', role: 'img', 'aria-label': `expects ${lineOf(vote, mover).map(({ hero, name }) => `${hero + 1} ${name}`).join(', ')}` }, line) : null);
     }));
   }
 }
