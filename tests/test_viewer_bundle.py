@@ -16,7 +16,7 @@ from sim.game import CRASH, RUNNING, STRIDE, TILE_BITS, Games
 from sim.maps import parse_map
 from sim.rules import step
 from vindibot.plies import Ply
-from vindibot.viewer.bundle import of_recording
+from vindibot.viewer.chronicle import of_recording
 from vindibot.viewer.states import Scribe, squares_of
 
 

@@ -75,8 +75,8 @@ def create_app(settings: ServerSettings | None = None, observers: Sequence[RoomO
     add_administration(app, lobby, hall, settings)
     add_league_pages(app, hall)
     add_streams(app, streams, lobby.store)
-    add_old_pages(app, lobby)
-    add_site(app, lobby)
+    add_old_pages(app, lobby, streams)
+    add_site(app, lobby, streams)
 
     @app.exception_handler(Refusal)
     async def refused(request: Request, refusal: Refusal) -> Response:

@@ -11,12 +11,12 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 
-from sim.game import CRASH, Games
+from sim.game import CRASH, Games, copy_of
 from sim.rules import step
 from vindibot.gamerecord import CRASH_CODE, GameRecord
-from vindibot.protocol import Player, dumps, from_games
-from vindibot.server.history import players_of
+from vindibot.protocol import dumps
 from vindibot.server.room import Room
+from vindibot.server.telling import Telling
 
 #: The latest events of a watched game that are kept for its readers, in bytes; for who is further behind they are recomputed.
 KEPT_BYTES = 2_000_000
@@ -31,24 +31,24 @@ HEARTBEAT = b":\n\n"
 SECONDS_PER_READER, LONGEST_PAUSE = 0.002, 0.25
 
 
-def event(number: int | None, data: bytes) -> bytes:
+def event(number: int | None, data: bytes, kind: str = "") -> bytes:
     """One server-sent event. The number comes after the data: there are clients that cut six characters off the front."""
-    return b"data: %b\n\n" % data if number is None else b"data: %b\nid: %d\n\n" % (data, number)
+    named = b"event: %b\n" % kind.encode() if kind else b""
+    return b"%bdata: %b\n\n" % (named, data) if number is None else b"%bdata: %b\nid: %d\n\n" % (named, data, number)
 
 
-async def replayed(
-    games: Games, orders: Sequence[int], game_id: str, players: Sequence[Player], after: int
-) -> AsyncIterator[tuple[int, bytes]]:
+async def replayed(games: Games, orders: Sequence[int], telling: Telling, after: int) -> AsyncIterator[tuple[int, bytes]]:
     """Pieces of events recomputed from the first state (which is played on) and the orders, and the number of the last event
     in each; only events after number `after`. `orders` may grow meanwhile; it ends when it has caught up."""
     pieces: list[bytes] = []
     size = number = 0
     while number < len(orders):
         order = orders[number]
+        before = copy_of(games)
         step(games, 0, CRASH if order == CRASH_CODE else order)
         number += 1
         if number > after:
-            pieces.append(event(number, dumps(from_games(games, game_id=game_id, players=players))))
+            pieces.append(event(number, telling.ply(before, order, games, number)))
             size += len(pieces[-1])
         if number % PLIES_AT_ONCE == 0:
             await asyncio.sleep(0)
@@ -59,10 +59,14 @@ async def replayed(
             yield number, piece
 
 
-async def recorded(record: GameRecord, after: int = 0) -> AsyncIterator[bytes]:
+async def recorded(record: GameRecord, telling: Telling, after: int = 0) -> AsyncIterator[bytes]:
     """The events of a kept game. Raises `GameRecordError`."""
-    async for _, piece in replayed(record.first(), record.orders, record.id, players_of(record), after):
+    games = record.first()
+    async for _, piece in replayed(games, record.orders, telling, after):
         yield piece
+    end = telling.end(games)
+    if end is not None:
+        yield event(len(record.orders), end, "end")
 
 
 class _Watched:
@@ -83,24 +87,26 @@ class _Watched:
 
 
 class Feed(_Watched):
-    """The plies of one running game for those who watch it."""
+    """The plies of one running game for those who watch it. `first` is the state before the first ply."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: Room, telling: Telling) -> None:
         super().__init__()
         self._room = room
-        self._first = room.games.copy()
-        self._players = [seat.player for seat in room.seats]
+        self._telling = telling
+        self.first = copy_of(room.games)
+        self._before = self.first
         self._events: deque[bytes] = deque()
         self._bytes = 0
         self.readers = 0
 
     def played(self) -> None:
         """A ply was played."""
+        before, self._before = self._before, copy_of(self._room.games)
         if not self.readers:
             self._events.clear()
             self._bytes = 0
             return
-        new = event(len(self._room.orders), self._room.state()[1])
+        new = event(len(self._room.orders), self._telling.newest(before, self._room))
         self._events.append(new)
         self._bytes += len(new)
         while self._bytes > KEPT_BYTES:
@@ -130,9 +136,7 @@ class Feed(_Watched):
             after = max(0, min(after, len(self._room.orders)))
             while True:
                 if not self._has(after):
-                    async for number, piece in replayed(
-                        self._first.copy(), self._room.orders, self._room.id, self._players, after
-                    ):
+                    async for number, piece in replayed(copy_of(self.first), self._room.orders, self._telling, after):
                         after = number
                         yield piece
                 after, piece = self._take(after)
@@ -140,11 +144,14 @@ class Feed(_Watched):
                     yield piece
                     await pause()
                 elif self._over:
-                    return
+                    break
                 elif not await _in_time(self._changed):
                     yield HEARTBEAT
         finally:
             self.readers -= 1
+        end = self._telling.end(self._room.games) if self._room.finished else None
+        if end is not None:
+            yield event(after, end, "end")
 
 
 class Listing(_Watched):

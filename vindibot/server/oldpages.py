@@ -11,7 +11,8 @@ from sim.generator import generate
 from vindibot.server import pages
 from vindibot.server.lobby import Lobby
 from vindibot.server.parameters import read_int
-from vindibot.server.site import html, missing
+from vindibot.server.site import html, missing, viewer_page
+from vindibot.server.streams import Streams
 
 #: Longest and shortest time between two maps, in seconds.
 LONGEST_DELAY, SHORTEST_DELAY = 86_400, 1
@@ -28,7 +29,7 @@ _STARTERS = """\
 <a href="/register">Register a bot</a> to get a key.</p>"""
 
 
-def add_old_pages(app: FastAPI, lobby: Lobby) -> None:
+def add_old_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
     """Add ``/doc``, ``/starters``, ``/tv`` and ``/map/DELAY``; before the routes that take any word."""
 
     @app.get("/doc", response_class=HTMLResponse)
@@ -45,10 +46,10 @@ def add_old_pages(app: FastAPI, lobby: Lobby) -> None:
     async def tv() -> Response:
         """The newest running arena game."""
         room = next((room for room in reversed(lobby.rooms.values()) if not room.training and not room.finished), None)
-        if room is None:
+        feed = streams.page_feed(room.id) if room is not None else None
+        if room is None or feed is None:
             return html(pages.page("Nothing on", "<p>No arena game is running.</p>", refresh=pages.REFRESH_SECONDS))
-        players, plies = [seat.player for seat in room.seats], len(room.orders)
-        return html(pages.game_page(room.id, room.games, players, ply=plies, plies=plies, live=True))
+        return viewer_page(room, feed, "/tv")
 
     @app.get("/map/{delay}", response_class=HTMLResponse)
     async def fresh_map(delay: str) -> Response:

@@ -15,10 +15,14 @@ from vindibot.gamerecord import CRASH_CODE, GameRecord, dumps
 from vindibot.protocol import Player
 from vindibot.server import pages
 from vindibot.server.description import BEFORE, DAYS, NAME, PAGE, PLY, operation, queries
+from vindibot.server.feed import Feed
 from vindibot.server.history import GameRow, find_record, list_games, players_of
 from vindibot.server.lobby import Lobby
 from vindibot.server.parameters import read_int, read_parameters
+from vindibot.server.room import Room
+from vindibot.server.streams import Streams
 from vindibot.server.users import RegistrationError
+from vindibot.viewer import TYPES, Bundle, head, record_head, served_page, served_policy, static_files
 
 #: Running and kept games on the first page, and in longer lists.
 SHOWN, LISTED = 20, 50
@@ -56,9 +60,10 @@ async def _kept(
     return rows[:limit], rows[limit - 1].number if len(rows) > limit else None
 
 
-def add_site(app: FastAPI, lobby: Lobby) -> None:
+def add_site(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
     """The pages. To be added last: any path of one word may be a game."""
     _add_registration(app, lobby)
+    _add_viewer_files(app)
     _add_bots(app, lobby)
 
     @app.get("/assets/style.css", response_class=PlainTextResponse)
@@ -83,18 +88,55 @@ def add_site(app: FastAPI, lobby: Lobby) -> None:
 
     @app.get("/{game_id}", response_class=HTMLResponse, openapi_extra=queries(ply=PLY))
     async def game(request: Request, game_id: str) -> Response:
-        """A running game as it stands, or a kept one. Parameter: ply (of a kept game, how many plies were played)."""
+        """The page of a running or kept game. Parameter: ply (the game as plain text after so many plies)."""
+        plain = "ply" in request.query_params
+        feed = streams.page_feed(game_id)
+        if feed is not None and not plain:
+            return viewer_page(lobby.rooms[game_id], feed)
         room = lobby.rooms.get(game_id)
-        kept = None
         if room is None or room.finished:
             kept = await lobby.store.read(lambda connection: find_record(connection, game_id))
-        if kept is not None:
-            return html(_kept_game(kept, _number(request, "ply")))
+            if kept is not None:
+                return html(_kept_game(kept, _number(request, "ply"))) if plain else _viewer(record_head(kept, "server"), kept.id)
         if room is None:
             return missing()
-        players = [seat.player for seat in room.seats]
-        plies = len(room.orders)
+        players, plies = [seat.player for seat in room.seats], len(room.orders)
         return html(pages.game_page(game_id, room.games, players, ply=plies, plies=plies, live=not room.finished))
+
+
+def viewer_page(room: Room, feed: Feed, following: str = "") -> HTMLResponse:
+    """The page of a running game; `following` is the address where to go after its end."""
+    bundle = head(
+        feed.first,
+        game_id=room.id,
+        title=f"game {room.id}",
+        source="server",
+        players=[seat.player for seat in room.seats],
+        live=True,
+        limit_ms=room.time_limit_ms,
+    )
+    return _viewer(bundle, room.id, following)
+
+
+def _viewer(bundle: Bundle, game_id: str, following: str = "") -> HTMLResponse:
+    addresses = {"home": "/"}
+    if following:
+        addresses["next"] = following
+    if not bundle["live"]:
+        addresses["record"] = f"/records/{game_id}"
+    markup = served_page(bundle, f"/plies/{game_id}", plain=f"/{game_id}?ply", **addresses)
+    return html(markup, headers={"Content-Security-Policy": served_policy(), "Cache-Control": "no-cache"})
+
+
+def _add_viewer_files(app: FastAPI) -> None:
+    @app.get("/viewer/{name}", response_class=Response)
+    async def viewer_file(name: str) -> Response:
+        """A script or the style sheet of the page of a game."""
+        found = static_files().get(name)
+        if found is None:
+            return missing()
+        kind = TYPES[f".{name.rpartition('.')[2]}"]
+        return Response(found, media_type=kind, headers={"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache"})
 
 
 def _kept_game(record: GameRecord, ply: int | None) -> str:

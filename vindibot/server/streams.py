@@ -13,11 +13,12 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from vindibot.server.feed import Feed, Listing, Pace, recorded
-from vindibot.server.history import find_record
+from vindibot.server.history import find_record, players_of
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
 from vindibot.server.settings import ServerSettings
 from vindibot.server.store import Store
+from vindibot.server.telling import PageTelling, WireTelling
 
 #: Where a request's scope holds the connection's own `send`: streams are sent past everything between, and cut through it.
 SEND = "vindibot.send"
@@ -34,36 +35,45 @@ class Streams:
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
         self._feeds: dict[str, Feed] = {}
+        self._pages: dict[str, Feed] = {}
         self.listing = Listing()
         self.pace = Pace()
         self._closed = False
 
     def began(self, room: Room) -> None:
         """See `RoomObserver`."""
-        self._feeds[room.id] = Feed(room)
+        self._feeds[room.id] = Feed(room, WireTelling(room.id, [seat.player for seat in room.seats]))
+        self._pages[room.id] = Feed(room, PageTelling(room.games.copy()))
 
     def played(self, room: Room, order: int) -> None:
         """See `RoomObserver`."""
         self._feeds[room.id].played()
+        self._pages[room.id].played()
         if len(room.orders) == 1 and not room.training:
             self.listing.add(room)
 
     def ended(self, room: Room) -> None:
         """See `RoomObserver`. Who comes later gets the kept game."""
         self._feeds.pop(room.id).end()
+        self._pages.pop(room.id).end()
         self.listing.remove(room)
 
     def feed(self, game_id: str) -> Feed | None:
         """The feed of a running game, None if there is none."""
         return self._feeds.get(game_id)
 
+    def page_feed(self, game_id: str) -> Feed | None:
+        """The feed for the pages of a running game, None if there is none."""
+        return self._pages.get(game_id)
+
     def close(self) -> None:
         """End all streams."""
         self._closed = True
         self.listing.end()
-        for feed in self._feeds.values():
-            feed.end()
-        self._feeds.clear()
+        for feeds in (self._feeds, self._pages):
+            for feed in feeds.values():
+                feed.end()
+            feeds.clear()
 
     def response(self, pieces: AsyncIterator[bytes]) -> Response:
         """A stream of these pieces. Raises `Refusal` if there are too many streams."""
@@ -159,7 +169,20 @@ def add_streams(app: FastAPI, streams: Streams, store: Store) -> None:
             raise HTTPException(404)
         if 0 < len(record.orders) <= after:
             return Response(status_code=204)  # there is no more: a browser would ask for ever
-        return streams.response(recorded(record, after))
+        return streams.response(recorded(record, WireTelling(record.id, players_of(record)), after))
+
+    @app.get("/plies/{game_id}", response_class=Response, responses=described)
+    async def plies(request: Request, game_id: str) -> Response:
+        """What the page of a game shows, ply for ply, from the first or after that of the header Last-Event-ID, to its end
+        (docs/viewer-format.md)."""
+        after = _last_event(request)
+        feed = streams.page_feed(game_id)
+        if feed is not None:
+            return streams.response(feed.follow(after, streams.pace))
+        record = await store.read(lambda connection: find_record(connection, game_id))
+        if record is None:
+            raise HTTPException(404)
+        return streams.response(recorded(record, PageTelling(record.first()), after))
 
     @app.get("/now-playing", response_class=Response, responses=described)
     async def now_playing() -> Response:

@@ -7,7 +7,8 @@ from pathlib import Path
 from vindibot.errors import UsageError, VindibotError
 from vindibot.gamefile import read_game_file
 from vindibot.recording import Recording
-from vindibot.viewer.bundle import Bundle, of_record, of_recording
+from vindibot.viewer.bundle import Bundle, of_record
+from vindibot.viewer.chronicle import of_recording
 from vindibot.viewer.page import whole_page
 
 

@@ -1,0 +1,134 @@
+"""The page of a game as the server gives it out, without a browser: its policy, its files, and the events that feed it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any
+
+import httpx
+from serving import MAP, match_of_four, playing, serving, until
+
+from vindibot.gamerecord import loads
+from vindibot.viewer.bundle import of_record
+from vindibot.viewer.page import json_for_html, static_files
+
+NASTY = "</script><script>1"
+
+
+def bundle_of(markup: str) -> tuple[dict[str, Any], str]:
+    """The bundle in a page, and the address of its events."""
+    found = re.search(r'<script type="application/json" id="game"([^>]*)>(.*?)</script>', markup, re.DOTALL)
+    assert found is not None
+    events = re.search(r'data-events="([^"]*)"', found.group(1))
+    bundle: dict[str, Any] = json.loads(found.group(2))
+    return bundle, events.group(1) if events else ""
+
+
+def grown(bundle: dict[str, Any], stream: str) -> dict[str, Any]:
+    """The bundle after the events of a stream, which must have an end."""
+    events = [event for event in stream.split("\n\n") if event.strip(":\n")]
+    assert events[-1].startswith("event: end\n")
+    for event in events:
+        data = next(line for line in event.splitlines() if line.startswith("data: "))
+        patch = json.loads(data[6:])
+        known = len(bundle["plies"])
+        if "plies" in patch:
+            assert patch["from"] <= known
+            bundle["plies"] += patch["plies"][known - patch["from"] :]
+        bundle |= {key: patch[key] for key in ("ending", "results") if key in patch}
+    return bundle
+
+
+async def kept_bundle(client: httpx.AsyncClient, game_id: str) -> dict[str, Any]:
+    return of_record(loads((await client.get(f"/records/{game_id}")).content))
+
+
+async def test_the_page_of_a_game_and_its_events_live_and_kept() -> None:
+    async with serving(keep_finished_seconds=0) as server, playing(server, NASTY) as [bot]:
+        await bot.join(turns=20)
+        path = f"/{bot.game['id']}"
+        live = await bot.client.get(bot.state["viewUrl"])
+        assert live.text.count("</script>") == 3
+        bundle, events = bundle_of(live.text)
+        assert bundle["live"]
+        assert bundle["players"][0]["name"] == NASTY
+        watcher = asyncio.create_task(bot.client.get(events))
+        await bot.play_on("North")
+        live_bundle = grown(bundle, (await watcher).text)
+        await until(lambda: not server.lobby.rooms)
+        whole = await kept_bundle(bot.client, bot.game["id"])
+        for key in ("plies", "ending", "results", "start", "tiles", "spawns", "map", "players", "limit_ms", "max_turns"):
+            assert live_bundle[key] == whole[key], key
+        kept = await bot.client.get(path)
+        bundle, events = bundle_of(kept.text)
+        assert not bundle["live"]
+        assert grown(bundle, (await bot.client.get(events)).text)["plies"] == whole["plies"]
+        assert bot.key not in live.text + kept.text
+        assert bot.state["token"] not in re.findall(r"\w+", live.text + kept.text)
+
+
+async def test_who_lost_the_connection_gets_the_rest() -> None:
+    async with serving() as server, playing(server, "seed") as [bot]:
+        await bot.join(turns=15)
+        address = f"/plies/{bot.game['id']}"
+        for _ in range(5):
+            await bot.move("South")
+        rest = asyncio.create_task(bot.client.get(address, headers={"Last-Event-ID": "7"}))
+        await bot.play_on("West")
+        whole = await kept_bundle(bot.client, bot.game["id"])
+        numbers = [int(number) for number in re.findall(r"^id: (\d+)$", (await rest).text, re.MULTILINE)]
+        assert numbers == [*range(8, 61), 60]
+        for after in ("59", "60", "99", "x"):
+            late = (await bot.client.get(address, headers={"Last-Event-ID": after})).text
+            start = whole | {"plies": whole["plies"][: int(after)] if after != "x" else [], "ending": None}
+            assert grown(start, late)["ending"] == {"kind": "TurnMax", "message": ""}
+        assert (await bot.client.get("/plies/nothing0")).status_code == 404
+
+
+async def test_an_interrupted_stream_has_no_end() -> None:
+    """The browser of a spectator asks again when the server closes under a game, instead of taking it for finished."""
+    async with serving() as server, match_of_four(server) as (bots, _):
+        game = bots[0].game["id"]
+        watcher = asyncio.create_task(bots[0].client.get(f"/plies/{game}"))
+        await until(lambda: server.app.state.streams.page_feed(game).readers)
+        server.app.state.streams.close()
+        assert "event: end" not in (await watcher).text
+
+
+async def test_crashes_are_told() -> None:
+    async with serving(time_limit_ms=30) as server, playing(server, "slow") as [bot]:
+        await bot.join(turns=5, map=MAP)
+        stream = await bot.client.get(f"/plies/{bot.game['id']}")
+        bundle = await kept_bundle(bot.client, bot.game["id"])
+        assert grown(bundle | {"plies": []}, stream.text)["plies"] == [{"t": 0, "h": 0, "o": 5, **bundle["plies"][0]}]
+        assert bundle["plies"][0]["e"] == [["crash", 0]]
+        assert bundle["ending"]["kind"] == "AllCrashed"
+
+
+async def test_the_policy_lets_in_the_pages_own_files_and_nothing_else() -> None:
+    async with serving() as server, playing(server, "seed") as [bot]:
+        await bot.join(turns=5)
+        page = await bot.client.get(bot.state["viewUrl"])
+        policy = page.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self' 'sha256-")
+        assert "unsafe" not in policy
+        assert page.headers["x-content-type-options"] == "nosniff"
+        assert not re.search(r"""(src|href)=["'](https?:)?//""", page.text)
+        imports = json.loads(re.search(r'<script type="importmap">(.*?)</script>', page.text).group(1))["imports"]  # type: ignore[union-attr]
+        assert imports == {f"viewer/{name}": f"/viewer/{name}" for name in static_files() if name.endswith(".js")}
+        for name, content in static_files().items():
+            file = await bot.client.get(f"/viewer/{name}")
+            assert file.content == content
+            assert file.headers["content-type"].startswith("text/")
+        for path in ("/viewer/none.js", "/viewer/..%2Fpage.py", "/viewer/__init__.py"):
+            assert (await bot.client.get(path)).status_code == 404
+
+
+def test_json_in_html_stays_what_it_is() -> None:
+    value = {"name": "</script><!--<b>&amp;\u2028☃\ud800'\"", "number": 1.5}
+    text = json_for_html(value)
+    assert json.loads(text) == value
+    assert text.isascii()
+    assert not set("<>&") & set(text)
