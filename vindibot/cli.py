@@ -15,6 +15,7 @@ import click
 from vindibot import __version__
 from vindibot.arena.cli import arena_command
 from vindibot.errors import VindibotError
+from vindibot.init import init_command
 from vindibot.look.cli import explain_command
 from vindibot.options import option_names, overrides, settings_options
 from vindibot.server.cli import serve_command
@@ -103,6 +104,7 @@ Examples:
 )
 
 
+main.add_command(init_command)
 main.add_command(arena_command)
 main.add_command(serve_command)
 main.add_command(league_command)

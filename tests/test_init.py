@@ -1,0 +1,119 @@
+"""`vindibot init`: what it writes works as its README says, wherever it lies, and it overwrites nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from installed import install, shims
+
+from vindibot.bots import load_bot
+from vindibot.cli import main
+from vindibot.init import FILES, bot_name
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(main, ["init", *map(str, words)])
+
+
+def shell(command: str, folder: Path, programs: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as somebody in `folder` would who has `programs` on his PATH, and nothing else of ours."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment |= {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", **more}
+    done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done
+
+
+def as_its_readme_says(folder: Path, programs: Path, **more: str) -> None:
+    """Run the commands of the project's README as they are printed there, and look at what came of them."""
+    (block,) = re.findall(r"^```console\n(.*?)^```", (folder / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    play, test, arena = [line.removeprefix("$ ") for line in block.splitlines()]
+    assert "game 1: finished" in shell(play, folder, programs, **more).stdout
+    own = [path for path in (folder / "recordings").iterdir() if path.name != "sample.jsonl"]
+    assert len(own) == 1
+    assert '"label":"coward","weight":100.0,"votes":[' in own[0].read_text(), "its own trait voted in a worker"
+    assert "8 passed" in shell(test, folder, programs).stdout
+    assert "6 games in 1 block" in shell(arena, folder, programs).stdout
+
+
+def test_the_project_works_as_its_readme_says(tmp_path: Path) -> None:
+    folder = tmp_path / "my first bot"
+    assert run(folder).exit_code == 0
+    programs = shims(tmp_path / "bin")
+    as_its_readme_says(folder, programs, VINDIBOT_ROUNDS="30")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_project_works_from_an_installed_wheel(tmp_path: Path) -> None:
+    """Outside any checkout, in a new environment, with kernels that nobody has compiled yet."""
+    programs = install(tmp_path)
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    told = shell("vindibot init mybot", tmp_path, programs).stdout
+    assert "cd mybot" in told
+    as_its_readme_says(tmp_path / "mybot", programs, **cache)
+    where = "import vindibot; print(vindibot.__file__)"
+    assert str(programs.parent) in shell(f'python -c "{where}"', tmp_path, programs).stdout
+
+
+def test_what_it_writes_and_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("deep/own bot")
+    assert done.exit_code == 0
+    assert "cd 'deep/own bot'" in done.output
+    written = {str(path.relative_to("deep/own bot")) for path in Path("deep/own bot").rglob("*") if path.is_file()}
+    assert written == set(FILES)
+    assert all(file in done.output for file in FILES)
+    bot = load_bot("deep/own bot/bot.toml")
+    assert bot.name == "own-bot"
+    assert "coward" in {trait.label for trait in bot.traits}
+    assert {trait.label for trait in load_bot("seed").traits} < {trait.label for trait in bot.traits}
+    for path in Path("deep/own bot").rglob("*"):
+        assert not path.is_file() or "NAME" not in path.read_text()
+
+
+def test_into_the_folder_where_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    done = run(".")
+    assert done.exit_code == 0
+    assert "cd " not in done.output
+    assert (tmp_path / "coward.py").exists()
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "coward.py").write_text("mine")
+    (tmp_path / "bot.toml").symlink_to("nowhere")
+    done = run(tmp_path)
+    assert done.exit_code == 2
+    assert "has bot.toml and coward.py already, and nothing is overwritten" in done.output
+    assert (tmp_path / "coward.py").read_text() == "mine"
+    assert not (tmp_path / "README.md").exists(), "nothing is written by halves"
+
+
+def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run(tmp_path / "file" / "bot")
+    assert done.exit_code == 2
+    assert "file is a file: choose a folder" in done.output
+    if os.geteuid() == 0 or sys.platform != "linux":
+        done = run("/proc/vindibot-project")
+        assert (done.exit_code, "cannot be written" in done.output) == (1, True), done.output
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [("seed2", "seed2"), ("a b", "a-b"), ('"', "mybot"), ("-", "mybot"), ("größe", "größe"), ("x" * 99, "x" * 40), (".v1", "v1")],
+)
+def test_the_name_of_the_bot(tmp_path: Path, folder: str, name: str) -> None:
+    assert bot_name(tmp_path / folder) == name
+    assert run(tmp_path / folder).exit_code == 0
+    text = (tmp_path / folder / "bot.toml").read_text()
+    assert tomllib.loads(text)["name"] == name
