@@ -16,7 +16,7 @@ from vindibot import __version__
 from vindibot.arena.cli import arena_command
 from vindibot.errors import VindibotError
 from vindibot.init import init_command
-from vindibot.look.cli import explain_command
+from vindibot.look.cli import explain_command, watch_command
 from vindibot.options import option_names, overrides, settings_options
 from vindibot.server.cli import serve_command
 from vindibot.server.league.cli import league_command
@@ -110,6 +110,7 @@ main.add_command(serve_command)
 main.add_command(league_command)
 main.add_command(replay_command)
 main.add_command(explain_command)
+main.add_command(watch_command)
 
 
 @main.command(short_help="Replay recorded games and compare every state.")

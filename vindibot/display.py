@@ -116,7 +116,11 @@ class Shown:
 
     def turn(self, games: Games, ballot: Ballot | None, ms_left: float | None = None) -> None:
         """A turn of ours: the state in which we decided, the ballot, and the milliseconds that were left."""
-        self._display._note(self, Shot(games.copy(), self._me, self._names, ballot, ms_left))
+        self.show(Shot(games.copy(), self._me, self._names, ballot, ms_left))
+
+    def show(self, shot: Shot) -> None:
+        """Any picture: a state that is not a turn of ours, say. What it shows must not be changed any more."""
+        self._display._note(self, shot)
 
     def finished(self, termination: str, games: Games | None = None, message: str = "") -> None:
         """The end of the game for us: the termination's name, the last state if there is one, and what else is known.

@@ -14,8 +14,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -90,6 +90,26 @@ class Transport:
     async def post(self, url: str, form: Mapping[str, str], within: Within) -> Reply:
         """Send a form."""
         return await self._request("POST", url, form, within)
+
+    @asynccontextmanager
+    async def stream(
+        self, url: str, headers: Mapping[str, str], *, connect: float = 10.0, quiet: float = 60.0
+    ) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
+        """Fetch a page that may never end: its status, and its body in pieces as they come. `quiet` seconds without a sign of
+        life are a fault. Faults within the block, while the pieces are read, are `TransportError` too."""
+        client = self._client = self._client or _open(self._address)
+        timeout = httpx.Timeout(quiet, connect=connect, pool=connect)
+        try:
+            async with client.stream("GET", url, headers=headers, timeout=timeout) as response:
+                yield response.status_code, response.aiter_raw()
+            return
+        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError) as error:
+            fault = self._fault(error, Within(connect=connect))
+        except BaseException:
+            await self.aclose()
+            raise
+        await self.aclose()
+        raise fault
 
     async def aclose(self) -> None:
         """Close the connection, if there is one. The next request opens another."""

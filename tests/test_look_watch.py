@@ -1,0 +1,352 @@
+"""``vindibot watch``: films of games live and recorded, the keys, and what is printed where there is no terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from recorded import record, states_of
+from serving import match_of_four, playing, serving
+from test_gamerecord import record_of
+
+from sim.game import CRASH, equal
+from sim.generator import generate
+from vindibot.cli import main
+from vindibot.errors import UsageError, VindibotError
+from vindibot.gamerecord import CRASH_CODE, dumps
+from vindibot.look.film import Film, Frame, film_of, frame_line
+from vindibot.look.stream import Place, Watcher, events
+from vindibot.look.watching import FASTEST, SLOWEST, Projector, keys_in
+from vindibot.protocol import GameState
+
+# ---- Films ----
+
+
+def test_the_film_of_a_recording(tmp_path: Path) -> None:
+    states = states_of(5, plies=80)
+    recording = record(tmp_path, states, 2)
+    film = film_of(recording)
+    assert (len(film.frames), film.me, film.whole, film.ending) == (81, 1, True, "finished")
+    assert all(equal(frame.games, state) for frame, state in zip(film.frames, states, strict=True))
+    assert [frame.turn for frame in film.frames if frame.ballot] == [own.turn for own in recording.turns]
+    assert [frame.hero for frame in film.frames[1:6]] == [0, 1, 2, 3, 0]
+    assert film.names == recording.names
+    assert (film.at_turn(0), film.at_turn(41), film.at_turn(999)) == (0, 41, 80)
+
+
+def test_the_film_of_a_broken_off_recording_has_gaps_and_no_end(tmp_path: Path) -> None:
+    film = film_of(record(tmp_path, states_of(3), 2, without=frozenset({41, 45}), outcome=False))
+    assert film.ending == "it broke off"
+    (gap,) = [frame for frame in film.frames if frame.gap]
+    assert frame_line(film, gap) == "turn 49: what came before is not known"
+
+
+def test_the_film_of_a_record() -> None:
+    film = film_of(record_of(generate(1, size=8), [1, 2, CRASH_CODE, 0]))
+    assert [(frame.turn, frame.hero, frame.order) for frame in film.frames] == [
+        (0, None, None),
+        (1, 0, 1),
+        (2, 1, 2),
+        (3, 2, CRASH),
+        (4, 3, 0),
+    ]
+    assert film.ending == "Interrupted"
+    assert "@3 drei ☃ crashed, at (" in frame_line(film, film.frames[3])
+
+
+# ---- Keys ----
+
+
+def a_film(frames: int, whole: bool = True) -> Film:
+    film = Film("game x", ("a", "b", "c", "d"), whole=whole)
+    film.frames = [Frame(state) for state in states_of(1, plies=40)[:frames]]
+    return film
+
+
+def test_keys_as_terminals_send_them() -> None:
+    assert list(keys_in("q \x1b[C\x1bOD\x1b[A\x1b[B\x1b[H\x1b[F\x1b[1~\x1b[4~\x1b[5~+-")) == [
+        *["q", " ", "right", "left", "up", "down", "home", "end", "home", "end", "+", "-"]
+    ]
+
+
+def test_a_film_runs_and_can_be_stopped_and_stepped() -> None:
+    projector = Projector(a_film(41), 100.0)
+    assert projector.wait(100.0) == pytest.approx(0.25)
+    projector.advance(101.0)
+    assert projector.position == 4, "a round a second"
+    projector.press("+", 101.0)
+    projector.advance(102.0)
+    assert projector.position == 12
+    projector.press(" ", 102.0)
+    projector.advance(200.0)
+    assert (projector.position, projector.wait(200.0)) == (12, None)
+    for key, position in [
+        ("right", 13),
+        ("left", 12),
+        ("down", 16),
+        ("up", 12),
+        ("home", 0),
+        ("left", 0),
+        ("end", 40),
+        ("n", 40),
+    ]:
+        projector.press(key, 200.0)
+        assert projector.position == position
+    projector.press(" ", 300.0)
+    assert (projector.position, projector.paused) == (0, False), "at the end, space begins anew"
+    projector.press("q", 300.0)
+    assert projector.over
+
+
+def test_who_follows_a_live_film_sees_the_newest_until_he_steps_back() -> None:
+    film = a_film(10, whole=False)
+    projector = Projector(film, 0.0, following=True)
+    projector.advance(0.0)
+    assert projector.position == 9
+    film.frames.append(film.frames[0])
+    projector.advance(0.1)
+    assert projector.position == 10
+    projector.press("left", 1.0)
+    projector.advance(50.0)
+    assert projector.position == 9
+    projector.press(" ", 50.0)
+    projector.advance(51.0)
+    assert (projector.position, projector.following) == (10, True), "at the newest it is live again"
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([*"q +-npjkgG0$x", "up", "down", "left", "right", "home", "end"]), st.floats(0, 10))),
+    st.integers(1, 12),
+    st.booleans(),
+)
+def test_no_key_leads_out_of_the_film(keys: list[tuple[str, float]], frames: int, whole: bool) -> None:
+    film = a_film(frames, whole)
+    projector, now = Projector(film, 0.0), 0.0
+    for key, seconds in keys:
+        now += seconds
+        projector.press(key, now)
+        projector.advance(now)
+        assert 0 <= projector.position < frames
+        assert SLOWEST <= projector.speed <= FASTEST
+        assert projector.shot().games is film.frames[projector.position].games
+        wait = projector.wait(now)
+        assert wait is None or (wait >= 0 and not projector.paused)
+
+
+# ---- Streams ----
+
+
+@asynccontextmanager
+async def cutting(port: int, after: list[int]) -> AsyncIterator[str]:
+    """A way to a server that breaks connection after connection, each when it has passed so many bytes back."""
+    cuts = iter(after)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far, back = await asyncio.open_connection("127.0.0.1", port)
+        left = next(cuts, 1 << 30)
+
+        async def there() -> None:
+            while piece := await reader.read(4096):
+                back.write(piece)
+
+        sending = asyncio.create_task(there())
+        with suppress(ConnectionError):
+            while left > 0 and (piece := await far.read(min(4096, left))):
+                writer.write(piece)
+                await writer.drain()
+                left -= len(piece)
+        sending.cancel()
+        back.close()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+async def followed(url: str) -> tuple[list[GameState], Film, list[str]]:
+    place, told = Place.parse(url), []
+    watcher, film = Watcher(place.server, told.append), Film("")
+    states = []
+    try:
+        async for state in watcher.states(place.game or await watcher.newest()):
+            states.append(state)
+            film.add(state)
+    finally:
+        await watcher.aclose()
+    film.end()
+    return states, film, told
+
+
+async def test_a_live_game_is_seen_whole_whatever_the_network_does() -> None:
+    async with serving() as server, playing(server, "one") as (bot,):
+        await bot.join("training", turns=10)
+        game = bot.game["id"]
+        async with cutting(server.port, [100, 900, 7000, 9000]) as url:
+            watching = asyncio.create_task(followed(f"{url}/{game}"))
+            await bot.play_on("North")
+            states, film, told = await watching
+        assert [state.turn for state in states] == list(range(1, 41))
+        assert len(told) >= 3
+        assert [frame.turn for frame in film.frames] == list(range(41))
+        assert not any(frame.gap for frame in film.frames)
+        assert film.ending == "TurnMax"
+        again, _, _ = await followed(f"{server.url}/events/{game}?x#y")
+        assert again == states, "a finished game is seen like a live one"
+
+
+async def test_the_newest_game_of_a_server_and_a_crash_at_the_end() -> None:
+    async with serving(time_limit_ms=150) as server, match_of_four(server, rounds=5) as (bots, _):
+        watching = asyncio.create_task(followed(server.url))
+        await bots[0].move("North")
+        _, film, _ = await watching
+        assert film.ending == "AllCrashed"
+        assert [frame.order for frame in film.frames[-3:]] == [CRASH] * 3
+
+
+async def test_what_is_not_there_is_said() -> None:
+    async with serving() as server:
+        with pytest.raises(VindibotError, match=f"there is no game 'nosuch' on {server.url}"):
+            await followed(f"{server.url}/nosuch")
+    with pytest.raises(VindibotError, match="cannot connect"):
+        await followed(f"{server.url}/abcd")
+
+
+def test_addresses() -> None:
+    for text, server, game in [
+        ("http://localhost:9000", "http://localhost:9000", ""),
+        ("http://localhost:9000/", "http://localhost:9000", ""),
+        ("localhost:9000/abcd1234", "http://localhost:9000", "abcd1234"),
+        ("https://host/abcd1234?turn=3#x", "https://host", "abcd1234"),
+        ("http://host/some/where/events/abcd1234", "http://host/some/where", "abcd1234"),
+    ]:
+        place = Place.parse(text)
+        assert (str(place.server), place.game) == (server, game)
+    with pytest.raises(UsageError) as refused:
+        Place.parse("http://localhost:9000/api/abcd1234/t0k3/play")
+    assert "t0k3" not in str(refused.value)
+
+
+@given(st.lists(st.integers(1, 40), max_size=20), st.sampled_from([b"\n", b"\r\n"]))
+def test_events_in_pieces(cuts: list[int], end: bytes) -> None:
+    body = b": hello\n\ndata: {\n\ndata: a\nid: 7\n\n:\n\ndata: b\ndata: c\nid: 8\nevent: x\n\ndata: cut".replace(b"\n", end)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        rest = body
+        for cut in cuts:
+            yield rest[:cut]
+            rest = rest[cut:]
+        yield rest
+
+    async def all_of() -> list[tuple[bytes, str]]:
+        return [(event.data, event.id) async for event in events(pieces())]
+
+    assert asyncio.run(all_of()) == [(b"{", ""), (b"a", "7"), (b"b\nc", "8")]
+
+
+# ---- The command ----
+
+
+def test_a_recording_as_lines(tmp_path: Path) -> None:
+    path = record(tmp_path, states_of(5, plies=40), 2).path
+    result = CliRunner().invoke(main, ["watch", str(path)])
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert len(lines) == 42
+    assert lines[0] == "turn 0: the first state"
+    assert re.fullmatch(r"turn 2: @2 \[red\]two\[/\] \w+, at \(\d+, \d+\), life \d+, gold \d+, mines \d+", lines[2])
+    assert re.fullmatch(r"game abcd1234 ended: finished; @. .*", lines[-1])
+    assert len(CliRunner().invoke(main, ["watch", str(path), "--turn", "30"]).output.splitlines()) == 12
+
+
+def test_a_game_of_a_file_of_records(tmp_path: Path) -> None:
+    path = tmp_path / "cup.games.jsonl"
+    board = generate(1, size=8)
+    path.write_bytes(b"\n".join(dumps(record_of(board, orders, id=name)) for name, orders in [("a", [1]), ("b", [2, 2])]))
+    assert "turn 2: @2" in CliRunner().invoke(main, ["watch", str(path), "--game", "b"]).output
+    assert CliRunner().invoke(main, ["watch", str(path)]).exit_code == 2
+
+
+class _Terminal:
+    """A program in a terminal of 100 x 40."""
+
+    def __init__(self, *words: str) -> None:
+        self.ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+        self.before = termios.tcgetattr(theirs)
+        self.theirs = theirs
+        environment = {**os.environ, "TERM": "xterm-256color"}
+        command = [sys.executable, "-m", "vindibot", *words]
+        self.process = subprocess.Popen(
+            command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
+        )
+        self.text = ""
+
+    def press(self, keys: bytes) -> None:
+        os.write(self.ours, keys)
+
+    def until(self, pattern: str) -> None:
+        """Read until something has been written since the last call."""
+        while not (found := re.search(pattern, self.text)):
+            data = os.read(self.ours, 1 << 16).decode(errors="replace")
+            self.text += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", data)
+        self.text = self.text[found.end() :]
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[_Terminal]:
+    path = record(tmp_path, states_of(5, plies=40), 2).path
+    one = _Terminal("watch", str(path))
+    yield one
+    one.process.kill()
+    one.process.wait()
+    os.close(one.theirs)
+    os.close(one.ours)
+
+
+def test_a_recording_in_a_terminal_by_keys(terminal: _Terminal) -> None:
+    terminal.until(r"turn 0 ")
+    terminal.press(b" ")
+    terminal.until(r"paused")
+    terminal.press(b"g\x1b[B\x1b[C")
+    terminal.until(r"turn 5 ")
+    terminal.press(b"\x1b[F")
+    terminal.until(r"turn 40  finished")
+    terminal.until(r"the end")
+    terminal.press(b"q")
+    terminal.until(r"game abcd1234 ended: finished")
+    assert terminal.process.wait(30) == 0
+    assert termios.tcgetattr(terminal.theirs) == terminal.before, "the terminal is left as it was"
+
+
+async def test_a_live_game_as_lines() -> None:
+    async with serving() as server, playing(server, "<b>one</b>") as (bot,):
+        await bot.join("training", turns=3)
+        address = f"{server.url}/{bot.game['id']}"
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "vindibot", "watch", address, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        )
+        assert process.stdout is not None
+        await bot.move("North")
+        first = await process.stdout.readline()
+        assert first == b"turn 0: the first state\n"
+        await bot.play_on()
+        rest = (await process.stdout.read()).decode().splitlines()
+        assert await process.wait() == 0
+    assert rest[0].startswith("turn 1: @1 <b>one</b> North, at (")
+    assert rest[-1].startswith(f"game {bot.game['id']} ended: TurnMax; ")
+    assert len(rest) == 13
