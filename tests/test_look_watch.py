@@ -154,8 +154,12 @@ def test_no_key_leads_out_of_the_film(keys: list[tuple[str, float]], frames: int
 async def cutting(port: int, after: list[int]) -> AsyncIterator[str]:
     """A way to a server that breaks connection after connection, each when it has passed so many bytes back."""
     cuts = iter(after)
+    tasks: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
         far, back = await asyncio.open_connection("127.0.0.1", port)
         left = next(cuts, 1 << 30)
 
@@ -164,7 +168,7 @@ async def cutting(port: int, after: list[int]) -> AsyncIterator[str]:
                 back.write(piece)
 
         sending = asyncio.create_task(there())
-        with suppress(ConnectionError):
+        with suppress(ConnectionError, asyncio.CancelledError):
             while left > 0 and (piece := await far.read(min(4096, left))):
                 writer.write(piece)
                 await writer.drain()
@@ -176,6 +180,9 @@ async def cutting(port: int, after: list[int]) -> AsyncIterator[str]:
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def followed(url: str) -> tuple[list[GameState], Film, list[str]]:
