@@ -96,7 +96,10 @@ export class Board {
 
   _prepare() {
     if (!this.side) return;
-    this.sheet = sheet(this.side, LANDS[this.theme]);
+    // On a small board heroes are drawn larger than on a large one, or they would be lost among the mines.
+    const pixels = this.side / this.ratio, grown = Math.max(1.12, Math.min(1.5, 1.12 + (32 - pixels) * 0.025));
+    this.sheet = sheet(this.side, LANDS[this.theme], grown);
+    this.grown = grown;
     this.tags = null;
     this._paintLand();
     this.mark(this.marks);
@@ -199,12 +202,12 @@ export class Board {
     const tag = named ? this._names()[index] : null;
     const below = hero.y < 0.6;
     const x = Math.round(Math.min(Math.max((hero.x + 0.5) * s, wide / 2), s * this.size - wide / 2));
-    const y = Math.round(below ? (hero.y + 1.04) * s : (hero.y - 0.1) * s - high);
+    const y = Math.round(below ? (hero.y + 1.04) * s : (hero.y + 1.02 - 1.06 * this.grown) * s - high);
     const full = Math.max(0, Math.min(1, hero.life / 100));
     c.fillStyle = 'rgba(10,12,14,.82)';
     c.fillRect(x - wide / 2 - pixel, y - pixel, wide + 2 * pixel, high + 2 * pixel);
     c.fillStyle = full > 0.5 ? '#4bd864' : full > 0.2 ? '#ffc93c' : '#ff5a4f';
-    c.fillRect(x - wide / 2, y, Math.round(wide * full), high);
+    c.fillRect(x - wide / 2, y, Math.ceil(wide * full), high);
     if (tag) {
       const left = Math.min(Math.max(x - tag.width / 2, 0), s * this.size - tag.width);
       c.drawImage(tag, Math.round(left), below ? y + high + 2 * pixel : y - tag.height - 2 * pixel);
@@ -338,8 +341,8 @@ export class Board {
     c.fillStyle = colour;
     c.lineWidth = s * 0.05;
     if (direction === 0) {
-      c.beginPath(); c.arc(0, 0, s * 0.62, 0, TAU); c.lineWidth = s * 0.14; c.stroke();
-      c.strokeStyle = colour; c.lineWidth = s * 0.08; c.stroke();
+      c.beginPath(); c.arc(0, 0, s * 0.5, 0, TAU); c.lineWidth = s * 0.1; c.stroke();
+      c.strokeStyle = colour; c.lineWidth = s * 0.055; c.stroke();
     } else {
       c.rotate([0, -Math.PI / 2, Math.PI / 2, 0, Math.PI][direction]);
       const long = s * (0.75 + 0.5 * size), wide = s * 0.1, head = s * 0.24;

@@ -29,7 +29,11 @@ export class Charts {
       { field: MINES, title: 'Mines', draw: this._curves },
       { field: LIFE, title: 'Life', draw: this._bands },
     ].map((chart) => this._build(host, chart, jump));
-    this.resizes = new ResizeObserver(() => this.draw());
+    this.state = 0;
+    this.resizes = new ResizeObserver(() => {
+      this.draw();
+      this.show(this.state);
+    });
     for (const chart of this.charts) this.resizes.observe(chart.box);
   }
 
@@ -37,7 +41,7 @@ export class Charts {
     const canvas = el('canvas', { 'aria-hidden': 'true' }), needle = el('div', { class: 'needle' }), ghost = el('div', { class: 'needle ghost' });
     const box = el('div', { class: 'plot', role: 'img' }, canvas, ghost, needle), hint = el('span', { class: 'hint' });
     host.append(el('figure', { class: `chart chart-${chart.title.toLowerCase()}` }, el('figcaption', {}, chart.title, hint), box));
-    const built = { ...chart, canvas, needle, ghost, box, hint };
+    const built = { ...chart, canvas, needle, ghost, box, hint, width: 0 };
     const at = (event) => this._stateAt(event.clientX - box.getBoundingClientRect().left, box.clientWidth);
     box.addEventListener('pointerdown', (event) => {
       box.setPointerCapture(event.pointerId);
@@ -83,7 +87,8 @@ export class Charts {
 
   /** Move the line that shows the time. */
   show(state) {
-    for (const { needle, box } of this.charts) needle.style.transform = `translateX(${this._x(state, this.width ?? box.clientWidth).toFixed(1)}px)`;
+    this.state = state;
+    for (const { needle, width } of this.charts) needle.style.transform = `translateX(${this._x(state, width).toFixed(1)}px)`;
   }
 
   setTheme(theme) {
@@ -102,7 +107,7 @@ export class Charts {
     for (const chart of this.charts) {
       const { clientWidth: width, clientHeight: height } = chart.box, ratio = Math.min(2, window.devicePixelRatio || 1);
       if (!width || !height) continue;
-      this.width = width;
+      chart.width = width;
       chart.canvas.width = Math.round(width * ratio);
       chart.canvas.height = Math.round(height * ratio);
       const c = chart.canvas.getContext('2d');

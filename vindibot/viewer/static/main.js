@@ -52,9 +52,6 @@ class Page {
       home ? el('a', { class: 'home', href: home, text: 'Games' }) : null, el('h1', {}, foreign(bundle.title)), this.status, el('span', { class: 'space' }),
       record ? el('a', { href: record, text: 'Record' }) : null, this.themeButton,
       button('Keys', '?', () => this.help.showModal(), { key: '?', class: 'plain' }));
-    main.append(header, el('div', { class: 'stage' }, parts.board, this.said, parts.transport, parts.overlays),
-      el('div', { class: 'side' }, parts.table, parts.why, parts.charts), this.help);
-
     this.board = new Board(parts.board, { size: game.size, tiles: game.tiles, names: game.names, me: game.me, spawns: bundle.spawns });
     const acts = {
       toggle: () => this.clock.toggle(), halt: (state) => this.clock.halt(state), step: (plies) => this.clock.step(plies),
@@ -68,6 +65,8 @@ class Page {
     if (!bundle.why) parts.why.hidden = true;
     this.charts = new Charts(parts.charts, game, (state) => this.clock.go(state));
     this._overlays(parts.overlays);
+    main.append(header, el('div', { class: 'stage' }, parts.board, this.said, parts.transport, parts.overlays),
+      el('div', { class: 'side' }, parts.table, parts.why, parts.charts), this.help);
   }
 
   _overlays(host) {

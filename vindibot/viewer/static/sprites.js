@@ -183,14 +183,13 @@ export function drawHero(c, s, hero, { crashed = false } = {}) {
   c.lineWidth = Math.max(1, 0.04 * s);
   c.fillStyle = main;
   c.fill(body); c.stroke(body);
+  c.fillStyle = '#fffdf5';
   c.fill(plume); c.stroke(plume);
-  c.fillStyle = '#d5dae1';
-  c.fill(head);
-  c.strokeStyle = '#49505a';
-  c.stroke(head);
-  c.fillStyle = '#262b33';
-  c.beginPath(); c.roundRect(0.34 * s, 0.3 * s, 0.32 * s, 0.075 * s, 0.02 * s); c.fill();
-  c.fillRect(0.475 * s, 0.3 * s, 0.05 * s, 0.2 * s);
+  c.fillStyle = main;
+  c.fill(head); c.stroke(head);
+  c.fillStyle = '#181b20';
+  c.beginPath(); c.roundRect(0.33 * s, 0.29 * s, 0.34 * s, 0.095 * s, 0.02 * s); c.fill();
+  c.fillRect(0.465 * s, 0.29 * s, 0.07 * s, 0.22 * s);
   c.fillStyle = 'rgba(255,255,255,.65)';
   c.beginPath(); c.ellipse(0.42 * s, 0.22 * s, 0.07 * s, 0.035 * s, -0.5, 0, 2 * Math.PI); c.fill();
   const shield = new Path2D();
@@ -217,15 +216,15 @@ export function canvas(width, height) {
   return made;
 }
 
-/** All that moves or changes, painted once for squares of `s` device pixels: copying is what a frame does.
- *  Heroes are painted larger than their square: `heroes[i]` has the side `hero`, its feet are in the square's middle. */
-export function sheet(s, land) {
+/** All that moves or changes, painted once for squares of `s` device pixels: copying is what a frame does. Heroes are painted
+ *  larger than their square, by `grown`: `heroes[i]` has the side `hero`, its feet are in the square's middle. */
+export function sheet(s, land, grown) {
   const paint = (side, draw) => {
     const made = canvas(side, side);
     draw(made.getContext('2d'));
     return made;
   };
-  const hero = Math.round(s * 1.12), margin = Math.ceil(hero * 0.07);
+  const hero = Math.round(s * grown), margin = Math.ceil(hero * 0.07);
   const heroes = [0, 1, 2, 3].map((i) => [false, true].map((crashed) => paint(hero + 2 * margin, (c) => {
     c.translate(margin, margin);
     drawHero(c, hero, i, { crashed });

@@ -66,9 +66,9 @@ export class Transport {
     if (state === this.state && game.last === this.last) return;
     [this.state, this.last] = [state, game.last];
     this.slider.value = state;
-    const turn = game.turns[state], text = `Turn ${turn} of ${game.bundle.max_turns}`;
-    set(this.slider, { 'aria-valuetext': `${text}, round ${Math.floor(turn / 4) + 1}` });
-    this.where.textContent = `${text} · round ${Math.min(Math.floor(turn / 4) + 1, Math.ceil(game.bundle.max_turns / 4))}`;
+    const turn = game.turns[state], round = Math.min(Math.floor(turn / 4) + 1, Math.ceil(game.bundle.max_turns / 4));
+    set(this.slider, { 'aria-valuetext': `turn ${turn} of ${game.bundle.max_turns}, round ${round}` });
+    this.where.textContent = `turn ${turn} / ${game.bundle.max_turns} · round ${round}`;
   }
 
   /** The button that leads to the end of a live game. */

@@ -15,7 +15,7 @@ const STATUS = {
 export function amount(value) {
   const size = Math.abs(value);
   if (size >= 1e6) return value.toExponential(1).replace('-', '−').replace('e+', 'e');
-  const digits = size >= 100 || Number.isInteger(value) ? 0 : size >= 10 ? 1 : 2;
+  const digits = Number.isInteger(value) || size >= 1e5 ? 0 : size >= 10 ? 1 : 2;
   const text = value.toFixed(digits);
   return (Number(text) === 0 && value !== 0 ? value.toExponential(0) : text).replace('-', '−');
 }
