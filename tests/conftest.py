@@ -1,13 +1,21 @@
-"""Kernels are ready before any test runs: nothing compiles under a clock."""
+"""Kernels are ready before any test runs: nothing compiles under a clock. And one browser for all tests of pages."""
+
+from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 import pytest
+import pytest_asyncio
 
 import behaviours
 import sim
 from sim import kernels
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -16,3 +24,18 @@ def warm_kernels() -> None:
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{package.__name__}.{module.name}")
     kernels.warm()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """A real browser without a window; tests that use it run in the session's loop (see `tests.browser`)."""
+    from browser import launch
+    from playwright.async_api import Error, async_playwright
+
+    async with async_playwright() as playwright:
+        try:
+            started = await launch(playwright)
+        except Error as error:
+            pytest.skip(f"there is no browser: {error.message.splitlines()[0]}")
+        yield started
+        await started.close()

@@ -65,10 +65,11 @@ export class Transport {
     if (this.speed.value !== String(clock.speed)) this.speed.value = clock.speed;
     if (state === this.state && game.last === this.last) return;
     [this.state, this.last] = [state, game.last];
+    this.slider.max = game.last;
     this.slider.value = state;
     const turn = game.turns[state], round = Math.min(Math.floor(turn / 4) + 1, Math.ceil(game.bundle.max_turns / 4));
     set(this.slider, { 'aria-valuetext': `turn ${turn} of ${game.bundle.max_turns}, round ${round}` });
-    this.where.textContent = `turn ${turn} / ${game.bundle.max_turns} · round ${round}`;
+    this.where.textContent = `${turn} / ${game.bundle.max_turns} · round ${round}`;
   }
 
   /** The button that leads to the end of a live game. */
@@ -80,8 +81,6 @@ export class Transport {
   /** More is known, or the size is another: kills and deaths as ticks in the colours of who killed, mines as small ones. */
   draw() {
     const { game, marks } = this, ratio = Math.min(2, window.devicePixelRatio || 1);
-    this.slider.max = game.last;
-    this.slider.value = this.clock.state;
     const width = marks.clientWidth, height = marks.clientHeight;
     if (!width || !game.last) return;
     marks.width = width * ratio;

@@ -1,0 +1,72 @@
+"""A real browser for tests: one per session (the fixture `browser`), a page of its own for each visit.
+
+Tests that use it run in the loop of the session: ``pytestmark = pytest.mark.asyncio(loop_scope="session")``.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.async_api import Browser, ConsoleMessage, Page, Playwright, Request
+
+#: Schemes of addresses for which nobody is asked, and hosts that are this machine.
+_INSIDE, _HERE = {"file", "data", "blob", "about"}, {"127.0.0.1", "localhost", "::1"}
+#: A window of a desktop, and one of a phone.
+DESKTOP, PHONE = (1280, 800), (390, 844)
+
+
+def chromium() -> str | None:
+    """The browser's program, None for playwright's own if it has one."""
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+async def launch(playwright: Playwright) -> Browser:
+    """A browser without a window."""
+    # The sandbox needs privileges that containers lack, where tests often run as root.
+    return await playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+
+
+@asynccontextmanager
+async def visiting(
+    browser: Browser, address: str, *, size: tuple[int, int] = DESKTOP, expected: Sequence[str] = (), **options: Any
+) -> AsyncIterator[Page]:
+    """A fresh page at `address` in a window of `size`; `options` are playwright's for a context (``color_scheme="dark"``).
+
+    At the end the console must be free of errors and warnings, but for those that hold one of the texts `expected`, no script
+    may have raised, and no request may have left this machine.
+    """
+    width, height = size
+    context = await browser.new_context(viewport={"width": width, "height": height}, **options)
+    complaints: list[str] = []
+    strangers: list[str] = []
+
+    def hear(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and not any(text in message.text for text in expected):
+            complaints.append(f"{message.type}: {message.text}")
+
+    def watch(request: Request) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme not in _INSIDE and parts.hostname not in _HERE:
+            strangers.append(request.url)
+
+    context.on("request", watch)
+    page = await context.new_page()
+    page.on("console", hear)
+    page.on("pageerror", lambda error: complaints.append(f"raised: {error}"))
+    try:
+        await page.goto(address)
+        yield page
+    finally:
+        await context.close()
+    assert not complaints
+    assert not strangers
+
+
+async def until(page: Page, condition: str) -> None:
+    """Wait until an expression holds in the page. (Playwright's own way needs `eval`, which the page's policy forbids.)"""
+    look = f"const look = () => (({condition}) ? done() : requestAnimationFrame(look)); look();"
+    await page.evaluate(f"() => new Promise((done) => {{ {look} }})")
