@@ -17,7 +17,7 @@ from recorded import record, states_of
 
 from sim.game import RUNNING, Games, square
 from sim.paths import FAR, distances_from
-from vindibot.viewer.bundle import of_recording
+from vindibot.viewer.chronicle import of_recording
 from vindibot.viewer.page import whole_page
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -15,6 +15,7 @@ export class Clock {
     this.playing = false;
     this.speed = 1;
     this.following = false; // the end of a live game
+    this.touched = false; // somebody has moved the time
     this.still = false; // no movement between states
     this._before = null;
     this._frame = (now) => this._tick(now);
@@ -42,6 +43,7 @@ export class Clock {
   }
 
   pause() {
+    this.touched = true;
     this.playing = false;
     this.following = false;
     this.time = this.state;
@@ -56,6 +58,7 @@ export class Clock {
   /** Go to a state. Whoever looks back no longer follows. */
   go(state) {
     this.following = false;
+    this.touched = true;
     this.time = Math.max(0, Math.min(this.last(), state));
     this.shown(this);
   }

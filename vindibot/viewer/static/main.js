@@ -19,6 +19,8 @@ const SUN = ['M12 7.5a4.5 4.5 0 100 9 4.5 4.5 0 000-9zM12 2v2.5M12 19.5V22M2 12h
 const PANELS_EVERY = 90;
 /** A growing game's curves are drawn anew this often, in milliseconds. */
 const CURVES_EVERY = 300;
+/** Milliseconds after the end of a live game until the page goes on to the next one, where it shall. */
+const NEXT_AFTER = 8000;
 
 class Page {
   constructor(main, data) {
@@ -190,19 +192,33 @@ class Page {
 
   // ---- Start, and growth ----
 
-  start({ events }) {
+  start({ events, next }) {
     const { game, clock } = this;
-    const asked = /^#turn=(\d+)$/.exec(location.hash);
+    this.asked = Number(/^#turn=(\d+)$/.exec(location.hash)?.[1] ?? 0); // a turn that may not have come yet
     if (events) {
-      if (game.live) clock.follow();
-      follow(events, (patch) => this._grow(patch), (told) => {
-        this.connection = told;
-        if (told === 'ended' && clock.following) clock.following = false;
-        this.show();
-      });
+      if (game.live && !this.asked) clock.follow();
+      follow(events, (patch) => this._grow(patch), (told) => this._connected(told, next));
     }
-    if (asked) clock.halt(Math.max(0, game.turns.findLastIndex((turn) => turn <= Number(asked[1]))));
+    this._goAsked();
     this.transport.draw();
+    this.show();
+  }
+
+  _goAsked() {
+    const { game, clock } = this;
+    if (!this.asked || (game.turns[game.last] < this.asked && game.live)) return;
+    clock.halt(game.turns.findLastIndex((turn) => turn <= this.asked));
+    if (game.turns[game.last] >= this.asked) this.asked = 0;
+  }
+
+  _connected(told, next) {
+    const { clock } = this;
+    this.connection = told;
+    if (told === 'ended') {
+      // A screen that nobody tends goes on to the next game; whoever looks back stays.
+      if (next && this.game.live && clock.following) setTimeout(() => clock.touched || location.assign(next), NEXT_AFTER);
+      clock.following = false;
+    }
     this.show();
   }
 
@@ -210,6 +226,7 @@ class Page {
     if (!this.game.apply(patch)) return;
     this.clock.grown();
     this.marked = null;
+    this._goAsked();
     if (this.curves) return;
     this.curves = setTimeout(() => {
       this.curves = 0;
