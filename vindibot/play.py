@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import secrets
 import signal
+import webbrowser
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -31,11 +32,14 @@ from vindibot.pool import Voters
 from vindibot.server import EmbeddedServer, ServerSettings
 from vindibot.server.lobby import read_map as map_called
 from vindibot.settings import PlaySettings, cores
+from vindibot.viewer import LiveViewer
 from vindibot.warmup import warm
 
 _log = structlog.get_logger("vindibot.play")
 
 SEATS = 4
+#: Seconds that the end waits for a browser that has been told to show a game.
+LAST_LOOK = 15.0
 
 
 @dataclass
@@ -58,6 +62,7 @@ class Session:
     seed: int
     display: Display | None = None
     server: EmbeddedServer | None = None
+    viewer: LiveViewer | None = None
     key: SecretStr = field(default_factory=lambda: SecretStr(""))
     reports: list[Report] = field(default_factory=list)
     interrupted: bool = False
@@ -85,6 +90,8 @@ class Session:
                 server = ServerSettings(time_limit_ms=settings.time.limit_ms or 1000, pace=settings.pace)
                 self.server = await stack.enter_async_context(EmbeddedServer(server))
                 self.console.print(f"our own server listens on {self.server.url}", style="dim", highlight=False)
+            if settings.open:
+                await stack.enter_async_context(self._shown_in_browser())
             try:
                 async with asyncio.TaskGroup() as group:
                     for _ in range(together):
@@ -167,6 +174,7 @@ class Session:
             display=self.display if seat == 0 else None,
             title=f"game {number}" if settings.games > 1 else "",
             tell=self._note if seat == 0 else None,
+            onlooker=self.viewer.game() if self.viewer is not None and seat == 0 else None,
         )
 
     def _arrange(self, server: EmbeddedServer, entrants: list[Entrant], seed: int, number: int) -> None:
@@ -178,6 +186,26 @@ class Session:
         seats = seats[turned:] + seats[:turned]
         board = chosen_map(self.config) or generate(seed)
         server.private_match(board, seats, rounds=self.settings.rounds, seed=seed, training=training)
+
+    @asynccontextmanager
+    async def _shown_in_browser(self) -> AsyncIterator[None]:
+        """Serve the pages of our games, and open the first; at the end wait, not for long, until it has got everything."""
+        async with LiveViewer() as self.viewer:
+            self._note(f"our games are shown on {self.viewer.address}")
+            opening = asyncio.create_task(self._open(self.viewer))
+            try:
+                yield
+                if self.reports and not self.interrupted and not await self.viewer.told(LAST_LOOK):
+                    self._note("nobody has looked at the games; `vindibot replay RECORDING --open` shows them later")
+            finally:
+                opening.cancel()
+                await asyncio.gather(opening, return_exceptions=True)
+
+    async def _open(self, viewer: LiveViewer) -> None:
+        await viewer.first.wait()
+        page = viewer.page(next(iter(viewer.games)))
+        if not await asyncio.to_thread(webbrowser.open, page):
+            self._note(f"there is no browser that could be opened: open {page} yourself")
 
     # -- interrupts and words --
 

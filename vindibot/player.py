@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import structlog
 
@@ -21,7 +22,7 @@ from vindibot.bots import Bot
 from vindibot.client import ClientEvents, ClientSettings, GameClient, GameOutcome
 from vindibot.display import Display, Shown
 from vindibot.pool import Voters
-from vindibot.protocol import Answer, to_games
+from vindibot.protocol import Answer, GameState, to_games
 from vindibot.recording import Header, Recorder, TraitHeader
 from vindibot.timekeeper import Timekeeper
 
@@ -57,6 +58,16 @@ class Report:
         return next((place for place in self.places if place.mine), None)
 
 
+class Onlooker(Protocol):
+    """Who wants to see a game of ours with the votes, as it goes. Must return quickly and not raise."""
+
+    def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
+        """A turn of ours, shortly after its order: the head of the recording, the state as on the wire and as a game."""
+
+    def finished(self, termination: str, message: str, state: GameState | None, games: Games | None) -> None:
+        """How the game ended for us; the last state, if it reached us."""
+
+
 class Player(ClientEvents):
     """Plays one game for `bot` through `voters`, which must have been started. Use `play` once."""
 
@@ -74,6 +85,7 @@ class Player(ClientEvents):
         display: Display | None = None,
         title: str = "",
         tell: Callable[[str], None] | None = None,
+        onlooker: Onlooker | None = None,
     ) -> None:
         self.settings, self.bot, self.voters, self.seed, self.nodes = settings, bot, voters, seed, nodes
         self.strikes = strikes
@@ -82,8 +94,10 @@ class Player(ClientEvents):
         self._display, self._title = display, title
         self._shown: Shown | None = None
         self._tell = tell or (lambda text: None)
+        self._onlooker = onlooker
         self._client: GameClient | None = None
         self._agent: Agent | None = None
+        self._head: Header | None = None
         self._recorder: Recorder | None = None
         self._afterwards: list[tuple[Answer, Games, Ballot]] = []
         self._late_turns = 0
@@ -135,8 +149,9 @@ class Player(ClientEvents):
         limit, network = self._client.time_limit * 1000, self._client.network_seconds * 1000
         self._tell(f"game {answer.game.id} begins: we are hero {me + 1}, {limit:.0f} ms a move, {network:.1f} ms on the network")
         self._agent = Agent(self.voters, me, self.seed, Timekeeper(self._margin), self.nodes)
+        self._head = self._header(answer, self._client.time_limit)
         if self._folder is not None:
-            self._recorder = Recorder(self._folder, self._header(answer, self._client.time_limit))
+            self._recorder = Recorder(self._folder, self._head)
         if self._display is not None:
             self._shown = self._display.game([hero.name for hero in answer.game.heroes], me, self._title)
 
@@ -163,6 +178,8 @@ class Player(ClientEvents):
             began = time.monotonic()
             if self._recorder is not None:
                 self._recorder.turn(answer.game, ballot)
+            if self._onlooker is not None and self._head is not None:
+                self._onlooker.turn(self._head, answer.game, games, ballot)
             log.log_turn(ballot, turn=answer.game.turn)
             if self._shown is not None:
                 self._shown.turn(games, ballot, ballot.margin_ms)
@@ -172,10 +189,13 @@ class Player(ClientEvents):
 
     def _finish(self, outcome: GameOutcome) -> None:
         last = outcome.last.game if outcome.last is not None else None
+        games = to_games(last) if last is not None else None
         if self._recorder is not None:
             self._recorder.finish(str(outcome.termination), last, outcome.message)
+        if self._onlooker is not None:
+            self._onlooker.finished(str(outcome.termination), outcome.message, last, games)
         if self._shown is not None:
-            self._shown.finished(str(outcome.termination), to_games(last) if last is not None else None, outcome.message)
+            self._shown.finished(str(outcome.termination), games, outcome.message)
 
     # -- what the client tells --
 

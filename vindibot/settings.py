@@ -174,6 +174,7 @@ class PlaySettings(Settings):
     display: Literal["auto", "board", "lines", "none"] = Field(
         default="auto", description="board: live in the terminal; lines: one per own turn; auto: board where there is a terminal"
     )
+    open: bool = Field(default=False, description="show the games in the browser while they are played, with our votes")
     time: TimeSettings = TimeSettings()
     pool: PoolSettings = PoolSettings()
     recording: RecordingSettings = RecordingSettings()

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
-
-import uvicorn
 
 from sim.kernels import warm
 from sim.maps import Map
 from vindibot.errors import VindibotError
+from vindibot.guest import Guest
 from vindibot.server.app import create_app
 from vindibot.server.connection import connection_class
 from vindibot.server.league.hall import Hall
@@ -25,28 +23,10 @@ from vindibot.server.settings import ServerSettings
 
 #: Seconds that an idle connection is kept: longer than any client keeps it, so that it is never closed under a new order.
 KEEP_ALIVE_SECONDS = 75
-#: Seconds that requests still open are waited for when the server closes.
-CLOSING_SECONDS = 2
 
 
 class ServerError(VindibotError):
     """The server cannot start."""
-
-
-class _Uvicorn(uvicorn.Server):
-    """uvicorn as a guest: it leaves the signal handlers alone and says when it listens."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.listening = asyncio.Event()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=sockets)
-        self.listening.set()
 
 
 class EmbeddedServer:
@@ -66,8 +46,7 @@ class EmbeddedServer:
         self.lobby: Lobby = self.app.state.lobby
         self.leagues: Hall = self.app.state.leagues
         self.port = self.settings.port
-        self._uvicorn: _Uvicorn | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._guest: Guest | None = None
 
     @property
     def url(self) -> str:
@@ -113,27 +92,13 @@ class EmbeddedServer:
             await self.lobby.store.close()
             raise
         self.port = listener.getsockname()[1]
-        config = uvicorn.Config(
+        self._guest = Guest(
             self.app,
             http=connection_class(self.settings.head_seconds),
             limit_concurrency=self.settings.max_connections,
-            lifespan="off",
-            ws="none",
-            log_config=None,
-            log_level="error",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=CLOSING_SECONDS,
         )
-        self._uvicorn = _Uvicorn(config)
-        self._task = asyncio.create_task(self._uvicorn.serve([listener]), name="vindibot-server")
-        listening = asyncio.create_task(self._uvicorn.listening.wait())
-        await asyncio.wait((self._task, listening), return_when=asyncio.FIRST_COMPLETED)
-        if not listening.done():
-            listening.cancel()
-            await self._task  # raises what went wrong
+        if not await self._guest.begin(listener):
             raise ServerError("the server ended before it began to listen")
         return self
 
@@ -143,15 +108,14 @@ class EmbeddedServer:
         await self.leagues.close()
         self.lobby.close()
         self.app.state.streams.close()
-        if self._uvicorn is not None and self._task is not None:
-            self._uvicorn.should_exit = True
-            await self._task
+        if self._guest is not None:
+            await self._guest.end()
         await self.lobby.store.close()
 
     async def stopped(self) -> None:
         """Wait until the server has stopped by itself (an error that is raised here)."""
-        if self._task is not None:
-            await asyncio.shield(self._task)
+        if self._guest is not None:
+            await self._guest.stopped()
 
 
 def _listen(settings: ServerSettings) -> socket.socket:

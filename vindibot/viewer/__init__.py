@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vindibot.viewer.bundle import Bundle, Patch, head, played, record_head
     from vindibot.viewer.chronicle import Chronicle
+    from vindibot.viewer.live import LiveGame, LiveViewer
     from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
     from vindibot.viewer.states import Scribe, ending_of, results
 
@@ -16,6 +17,8 @@ __all__ = [
     "TYPES",
     "Bundle",
     "Chronicle",
+    "LiveGame",
+    "LiveViewer",
     "Patch",
     "Scribe",
     "ending_of",
@@ -31,6 +34,7 @@ __all__ = [
 _HOMES = {
     "bundle": ["Bundle", "Patch", "head", "played", "record_head"],
     "chronicle": ["Chronicle"],
+    "live": ["LiveGame", "LiveViewer"],
     "page": ["TYPES", "served_page", "served_policy", "static_files"],
     "states": ["Scribe", "ending_of", "results"],
 }
