@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
@@ -13,6 +14,9 @@ import pytest_asyncio
 import behaviours
 import sim
 from sim import kernels
+
+#: A variable that says that tests must not be skipped because there is no browser.
+REQUIRED = "VINDIBOT_REQUIRE_BROWSER"
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
@@ -36,6 +40,8 @@ async def browser() -> AsyncIterator[Browser]:
         try:
             started = await launch(playwright)
         except Error as error:
+            if os.environ.get(REQUIRED):
+                raise
             pytest.skip(f"there is no browser: {error.message.splitlines()[0]}")
         yield started
         await started.close()

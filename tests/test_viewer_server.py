@@ -28,7 +28,7 @@ def bundle_of(markup: str) -> tuple[dict[str, Any], str]:
 
 def grown(bundle: dict[str, Any], stream: str) -> dict[str, Any]:
     """The bundle after the events of a stream, which must have an end."""
-    events = [event for event in stream.split("\n\n") if event.strip(":\n")]
+    events = [event for event in stream.split("\n\n") if "data: " in event]
     assert events[-1].startswith("event: end\n")
     for event in events:
         data = next(line for line in event.splitlines() if line.startswith("data: "))

@@ -22,6 +22,8 @@ from vindibot.server.telling import PageTelling, WireTelling
 
 #: Where a request's scope holds the connection's own `send`: streams are sent past everything between, and cut through it.
 SEND = "vindibot.send"
+#: Milliseconds until a browser asks again for a stream that broke.
+AGAIN = b"retry: 1000\n\n"
 _HEADERS = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache"),
@@ -147,6 +149,14 @@ async def _cut(send: Send) -> None:
             await asyncio.sleep(0)
 
 
+async def _patient(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """A stream that says how soon a browser shall ask again when the connection breaks (its own pause is seconds)."""
+    yield AGAIN
+    async with aclosing(pieces) as rest:  # type: ignore[type-var]
+        async for piece in rest:
+            yield piece
+
+
 def _last_event(request: Request) -> int:
     """The number of the last event that this reader has seen."""
     text = request.headers.get("last-event-id", "")
@@ -178,11 +188,11 @@ def add_streams(app: FastAPI, streams: Streams, store: Store) -> None:
         after = _last_event(request)
         feed = streams.page_feed(game_id)
         if feed is not None:
-            return streams.response(feed.follow(after, streams.pace))
+            return streams.response(_patient(feed.follow(after, streams.pace)))
         record = await store.read(lambda connection: find_record(connection, game_id))
         if record is None:
             raise HTTPException(404)
-        return streams.response(recorded(record, PageTelling(record.first()), after))
+        return streams.response(_patient(recorded(record, PageTelling(record.first()), after)))
 
     @app.get("/now-playing", response_class=Response, responses=described)
     async def now_playing() -> Response:

@@ -35,6 +35,8 @@ from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
 LOOPBACK = "127.0.0.1"
 #: Seconds after which a quiet stream shows that it lives.
 QUIET_SECONDS = 15.0
+#: How soon a browser shall ask again when the connection breaks.
+RETRY_MS = 500
 #: Games that are kept to be looked at; the oldest go.
 KEPT = 50
 
@@ -87,6 +89,7 @@ class LiveGame:
 
     async def follow(self, after: int) -> AsyncIterator[str]:
         """The events after this number, to the end of the game."""
+        yield f"retry: {RETRY_MS}\n\n"
         after = max(0, min(after, len(self._events) - self.over))
         while True:
             new, after = self._events[after:], len(self._events)

@@ -16,6 +16,7 @@ export class Clock {
     this.speed = 1;
     this.following = false; // the end of a live game
     this.touched = false; // somebody has moved the time
+    this.over = false; // the game will not grow any more
     this.still = false; // no movement between states
     this._before = null;
     this._frame = (now) => this._tick(now);
@@ -90,6 +91,12 @@ export class Clock {
     this.shown(this);
   }
 
+  /** The game will not grow any more: a follower still goes on to its last state. */
+  settle() {
+    this.over = true;
+    if (!this._settling()) this.following = false;
+  }
+
   /** More of the game is known. */
   grown() {
     if (this.following) {
@@ -117,7 +124,10 @@ export class Clock {
     const going = this.playing || this._settling();
     if (going) {
       this.time = Math.min(this.last(), this.time + passed * pace);
-      if (this.time >= this.last()) this.playing = false;
+      if (this.time >= this.last()) {
+        this.playing = false;
+        if (this.over) this.following = false;
+      }
       this.shown(this);
     }
     if (this.playing || this._settling()) requestAnimationFrame(this._frame);

@@ -217,7 +217,7 @@ class Page {
     if (told === 'ended') {
       // A screen that nobody tends goes on to the next game; whoever looks back stays.
       if (next && this.game.live && clock.following) setTimeout(() => clock.touched || location.assign(next), NEXT_AFTER);
-      clock.following = false;
+      clock.settle();
     }
     this.show();
   }

@@ -1,0 +1,180 @@
+"""Games that run, in a real browser: followed to their end, over a connection that breaks, and with the votes of our bot."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from browser import until, visiting
+from serving import playing, serving
+from serving import until as until_inside
+
+from vindibot.gamerecord import loads
+from vindibot.recording import Recording, read_recording
+from vindibot.viewer.bundle import of_record
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+NASTY = "</script><b>x</b>"
+
+
+class Cuts:
+    """A way to a server on this machine, on which all connections can be cut. `opened` counts them."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._open: set[asyncio.StreamWriter] = set()
+        self.opened = 0
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[str]:
+        """The address of the way."""
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        try:
+            yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        finally:
+            server.close()
+            self.cut()
+            await server.wait_closed()
+
+    def cut(self) -> None:
+        """Cut all connections."""
+        for writer in self._open:
+            writer.transport.abort()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.opened += 1
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
+        pair = {writer, far_writer}
+        self._open |= pair
+        await asyncio.gather(_pass_on(reader, far_writer), _pass_on(far_reader, writer))
+        self._open -= pair
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    writer.transport.abort()
+
+
+async def heroes(page: Any, state: int) -> list[list[int]]:
+    """The heroes of a state as the page has them: square, life, gold, mines."""
+    found = await page.evaluate(f"vindibotPage.game.heroes({state})")
+    return [[hero["square"], hero["life"], hero["gold"], hero["mines"]] for hero in found]
+
+
+async def test_a_running_game_is_followed_to_its_end_though_the_connection_breaks(browser: Any) -> None:
+    async with serving() as server, playing(server, NASTY) as [bot]:
+        cuts = Cuts(server.port)
+        await bot.join(turns=25)
+        for _ in range(5):
+            await bot.move("North")
+        broken = ["net::ERR_", "EventSource"]
+        async with cuts.listening() as address, visiting(browser, f"{address}/{bot.game['id']}", expected=broken) as page:
+            await until(page, "vindibotPage.game.last >= 20")
+            for turns in (5, 5):
+                before = cuts.opened
+                cuts.cut()
+                for _ in range(turns):
+                    await bot.move("South")
+                await until_inside(lambda before=before: cuts.opened > before)
+                await until(page, f"vindibotPage.game.last >= {bot.game['turn']}")
+            await bot.play_on("East")
+            await until(page, "vindibotPage.game.ending !== null && vindibotPage.clock.state === vindibotPage.game.last")
+            record = loads((await bot.client.get(f"/records/{bot.game['id']}")).content)
+            bundle = of_record(record)
+            assert await page.evaluate("vindibotPage.game.last") == len(record.orders) == 100
+            followed = [hero[:4] for hero in bundle["start"]["heroes"]]
+            for number, ply in enumerate(bundle["plies"], 1):
+                for hero, *now in ply.get("c", []):
+                    followed[hero] = now[:4]
+                if number % 7 == 0 or number == 100:
+                    assert await heroes(page, number) == followed
+            assert "Played to the end" in await page.locator(".ending").inner_text()
+            gold = [int(text) for text in await page.locator(".heroes .gold").all_inner_texts() if text.isdecimal()]
+            assert gold == [hero[2] for hero in followed]
+            assert await page.locator(".heroes .name").first.text_content() == NASTY
+            assert await page.locator("#viewer b").count() == 0
+
+
+async def test_a_kept_game_is_shown_from_the_list(browser: Any) -> None:
+    async with serving(keep_finished_seconds=0) as server, playing(server, NASTY) as [bot]:
+        await bot.join(turns=5)
+        await bot.play_on("West")
+        async with visiting(browser, server.url) as page:
+            await page.get_by_role("link", name=bot.game["id"]).first.click()
+            await until(page, "window.vindibotPage?.game.last === 20 && vindibotPage.game.ending !== null")
+            await page.get_by_label("Time", exact=True).and_(page.locator("input")).fill("8")
+            assert "8 / 20" in await page.locator(".where").inner_text()
+            await page.get_by_role("link", name="Games").click()
+            assert await page.get_by_role("heading", name="Games", exact=True).is_visible()
+        async with httpx.AsyncClient(base_url=server.url) as client:
+            assert (await client.get(f"/{bot.game['id']}?ply=8")).status_code == 200
+
+
+@asynccontextmanager
+async def play_open(folder: Path, *arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+    """``vindibot play --open`` as a program, and the address that it has told its browser to show."""
+    opened = folder / "opened"
+    script = folder / "browser.sh"
+    script.write_text(f'#!/bin/sh\necho "$1" > "{opened}.part" && mv "{opened}.part" "{opened}"\n')
+    script.chmod(0o755)
+    command = [sys.executable, "-m", "vindibot", "play", "--open", "--display", "none", "--recordings", str(folder), *arguments]
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        env=os.environ | {"BROWSER": f"{script} %s"},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        async with asyncio.timeout(60):
+            while not opened.exists():
+                await asyncio.sleep(0.02)
+                assert process.returncode is None
+        yield process, opened.read_text().strip()
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def recorded_in(folder: Path) -> Recording:
+    [path] = folder.glob("*.jsonl")
+    return read_recording(path)
+
+
+async def test_play_open_shows_the_game_with_the_votes_as_it_goes(browser: Any, tmp_path: Path) -> None:
+    async with play_open(tmp_path, "--rounds", "30", "--against", "random") as (process, address):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/game/\w+", address)
+        async with visiting(browser, address) as page:
+            await until(page, "vindibotPage.game.ending !== null")
+            output = (await process.communicate())[0].decode()
+            assert process.returncode == 0, output
+            assert "nobody has looked" not in output
+            recording = recorded_in(tmp_path)
+            assert await page.evaluate("vindibotPage.game.last") == 120
+            for own in (recording.turns[0], recording.turns[11], recording.turns[-1]):
+                await page.evaluate(f"vindibotPage.clock.halt({own.turn + 1})")
+                panel = page.locator(".why")
+                assert f"turn {own.turn}?" in await panel.locator("h2").inner_text()
+                labels = await panel.locator("tbody .trait").all_inner_texts()
+                assert labels == [entry.label for entry in own.ballot.entries]
+                sums = "cells => cells.map((cell) => Number(cell.dataset.value))"
+                shown = await panel.locator("tfoot td[data-value]").evaluate_all(sums)
+                assert shown == pytest.approx([own.ballot.sums[move] for move in own.ballot.candidates], rel=1e-5)
+                for index, entry in enumerate(own.ballot.entries):
+                    cells = await panel.locator("tbody tr").nth(index).locator("td[data-value]").evaluate_all(sums)
+                    weighted = [entry.weighted[move] for move in own.ballot.candidates] if entry.votes else []
+                    assert cells == pytest.approx(weighted, rel=1e-5)
+                state = [[hero.life, hero.gold, hero.mine_count] for hero in own.state.heroes]
+                assert [hero[1:] for hero in await heroes(page, own.turn)] == state
