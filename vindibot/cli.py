@@ -1,7 +1,7 @@
-"""The command line: ``vindibot play``, ``arena``, ``serve``, ``league``, ``replay`` and ``verify``.
+"""The command line: ``vindibot play`` and all the other commands.
 
-Commands import what they need when they run, so that ``vindibot --help`` costs nothing. Exit codes: 0 all is well, 1 a run
-that failed, 2 a command or configuration that cannot be, 130 interrupted.
+Commands import what they need when they run, so that ``vindibot --help`` costs nothing. What the exit codes mean is said at
+the end of the help.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ import click
 
 from vindibot import __version__
 from vindibot.arena.cli import arena_command
+from vindibot.catalogue import behaviours_command
+from vindibot.completion import complete_bots, complete_configs, complete_maps, completion_command
+from vindibot.doctor import doctor_command
+from vindibot.effective import config_command
 from vindibot.errors import VindibotError
 from vindibot.init import init_command
 from vindibot.look.cli import explain_command, watch_command
@@ -54,7 +58,17 @@ class Commands(click.Group):
             sys.exit(130)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+EXIT_CODES = """\b
+Exit codes of all commands:
+    0  all is well
+    1  it ran and failed: a game that was lost to a fault, a state that differs, something broken
+    2  what was asked for cannot be: a slip in the command, a configuration or a bot file
+    6  arena: a bot forfeited more of its games than --max-forfeits
+  130  interrupted; what was finished is kept
+"""
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}, epilog=EXIT_CODES)
 @click.version_option(__version__, prog_name="vindibot")
 def main() -> None:
     """Write, run, watch, compare and improve bots for the game Vindinium.
@@ -68,8 +82,10 @@ def _play_options() -> list[click.Parameter]:
         ["--config", "-c", "config"],
         metavar="FILE",
         help="a configuration file, or the name of one that ships with vindibot: training, arena",
+        shell_complete=complete_configs,
     )
-    return [config, *settings_options(PlaySettings, spelled=SPELLED, words=WORDS, hidden=HIDDEN)]
+    completes = {"bot": complete_bots, "against": complete_bots, "map": complete_maps}
+    return [config, *settings_options(PlaySettings, spelled=SPELLED, words=WORDS, hidden=HIDDEN, completes=completes)]
 
 
 def _play(config: str | None, **options: Any) -> None:
@@ -124,3 +140,9 @@ def verify(files: tuple[Path, ...]) -> None:
     from vindibot.verify import verify_files
 
     sys.exit(verify_files(files, terminal()))
+
+
+main.add_command(behaviours_command)
+main.add_command(config_command)
+main.add_command(doctor_command)
+main.add_command(completion_command)

@@ -76,9 +76,9 @@ class Config(Generic[T]):
         """Where the value of a key comes from."""
         return self.origins.get(key, Origin("default"))
 
-    def rows(self) -> list[Row]:
-        """All settings in the order of their declaration."""
-        return list(_rows(self.settings, self.origin))
+    def rows(self, words: Mapping[str, str] = WORDS) -> list[Row]:
+        """All settings in the order of their declaration; `words` stand for None, by key."""
+        return list(_rows(self.settings, self.origin, words))
 
     def refuse(self, key: str, words: str) -> UsageError:
         """An error about the value of a key that says where it was set: for what only turns out when it is used."""
@@ -324,18 +324,16 @@ def _surroundings(model: type[BaseModel], path: KeyPath) -> tuple[list[str], boo
     return list(model.model_fields), info is not None and SecretStr in (info.annotation, *get_args(info.annotation))
 
 
-def _rows(settings: BaseModel, origin: Callable[[str], Origin], path: KeyPath = ()) -> Iterator[Row]:
+def _rows(settings: BaseModel, origin: Callable[[str], Origin], words: Mapping[str, str], path: KeyPath = ()) -> Iterator[Row]:
     for name, info in type(settings).model_fields.items():
         value, key = getattr(settings, name), dotted((*path, name))
         if isinstance(value, BaseModel):
-            yield from _rows(value, origin, (*path, name))
+            yield from _rows(value, origin, words, (*path, name))
         else:
-            yield Row(key, _shown(key, value), origin(key), info.description or "")
+            yield Row(key, _shown(words.get(key, "") if value is None else value), origin(key), info.description or "")
 
 
-def _shown(key: str, value: Any) -> str:
-    if value is None:
-        value = WORDS.get(key, "")
+def _shown(value: Any) -> str:
     if isinstance(value, SecretStr):
         return '"***"'
     return shown(str(value) if isinstance(value, Path) else value, width=500)

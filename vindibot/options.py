@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 from pydantic import BaseModel
+
+#: What click calls for the completions of a value.
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def option_names(model: type[BaseModel], spelled: Mapping[str, str]) -> dict[str, str]:
@@ -21,18 +25,20 @@ def settings_options(
     words: Mapping[str, str] | None = None,
     hidden: Collection[str] = (),
     defaults: Mapping[str, Any] | None = None,
+    completes: Mapping[str, Completer] | None = None,
 ) -> list[click.Parameter]:
     """An option for each field of a model and its tables, except those in `hidden`.
 
     A value that was not given is None; given ones are texts, to be checked with the other layers of the configuration.
     Their parameter is the key with ``__`` for a dot. `spelled` are names unlike their key; `words` the texts that stand
-    for None; `defaults` are shown where a command has defaults of its own.
+    for None; `defaults` are shown where a command has defaults of its own; `completes` says what
+    the shell may complete a value to.
     """
     found: list[click.Parameter] = []
     for key, info in _fields(model):
         if key not in hidden:
             default = (defaults or {}).get(key, (words or {}).get(key, info.default))
-            found.append(_option(key, _name(key, spelled), info, default))
+            found.append(_option(key, _name(key, spelled), info, default, (completes or {}).get(key)))
     return found
 
 
@@ -55,7 +61,7 @@ def _name(key: str, spelled: Mapping[str, str]) -> str:
     return spelled.get(key, "--" + key.replace(".", "-").replace("_", "-"))
 
 
-def _option(key: str, name: str, info: Any, default: Any) -> click.Option:
+def _option(key: str, name: str, info: Any, default: Any, complete: Completer | None) -> click.Option:
     parameter = key.replace(".", "__")
     if info.annotation is bool:
         on = "on" if default else "off"
@@ -66,4 +72,5 @@ def _option(key: str, name: str, info: Any, default: Any) -> click.Option:
     choices = getattr(info.annotation, "__args__", ())
     if choices and all(isinstance(choice, str) for choice in choices):
         metavar = "|".join(choices)
-    return click.Option([name, parameter], default=None, metavar=metavar, help=f"{info.description}{shown}")
+    words = f"{info.description}{shown}"
+    return click.Option([name, parameter], default=None, metavar=metavar, help=words, shell_complete=complete)

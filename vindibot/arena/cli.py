@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vindibot.arena.settings import WORDS, ArenaSettings
+from vindibot.completion import complete_bots, complete_maps
 from vindibot.errors import UsageError, VindibotError
 from vindibot.options import option_names, overrides, settings_options
 
@@ -142,7 +143,7 @@ arena_command = click.Command(
     "arena",
     callback=_arena,
     params=[
-        click.Argument(["bots"], nargs=-1, metavar="[BOTS]..."),
+        click.Argument(["bots"], nargs=-1, metavar="[BOTS]...", shell_complete=complete_bots),
         click.Option(["--config", "-c", "config"], metavar="FILE", help="the configuration of a tournament (docs/arena.md)"),
         click.Option(
             ["--resume", "resume"],
@@ -152,7 +153,11 @@ arena_command = click.Command(
         ),
         click.Option(["--match", "match"], nargs=2, metavar="A B", help="two bots, two seats each: the same as --format ab"),
         click.Option(
-            ["--map", "map_names"], multiple=True, metavar="MAP", help="play on this map, a name (m1) or a file; repeatable"
+            ["--map", "map_names"],
+            multiple=True,
+            metavar="MAP",
+            help="play on this map, a name (m1) or a file; repeatable",
+            shell_complete=complete_maps,
         ),
         click.Option(["--size", "sizes"], multiple=True, type=int, metavar="N", help="only maps of this size; repeatable"),
         *settings_options(ArenaSettings, spelled=SPELLED, words=WORDS, hidden=HIDDEN),

@@ -1,0 +1,180 @@
+"""`vindibot doctor`: it sees what is broken and says what to do; and the completion of commands, and exit codes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner
+
+from vindibot.checkup import Finding, examine
+from vindibot.cli import main
+from vindibot.config import load_play
+from vindibot.console import terminal
+from vindibot.init import write_project
+from vindibot.server import EmbeddedServer
+
+TOP = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    write_project(tmp_path)
+    return tmp_path
+
+
+async def findings(**overrides: object) -> dict[str, Finding]:
+    """What is found, by what was looked at; the last word on each."""
+    given = {key.replace("__", "."): value for key, value in overrides.items()}
+    config = load_play(None, given, environ={"VINDIBOT_KEY": "verysecret"})
+    return {finding.what: finding async for finding in examine(config, terminal())}
+
+
+def test_all_is_well_with_a_new_project(project: Path) -> None:
+    """As a user runs it, in a process of its own."""
+    command = [sys.executable, "-m", "vindibot", "doctor", "bot.toml", "--limit-ms", "20000"]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(TOP)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ready to play" in done.stdout
+    for what in (
+        "machine",
+        "kernels",
+        "recordings",
+        "traits",
+        "punctuality",
+        "server",
+        "time",
+        "workers",
+        "trait coward",
+        "moves",
+    ):
+        assert f" {what}: " in done.stdout, what
+    assert "broken" not in done.stdout
+
+
+async def test_traits_that_fail_or_hang_are_found(project: Path) -> None:
+    (project / "mine.py").write_text(
+        "import time\nfrom behaviours.base import Behaviour\n\n\nclass Raises(Behaviour):\n    def vote(self, view):\n"
+        "        raise RuntimeError('no idea')\n\n\nclass Sleeps(Behaviour):\n    def vote(self, view):\n        time.sleep(9)\n"
+    )
+    traits = "".join(f'[traits.{name.lower()}]\nuse = "mine:{name}"\n' for name in ("Raises", "Sleeps"))
+    (project / "sick.toml").write_text(f"{traits}[traits.stay]\n")
+    found = await findings(bot="sick.toml", time__limit_ms="300", time__margin_ms="100")
+    assert found["trait raises"].level == "broken"
+    assert "RuntimeError: no idea" in found["trait raises"].words
+    assert found["trait sleeps"].level == "broken"
+    assert "late in" in found["trait sleeps"].words
+    assert "generator" in found["trait sleeps"].advice
+    assert found["trait stay"].level == "ok"
+
+
+async def test_a_bot_that_cannot_be_built_does_not_end_the_examination(project: Path) -> None:
+    (project / "sick.toml").write_text("[traits.tavern-findr]\n")
+    found = await findings(bot="sick.toml")
+    assert found["bot"].level == "broken"
+    assert "did you mean 'tavern-finder'?" in found["bot"].words
+    assert found["server"].level == "ok"
+
+
+async def test_a_server_is_measured_and_gets_no_key(project: Path) -> None:
+    async with EmbeddedServer() as server:
+        found = await findings(server=server.url, bot="stay")
+        assert found["server"].level == "ok"
+        assert server.url in found["server"].words
+        assert found["key"].words == "there is one; it was not sent"
+        url = server.url
+    found = await findings(server=url, bot="stay", time__limit_ms="150")
+    assert found["server"].level == "broken"
+    assert "connection refused" in found["server"].words
+    assert found["time"].level == "broken", "with 75 ms margin hardly any time is left"
+    assert "verysecret" not in str(found)
+
+
+async def test_recordings_that_cannot_be_written_are_found(project: Path) -> None:
+    (project / "file").write_text("")
+    found = await findings(bot="stay", recording__folder="file")
+    assert found["recordings"].level == "broken"
+    assert "--recordings" in found["recordings"].advice
+
+
+def test_something_broken_is_exit_code_1(project: Path) -> None:
+    (project / "sick.toml").write_text("[traits.tavern-findr]\n")
+    done = CliRunner().invoke(main, ["doctor", "sick.toml"])
+    assert done.exit_code == 1, done.output
+    assert "1 thing is broken" in done.output
+    assert CliRunner().invoke(main, ["doctor", "nowhere.toml"]).exit_code == 2
+
+
+# ---- Completion ----
+
+
+def completions(*words: str) -> set[str]:
+    """What the shell is told when Tab is pressed at the end of these words."""
+    shell = ShellComplete(main, {}, "vindibot", "_VINDIBOT_COMPLETE")
+    return {item.value for item in shell.get_completions(list(words[:-1]), words[-1])}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("beh",), {"behaviours"}),
+        (("play", "--bot", "mal"), {"malvert"}),
+        (("play", "--against", "b"), {"bot.toml"}),
+        (("play", "--map", "c"), {"courtyard", "crossroads", "catacombs"}),
+        (("play", "--config", "tr"), {"training"}),
+        (("behaviours", "t"), {"tavern-finder", "trap-avoidance"}),
+        (("arena", "seed", "s"), {"seed", "stay"}),
+        (("doctor", "--ser"), {"--server"}),
+    ],
+)
+def test_what_is_completed(project: Path, words: tuple[str, ...], expected: set[str]) -> None:
+    assert completions(*words) == expected
+
+
+def test_completion_is_quick_to_start(project: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(TOP), "_VINDIBOT_COMPLETE": "bash_complete"}
+    environment |= {"COMP_WORDS": "vindibot play --map court", "COMP_CWORD": "3"}
+    code = "import sys; from vindibot.cli import main\ntry:\n    main(prog_name='vindibot')\nfinally:\n"
+    code += "    assert not {'numba', 'numpy', 'fastapi'} & set(sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=project, env=environment, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("plain,courtyard\n", "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_for_a_shell(shell: str) -> None:
+    done = CliRunner().invoke(main, ["completion", shell])
+    assert done.exit_code == 0
+    assert f"_VINDIBOT_COMPLETE={shell}_complete" in done.output
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=done.output, text=True, check=True)
+
+
+# ---- Exit codes ----
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--help"], 0),
+        (["play", "--roundz", "3"], 2),
+        (["play", "--rounds", "none"], 2),
+        (["play", "--bot", "nobody"], 2),
+        (["nonsense"], 2),
+        (["verify", "wrong.jsonl"], 1),
+    ],
+)
+def test_exit_codes(project: Path, words: list[str], code: int) -> None:
+    """6 and 130 are tested with the arena and with play."""
+    (project / "wrong.jsonl").write_text("no game\n")
+    assert CliRunner().invoke(main, words).exit_code == code
+
+
+def test_the_help_tells_the_exit_codes() -> None:
+    told = CliRunner().invoke(main, ["--help"]).output.partition("Exit codes")[2]
+    assert [int(line.split()[0]) for line in told.splitlines()[1:] if line.strip()] == [0, 1, 2, 6, 130]

@@ -1,0 +1,79 @@
+"""Completion of the command line: ``vindibot completion SHELL``, and what may stand where a bot, a map or a trait is asked for.
+
+It runs at every press of a key, so nothing heavy is imported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from behaviours.registry import names
+from vindibot.files import places
+
+#: The shells for which there is a script.
+SHELLS = ("bash", "zsh", "fish")
+PROGRAM = "vindibot"
+
+
+def _matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """The words that begin so; where none does, or a path was begun, the files that the shell finds."""
+    if "/" not in incomplete and not incomplete.startswith((".", "~")):
+        items = [CompletionItem(word) for word in dict.fromkeys(words) if word.startswith(incomplete)]
+        if items:
+            return items
+    return [CompletionItem(incomplete, type="file")]
+
+
+def _toml_files(folder: str) -> list[str]:
+    """The files of a kind that can be named: with their ending in the current folder, without among those that ship."""
+    here, *others = places()
+    own = [path.name for path in sorted(here.glob("*.toml"))]
+    own += [f"{folder}/{path.name}" for path in sorted((here / folder).glob("*.toml")) if folder]
+    return own + [path.stem for place in others for path in sorted((place / folder).glob("*.toml"))]
+
+
+def complete_bots(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Bot files of the current folder, and the bots that ship."""
+    return _matching(_toml_files("bots"), incomplete)
+
+
+def complete_configs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Configuration files of the current folder, and those that ship."""
+    return _matching(_toml_files(""), incomplete)
+
+
+def complete_maps(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The maps that ship, by name and by number, and files."""
+    from sim.atlas import ATLAS
+
+    numbered = [f"m{number}" for number in range(1, min(6, len(ATLAS)) + 1)]
+    return _matching([*ATLAS, *numbered, *(path.name for path in sorted(Path.cwd().glob("*.map")))], incomplete)
+
+
+def complete_traits(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The traits that are known by name."""
+    return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+
+
+@click.command("completion", short_help="Print a script that lets your shell complete commands.")
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.pass_context
+def completion_command(ctx: click.Context, shell: str) -> None:
+    """Print the script by which a shell completes commands, options, bots, maps and traits.
+
+    To try it: eval "$(vindibot completion bash)", or the same with zsh; in fish: vindibot completion fish | source.
+
+    \b
+    To keep it:
+      vindibot completion bash >> ~/.bashrc
+      vindibot completion zsh >> ~/.zshrc
+      vindibot completion fish > ~/.config/fish/completions/vindibot.fish
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    completer = kind(ctx.find_root().command, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE")
+    click.echo(completer.source_template % completer.source_vars())

@@ -1,0 +1,148 @@
+"""``vindibot config``: what is set in the end, and where each value comes from; and schemas for editors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vindibot.completion import complete_bots, complete_configs
+from vindibot.files import look_up, read
+
+if TYPE_CHECKING:
+    from vindibot.bots import Bot
+    from vindibot.config import Config, Row
+
+#: The models of the commands that have settings.
+_HOMES = {
+    "play": "vindibot.settings.PlaySettings",
+    "arena": "vindibot.arena.settings.ArenaSettings",
+    "serve": "vindibot.server.settings.ServerSettings",
+}
+COMMANDS = tuple(_HOMES)
+#: Values are aligned up to this width.
+WIDEST = 44
+
+
+def loaded(command: str, file: str | None) -> Config[Any]:
+    """The settings of a command as they are without options: defaults, the file, and for play the environment."""
+    from vindibot.config import Config, load, load_play
+
+    if command == "play":
+        return load_play(file)
+    config: Config[Any] = load(_model(command), file, environ={})
+    if command == "serve":  # as the command does it
+        from vindibot.server.cli import DEFAULTS
+
+        own = {key: value for key, value in DEFAULTS.items() if key not in config.origins}
+        return Config(config.settings.model_copy(update=own), config.origins)
+    return config
+
+
+def words_of(command: str) -> Mapping[str, str]:
+    """The words that stand for "not set" in a command's settings, by key."""
+    if command == "serve":
+        return {}
+    found: Mapping[str, str] = import_module(_HOMES[command].rpartition(".")[0]).WORDS
+    return found
+
+
+def _model(command: str) -> Any:
+    module, _, name = _HOMES[command].rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def _lines(rows: list[tuple[str, str]]) -> Iterator[str]:
+    """Settings with where they come from as a comment: what is printed is TOML."""
+    width = min(max((len(setting) for setting, origin in rows if origin), default=0), WIDEST)
+    for setting, origin in rows:
+        yield setting + (click.style(f"{'':{max(0, width - len(setting))}}  # {origin}", dim=True) if origin else "")
+
+
+def settings_lines(rows: list[Row]) -> Iterator[str]:
+    """All settings of a configuration. Dotted keys stand for tables."""
+    yield from _lines([(f"{'# ' if row.value == 'a table' else ''}{row.key} = {row.value}", str(row.origin)) for row in rows])
+
+
+def bot_lines(bot: Bot) -> Iterator[str]:
+    """A bot with all its traits and their parameters, as one file that extends nothing."""
+    from behaviours.registry import find
+    from vindibot.catalogue import heading, parameters, toml
+    from vindibot.files import short
+
+    rows = [(f"name = {toml(bot.name)}", short(bot.path))]
+    for spec in bot.traits:
+        table = f"traits.{spec.label}"
+        rows += [("", ""), (heading(spec.label), bot.origins.get(table, ""))]
+        if spec.use != spec.label:
+            rows.append((f"use = {toml(spec.use)}", bot.origins.get(f"{table}.use", "default")))
+        rows.append((f"weight = {toml(spec.weight)}", bot.origins.get(f"{table}.weight", "default")))
+        for parameter in parameters(find(spec.class_path)):
+            given = parameter.name in spec.parameters
+            value = toml(spec.parameters[parameter.name]) if given else parameter.default
+            setting = f"{parameter.name} = {value}" if value != "None" else f"# {parameter.name} is not set"
+            rows.append((setting, bot.origins.get(f"{table}.{parameter.name}", "default")))
+    yield from _lines(rows)
+
+
+def _is_bot(name: str) -> bool:
+    """Whether a file, or the name of one, is that of a bot and not a configuration."""
+    path = look_up(name)
+    if path is None:
+        return look_up(name, folder="bots") is not None
+    return not {"traits", "name"}.isdisjoint(read(path).data)
+
+
+def _schema(kind: str, bot: str | None) -> dict[str, Any]:
+    from vindibot.bots import load_bot
+    from vindibot.catalogue import found
+    from vindibot.schema import bot_schema, settings_schema
+
+    if kind == "bot":
+        return bot_schema(found(load_bot(bot) if bot is not None else None))
+    return settings_schema(_model(kind), f"settings of vindibot {kind}")
+
+
+@click.command("config", short_help="Show what is set, and where each value comes from.")
+@click.argument("file", required=False, shell_complete=complete_configs)
+@click.option(
+    "--for", "command", type=click.Choice(COMMANDS), default="play", help="the command whose settings are meant  [default: play]"
+)
+@click.option("--bot", "-b", metavar="BOT", shell_complete=complete_bots, help="a bot instead: a bot file, or the name of one")
+@click.option(
+    "--schema",
+    type=click.Choice(["bot", *COMMANDS]),
+    help="print the JSON schema of bot files, or of a command's configuration files, instead (--bot: with its own traits)",
+)
+def config_command(file: str | None, command: str, bot: str | None, schema: str | None) -> None:
+    """Show what is set in the end, and where each value comes from: the default, a line of a file, or a variable of the
+    environment. Keys are not shown. What is printed is itself a file in TOML that says the same.
+
+    FILE is a configuration file, or the name of one that ships with vindibot (training, arena), or a bot file.
+
+    \b
+    Examples:
+      vindibot config                              what `vindibot play` would do
+      vindibot config arena                        ... with --config arena
+      vindibot config --for serve
+      vindibot config bot.toml                     what the bot is made of
+      vindibot config --schema bot > bot.schema.json
+
+    An editor with the TOML language server taplo uses a schema that is named in the first line of a file:
+    #:schema ./bot.schema.json
+    """
+    from vindibot.bots import load_bot
+
+    if schema is not None:
+        click.echo(json.dumps(_schema(schema, bot), indent=2, ensure_ascii=False))
+        return
+    if file is not None and bot is not None:
+        raise click.UsageError("FILE and --bot are two things to show: give one of them")
+    if file is not None and _is_bot(file):
+        bot = file
+    lines = bot_lines(load_bot(bot)) if bot is not None else settings_lines(loaded(command, file).rows(words_of(command)))
+    for line in lines:
+        click.echo(line)
