@@ -71,9 +71,12 @@ def test_the_film_of_a_record() -> None:
 # ---- Keys ----
 
 
+STATES = states_of(1, plies=40)
+
+
 def a_film(frames: int, whole: bool = True) -> Film:
     film = Film("game x", ("a", "b", "c", "d"), whole=whole)
-    film.frames = [Frame(state) for state in states_of(1, plies=40)[:frames]]
+    film.frames = [Frame(state) for state in STATES[:frames]]
     return film
 
 
@@ -344,16 +347,13 @@ async def test_a_live_game_as_lines() -> None:
     async with serving() as server, playing(server, "<b>one</b>") as (bot,):
         await bot.join("training", turns=3)
         address = f"{server.url}/{bot.game['id']}"
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "vindibot", "watch", address, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-        )
-        assert process.stdout is not None
+        watching = asyncio.create_task(asyncio.to_thread(CliRunner().invoke, main, ["watch", address]))
         await bot.move("North")
-        first = await process.stdout.readline()
-        assert first == b"turn 0: the first state\n"
         await bot.play_on()
-        rest = (await process.stdout.read()).decode().splitlines()
-        assert await process.wait() == 0
-    assert rest[0].startswith("turn 1: @1 <b>one</b> North, at (")
-    assert rest[-1].startswith(f"game {bot.game['id']} ended: TurnMax; ")
-    assert len(rest) == 13
+        result = await watching
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert len(lines) == 14
+    assert lines[0] == "turn 0: the first state"
+    assert lines[1].startswith("turn 1: @1 <b>one</b> North, at (")
+    assert lines[-1].startswith(f"game {bot.game['id']} ended: TurnMax; ")

@@ -20,7 +20,7 @@ from vindibot.doctor import doctor_command
 from vindibot.effective import config_command
 from vindibot.errors import VindibotError
 from vindibot.init import init_command
-from vindibot.look.cli import explain_command, watch_command
+from vindibot.look.cli import bench_command, explain_command, turn_command, watch_command
 from vindibot.options import option_names, overrides, settings_options
 from vindibot.server.cli import serve_command
 from vindibot.server.league.cli import league_command
@@ -127,6 +127,8 @@ main.add_command(league_command)
 main.add_command(replay_command)
 main.add_command(explain_command)
 main.add_command(watch_command)
+main.add_command(turn_command)
+main.add_command(bench_command)
 
 
 @main.command(short_help="Replay recorded games and compare every state.")
@@ -134,7 +136,9 @@ main.add_command(watch_command)
 def verify(files: tuple[Path, ...]) -> None:
     """Replay recorded games and compare every state.
 
-    FILES hold one game in JSON per line, plain or gzipped. Exit code 1 if any state differs.
+    FILES are recordings of `vindibot play`, game records (an arena's *.games.jsonl, a server's /records/ID), or games of the
+    original server with every state; plain or gzipped. Of a recording each state that was seen must follow from the one
+    before, of a game record all orders must be possible and lead to its end. Exit code 1 if any state differs.
     """
     from vindibot.console import terminal
     from vindibot.verify import verify_files

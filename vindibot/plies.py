@@ -71,14 +71,19 @@ def between(before: Games, after: Games) -> list[Ply] | None:
     plies: list[Ply] = []
     for number in range(1, count + 1):
         hero = int(games[0]["turn"]) % 4
-        last = end["hero"][hero]
-        order = CRASH if last["crashed"] and not start["hero"][hero]["crashed"] else int(last["last_dir"])
+        order = order_between(before, after, hero)
         if ended_by_crash and number == count and not end["hero"]["crashed"].all():
             games[0]["training"] = 1  # whatever we were told: only in a training game one crash is the end
         if order == NO_DIRECTION or not step(games, 0, order):
             return None
         plies.append(Ply(games.copy(), hero, order, seen=number == count))
     return plies if _shows(after, games) else None
+
+
+def order_between(before: Games, after: Games, hero: int) -> int:
+    """The order (0..4, `CRASH`) of a hero who moved once between two states; `NO_DIRECTION` if he was never given one."""
+    last = after[0]["hero"][hero]
+    return CRASH if last["crashed"] and not before[0]["hero"][hero]["crashed"] else int(last["last_dir"])
 
 
 def opening(games: Games) -> Games | None:

@@ -10,7 +10,6 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,13 @@ from rich.console import Console
 from sim.board import BoardError, draw, read_tiles, tile_text
 from sim.game import ALL_CRASHED, CRASH, DIRECTIONS, NO_DIRECTION, RUNNING, TURN_MAX, Games, place_heroes, row_column, square
 from sim.rules import step
-from vindibot.errors import VindibotError
+from vindibot.differences import Difference, Tally
+from vindibot.errors import UsageError, VindibotError
+from vindibot.gamefile import kind_of
+from vindibot.gamerecord import read_records
 from vindibot.protocol import ProtocolError, read_game, to_games
+from vindibot.recording import read_recording
+from vindibot.retrace import retrace_record, retrace_recording
 
 _ENDS = {"TurnMax": TURN_MAX, "AllCrashed": ALL_CRASHED}
 _ORDERS = {**{word: direction for direction, word in enumerate(DIRECTIONS)}, "Crash": CRASH}
@@ -29,34 +33,6 @@ _ORDERS = {**{word: direction for direction, word in enumerate(DIRECTIONS)}, "Cr
 
 class VerifyError(VindibotError):
     """A file of recorded games that cannot be read; the message names the file and the line."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The first state of a game that came out otherwise: the ply counts from 0, boards are drawings."""
-
-    game: str
-    ply: int
-    order: str
-    before: str
-    expected: str
-    got: str
-
-
-@dataclass
-class Tally:
-    """What verifying came to. `differences` has one entry per game that went wrong; `skipped` says of each game that was
-    not played which and why."""
-
-    games: int = 0
-    states: int = 0
-    differences: list[Difference] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
-
-    @property
-    def mismatches(self) -> int:
-        """How many games came out otherwise."""
-        return len(self.differences)
 
 
 def read_games(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -150,24 +126,42 @@ def verify_game(game: dict[str, Any]) -> tuple[int, Difference | None]:
 
 
 def verify(paths: Iterable[Path], tally: Tally | None = None) -> Tally:
-    """Replay all games of all files. Raises `VerifyError` for a file that cannot be read; `tally` keeps what was done."""
+    """Replay all games of all files, whichever kind they are (`vindibot.gamefile`). Raises `VindibotError` for a file that
+    cannot be read; `tally` keeps what was done."""
     tally = tally if tally is not None else Tally()
     for path in paths:
-        for number, game in read_games(path):
-            try:
-                states, difference = verify_game(game)
-            except ProtocolError as problem:
-                tally.skipped.append(f"{path.name}, line {number}, game {game['id']}: {problem}")
-                continue
-            except (BoardError, KeyError, IndexError, TypeError, ValueError) as problem:
-                raise VerifyError(
-                    f"{path}, line {number}: this is no recorded game ({type(problem).__name__}: {problem})"
-                ) from None
-            tally.games += 1
-            tally.states += states
-            if difference is not None:
-                tally.differences.append(difference)
+        kind = _kind(path)
+        if kind == "recording":
+            retrace_recording(read_recording(path), tally)
+        elif kind == "records":
+            for record in read_records(path):
+                retrace_record(record, tally, path)
+        else:
+            _verify_original(path, tally)
     return tally
+
+
+def _kind(path: Path) -> str:
+    """The kind of a file; what is none is taken for games of the original server, whose reader says what is wrong with it."""
+    try:
+        return kind_of(path)
+    except UsageError:
+        return "original"
+
+
+def _verify_original(path: Path, tally: Tally) -> None:
+    for number, game in read_games(path):
+        try:
+            states, difference = verify_game(game)
+        except ProtocolError as problem:
+            tally.skipped.append(f"{path.name}, line {number}, game {game['id']}: {problem}")
+            continue
+        except (BoardError, KeyError, IndexError, TypeError, ValueError) as problem:
+            raise VerifyError(f"{path}, line {number}: this is no recorded game ({type(problem).__name__}: {problem})") from None
+        tally.games += 1
+        tally.states += states
+        if difference is not None:
+            tally.differences.append(difference)
 
 
 def side_by_side(recorded: str, ours: str) -> str:
@@ -180,7 +174,9 @@ def side_by_side(recorded: str, ours: str) -> str:
 
 def report(tally: Tally) -> str:
     """The tally for people: what was skipped, the first difference as boards, and a line with the numbers."""
-    lines = [f"skipped: {reason}" for reason in tally.skipped]
+    lines = [f"note: {remark}" for remark in tally.remarks]
+    lines += [f"skipped: {reason}" for reason in tally.skipped]
+    lines += [f"wrong: {problem}" for problem in tally.problems]
     if tally.differences:
         first = tally.differences[0]
         lines += [
@@ -208,7 +204,7 @@ def verify_files(paths: Iterable[Path | str], console: Console) -> int:
     for path in map(Path, paths):
         try:
             verify([path], tally)
-        except VerifyError as problem:
+        except VindibotError as problem:
             console.print(problem.message, markup=False, highlight=False, soft_wrap=True)
             code = problem.exit_code
     console.print(report(tally), markup=False, highlight=False, soft_wrap=True)

@@ -9,15 +9,12 @@ import time
 
 import numpy as np
 
-from behaviours.base import Behaviour, View, as_votes
+from behaviours.base import Behaviour, View
 from behaviours.registry import BUILT_IN, find
-from sim.game import RUNNING, Games, mover
+from sim.game import Games, mover
 from sim.generator import generate
-from sim.kernels import warm
-from sim.rules import step
 from tests.benchmarks import Row
-from vindibot.ballot import BallotEntry, tally
-from vindibot.bots import load_bot
+from vindibot.look.stopwatch import self_play
 
 #: Only every so many plies, and only of the middle of each game.
 SKIP, FIRST, LAST = 17, 200, 1000
@@ -25,19 +22,11 @@ SKIP, FIRST, LAST = 17, 200, 1000
 
 def positions(seeds: range, size: int = 28) -> list[Games]:
     """Positions of games between two seeds and two malverts; half of the maps have many mines."""
-    bots = [load_bot(name).build() for name in ("seed", "malvert", "seed", "malvert")]
-    warm()
     kept = []
     for seed in seeds:
         where = generate(seed, size=size) if seed % 2 else generate(seed, size=size, walls=20, mines=9)
-        games = where.new_game()
-        while games[0]["status"] == RUNNING:
-            here = View(games, mover(games), seed=seed)
-            said = [(spec.weight, as_votes(trait.vote(here))) for spec, trait in bots[here.me]]
-            entries = [BallotEntry("", weight, None if votes is None else votes.tolist()) for weight, votes in said]
-            if FIRST <= here.turn < LAST and here.turn % SKIP == 0:
-                kept.append(games.copy())
-            step(games, 0, tally(entries, here.moves, here.rng("tie")).direction)
+        seen = self_play(where.new_game(), seed)
+        kept += [here.games.copy() for here in seen if FIRST <= here.turn < LAST and here.turn % SKIP == 0]
     return kept
 
 

@@ -1,7 +1,8 @@
-"""``vindibot explain`` and ``vindibot watch`` on the command line."""
+"""``vindibot explain``, ``watch``, ``turn`` and ``bench`` on the command line."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -95,5 +96,90 @@ Examples:
   vindibot watch http://localhost:9000/abcd1234
   vindibot watch recordings/GAME.jsonl --turn 212
   vindibot watch results/cup.games.jsonl --game 3 --lines
+""",
+)
+
+
+def _turn(recording: Path, turn: int, bot: str | None, traits: tuple[str, ...], nodes: int | None, debugger: bool) -> None:
+    from vindibot.console import terminal
+    from vindibot.look.asking import bot_of
+    from vindibot.look.rerun import rerun
+    from vindibot.recording import read_recording
+
+    read = read_recording(recording)
+    own = read.turn(turn)
+    rerun(terminal(), read, own, bot_of(bot, read), nodes=nodes, only=traits, debugger=debugger)
+
+
+_TRAITS = click.Option(["--trait", "traits"], multiple=True, metavar="LABEL", help="ask this trait only; repeatable")
+_NODES = click.Option(
+    ["--nodes"],
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="give searches a budget of N nodes, which is the same anywhere  [default: 0.9 s]",
+)
+
+turn_command = click.Command(
+    "turn",
+    callback=_turn,
+    params=[
+        click.Argument(["recording"], type=PATH),
+        click.Option(["--turn"], type=int, required=True, metavar="N", help=TURN),
+        click.Option(["--bot"], metavar="BOT", help="the bot to ask  [default: the one that made the recording]"),
+        _TRAITS,
+        _NODES,
+        click.Option(
+            ["--pdb", "debugger"], is_flag=True, help="stop in Python's debugger where a trait begins, and where it raises"
+        ),
+    ],
+    short_help="Run one recorded turn again, under a debugger if wished.",
+    help="""Run one recorded turn again, under a debugger if wished.
+
+The traits are asked in this very process, with the state, the history and the seed of then. Their votes (times the
+weight) are printed beside those in the recording: "same" where nothing has changed, else "now" and "then". What a trait
+prints is shown, and a breakpoint() in it stops there.
+
+The bot is that of the recording's header; its own traits are looked for in the current folder, in bots/ and beside the
+recording. Compiled kernels can be stepped through with NUMBA_DISABLE_JIT=1.
+
+\b
+Examples:
+  vindibot turn recordings/GAME.jsonl --turn 212
+  vindibot turn recordings/GAME.jsonl --turn 212 --bot mine.toml --trait coward --pdb
+""",
+)
+
+
+def _bench(bot: str, recordings: tuple[Path, ...], traits: tuple[str, ...], nodes: int | None, turns: int) -> None:
+    from vindibot.bots import load_bot
+    from vindibot.console import terminal
+    from vindibot.look.stopwatch import bench
+
+    sys.exit(bench(terminal(), load_bot(bot), recordings, nodes=nodes, most=turns, only=traits))
+
+
+bench_command = click.Command(
+    "bench",
+    callback=_bench,
+    params=[
+        click.Argument(["bot"]),
+        click.Argument(["recordings"], nargs=-1, type=PATH, metavar="[RECORDINGS]..."),
+        _TRAITS,
+        _NODES,
+        click.Option(
+            ["--turns"], type=click.IntRange(min=1), default=300, metavar="N", help="time N turns at most  [default: 300]"
+        ),
+    ],
+    short_help="Say how long each trait of a bot takes.",
+    help="""Say how long each trait of a bot takes.
+
+Milliseconds per turn: the median, the 99th percentile, and the worst turn with its number and file, so that `vindibot
+turn` can run it again. The turns are those of the RECORDINGS, or of three games that are played on the spot. Each trait
+is asked alone, in this process; a search has 0.9 s unless --nodes gives it a budget. Ctrl-C prints what is known by then.
+
+\b
+Examples:
+  vindibot bench seed
+  vindibot bench mine.toml recordings/*.jsonl --nodes 20000
 """,
 )

@@ -1,0 +1,253 @@
+"""``vindibot turn`` and ``vindibot bench``: a recorded turn run again, and how long traits take."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from sim.game import RUNNING, mover
+from sim.generator import generate
+from sim.rules import step
+from vindibot.agent import Agent, voters
+from vindibot.bots import Bot, load_bot
+from vindibot.cli import main
+from vindibot.files import shipped
+from vindibot.look.asking import ask, recorded_bot
+from vindibot.look.stopwatch import TURNS, Times, own_positions, spread
+from vindibot.player import TraitHeader
+from vindibot.protocol import Player, from_games
+from vindibot.recording import Header, Recorder, Recording, read_recording
+from vindibot.runner import Vote
+from vindibot.testing import view
+from vindibot.timekeeper import Timekeeper
+from vindibot.trial import Position
+
+PLAYERS = [Player(name) for name in "abcd"]
+TRAITS = '''
+from collections.abc import Iterator
+from pydantic import Field
+from behaviours.base import Behaviour, Thought, View, Votes
+
+class Greets(Behaviour):
+    """Votes for the direction that it is told."""
+    where: int = Field(1, ge=0, le=4)
+
+    def vote(self, view: View) -> Votes:
+        print("hello from turn", view.turn)
+        return self.where
+
+class Deepens(Behaviour):
+    """Thinks until its nodes are used up."""
+
+    def vote(self, view: View) -> Iterator[Thought]:
+        depth = 0
+        while not view.budget.expired() and (view.budget.nodes is None or depth * 100 < view.budget.nodes):
+            depth += 1
+            yield Thought(2, depth=depth, nodes=depth * 100)
+
+class Fails(Behaviour):
+    """Raises."""
+
+    def vote(self, view: View) -> Votes:
+        raise RuntimeError("out of [ideas]")
+'''
+BOT = """
+[traits.greets]
+use = "mine:Greets"
+where = 3
+weight = 2
+
+[traits.deepens]
+use = "mine:Deepens"
+weight = 0.5
+"""
+
+
+async def play(bot: Bot, folder: Path, seed: int, plies: int = 80) -> Recording:
+    """What the bot's agent does in a game of its own, recorded; hero 1 is ours, the others stay."""
+    games = generate(seed, size=10).new_game(max_turns=plies)
+    traits = tuple(
+        TraitHeader(label=spec.label, weight=spec.weight, use=spec.use, parameters=dict(spec.parameters)) for spec in bot.traits
+    )
+    asked = voters(bot, workers=1, in_process=True)
+    agent = Agent(asked, 0, seed, Timekeeper(0.05), nodes=500)
+    await asked.start()
+    with Recorder(folder, Header(bot=bot.name, traits=traits, game="abcd1234", hero=1, mode="arena", seed=seed)) as recorder:
+        while games[0]["status"] == RUNNING:
+            order = 0
+            if mover(games) == 0:
+                ballot = await agent.decide(games.copy(), time.monotonic(), 60.0)
+                recorder.turn(from_games(games, game_id="abcd1234", players=PLAYERS), ballot)
+                order = ballot.direction
+            step(games, 0, order)
+    await asked.close()
+    assert recorder.path is not None
+    return read_recording(recorder.path)
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a bot and its traits, in which we are."""
+    (tmp_path / "mine.py").write_text(TRAITS)
+    (tmp_path / "bot.toml").write_text(BOT)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def rows(result: Result) -> list[list[str]]:
+    assert result.exit_code == 0, result.output
+    return [line.split() for line in result.output.splitlines()]
+
+
+# ---- A turn ----
+
+
+async def test_a_turn_of_seed_comes_out_as_it_did(tmp_path: Path) -> None:
+    recording = await play(load_bot("seed"), tmp_path, seed=4)
+    for own in recording.turns[::4]:
+        told = run("turn", recording.path, "--turn", str(own.turn))
+        seen = rows(told)
+        labels = [entry.label for entry in own.ballot.entries]
+        assert [row[:2] for row in seen if row and row[0] in labels] == [[label, "same"] for label in labels]
+        now, then = (line.partition(": ")[2] for line in told.output.splitlines() if line.startswith(("now: ", "then: ")))
+        assert now == then, "the same draw, where a draw it was"
+
+
+async def test_traits_of_ones_own_are_found_and_compared(mine: Path) -> None:
+    recording = await play(load_bot("bot.toml"), mine / "recordings", seed=1)
+    told = run("turn", recording.path, "--turn", "8", "--nodes", "500")
+    assert "hello from turn 8" in told.output
+    assert ["greets", "same"] in [row[:2] for row in rows(told)]
+    assert "deepens: depth 5, 500 nodes" in told.output
+    (mine / "bot.toml").write_text(BOT.replace("where = 3", "where = 1").replace("deepens]", "thinks]"))
+    told = run("turn", recording.path, "--turn", "8", "--nodes", "500", "--bot", "bot.toml")
+    kinds = [row[:2] for row in rows(told) if row]
+    for row in (["greets", "now"], ["thinks", "now"], ["deepens", "then"], ["sum", "now"]):
+        assert row in kinds
+    only = run("turn", recording.path, "--turn", "8", "--trait", "greets")
+    assert [row[0] for row in rows(only) if row and row[0] in ("greets", "deepens", "sum")] == ["greets"]
+
+
+async def test_what_cannot_be_run_again_is_said(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = await play(load_bot("bot.toml"), mine / "recordings", seed=1, plies=12)
+    for words, message in [
+        (["--turn", "9"], "turn 9 is not a recorded turn of hero 1; the nearest are"),
+        (["--turn", "8", "--trait", "nosuch"], "the bot bot has no trait 'nosuch'; it has greets, deepens"),
+        (["--turn", "8", "--bot", "nosuch"], "nosuch"),
+    ]:
+        result = run("turn", recording.path, *words)
+        assert result.exit_code == 2
+        assert message in result.output
+    monkeypatch.chdir("/")
+    load_bot("seed")  # another bot: ours is no longer importable
+    result = run("turn", recording.path, "--turn", "8")
+    assert result.exit_code == 2
+    assert "'greets' of the bot 'bot' cannot be built here" in result.output
+    assert "name the bot's file with --bot" in result.output
+    lines = recording.path.read_text().splitlines()
+    header = json.loads(lines[0])
+    header["traits"] = [{"label": "x", "weight": 1, "use": "stay", "parameters": {"no": 1}}]
+    recording.path.write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
+    with pytest.raises(Exception, match="'x' of the bot 'bot' cannot be built"):
+        recorded_bot(read_recording(recording.path))
+
+
+async def test_under_the_debugger(mine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = await play(load_bot("bot.toml"), mine / "recordings", seed=1, plies=12)
+    (mine / "fails.toml").write_text('[traits.fails]\nuse = "mine:Fails"\n')
+
+    def debug(keys: str, *more: str) -> str:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(keys))
+        main(["turn", str(recording.path), "--turn", "8", "--pdb", *more], standalone_mode=False)
+        return capsys.readouterr().out
+
+    stopped = debug("p 1000 + view.turn\nc\n", "--trait", "greets")
+    assert "mine.py" in stopped
+    assert "1008" in stopped
+    assert "hello from turn 8" in stopped
+    assert re.search(r"greets +same", stopped)
+    assert "weight" not in debug("q\n"), "who leaves gets no table"
+    failed = debug("c\np 'here ' + type(self).__name__\nc\n", "--bot", "fails.toml")
+    assert "here Fails" in failed
+    assert "fails: error: RuntimeError: out of [ideas]" in failed
+
+
+# ---- Times ----
+
+
+def test_times_of_recorded_turns(mine: Path) -> None:
+    sample = shipped("project/recordings/sample.jsonl")
+    told = run("bench", "bot.toml", sample, "--nodes", "300")
+    table = {row[0]: row for row in rows(told) if row}
+    turns = len(read_recording(Path(str(sample))).turns)
+    assert table["trait"] == ["trait", "turns", "median", "ms", "p99", "ms", "worst", "ms", "depth", "knodes/s"]
+    assert int(table["greets"][1]) == int(table["deepens"][1]) == turns
+    assert table["deepens"][5] == "3"
+    assert re.search(r"^deepens: worst turn \d+\.\d+ ms, turn \d+ of .*sample.jsonl$", told.output, re.MULTILINE)
+    (mine / "fails.toml").write_text('[traits."[b]fails"]\nuse = "mine:Fails"\n')
+    failed = run("bench", "fails.toml", sample, "--turns", "3")
+    assert ["[b]fails", "3"] == next(row for row in rows(failed) if row and row[0] == "[b]fails")[:2]
+    assert "RuntimeError: out of [ideas]" in failed.output
+    assert run("bench", "bot.toml", "nosuch.jsonl").exit_code == 2
+
+
+def test_times_without_a_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.look.stopwatch.BOARDS", ((10, None, None),))
+    told = run("bench", "seed", "--turns", "20", "--trait", "combat")
+    assert ["combat", "20"] in [row[:2] for row in rows(told)]
+    assert re.search(r"combat: worst turn \d+\.\d+ ms, turn \d+ of game [123] on the spot", told.output)
+
+
+def test_games_on_the_spot_follow_from_the_seed() -> None:
+    first, second = ([next(positions) for _ in range(30)] for positions in (own_positions(3), own_positions(3)))
+    for one, other in zip(first, second, strict=True):
+        assert (one.name, one.me) == (other.name, other.me)
+        assert np.array_equal(one.games, other.games)
+        assert np.array_equal(one.history, other.history)
+    assert [len(position.history) for position in first[::4]] == list(range(8))
+
+
+def test_a_few_of_many_turns() -> None:
+    positions = [Position(str(number), np.zeros(0), number % 4) for number in range(1000)]
+    chosen = spread(positions, 300)
+    assert len({position.name for position in chosen}) == 300
+    assert {position.me for position in chosen} == {0, 1, 2, 3}
+    assert spread(positions, TURNS) == chosen
+    assert spread(positions[:10], 300) == positions[:10]
+
+
+def test_statistics() -> None:
+    here = Position("", np.zeros(0), 0)
+    times = Times("x", [(Vote(0, None, float(ms), True), here) for ms in range(1, 101)])
+    assert (times.percentile(50), times.worst[0].ms, times.failed) == (50.5, 100.0, 0)
+    assert (times.depth, times.speed) == (None, None)
+
+
+def test_ctrl_c_gets_through_a_trait(mine: Path) -> None:
+    """The runner takes whatever is raised within a trait for the trait's own; an interrupt is not."""
+    (mine / "presses.py").write_text(
+        "import os, signal\nfrom behaviours.base import Behaviour\n"
+        "class Presses(Behaviour):\n    def vote(self, view):\n        os.kill(os.getpid(), signal.SIGINT)\n        return 1\n"
+    )
+    (mine / "presses.toml").write_text('[traits.presses]\nuse = "presses:Presses"\n')
+    (trait,) = [behaviour for _, behaviour in load_bot("presses.toml").build()]
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        ask([trait], view("|@1@2|\n|    |"), None)
+    assert signal.getsignal(signal.SIGINT) == before
+    result = run("bench", "presses.toml", shipped("project/recordings/sample.jsonl"))
+    assert result.exit_code == 130

@@ -1,0 +1,107 @@
+"""``vindibot turn``: one recorded turn run again, and what was voted then beside what is voted now."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sim.game import DIRECTIONS
+from vindibot.ballot import Ballot, BallotEntry, tally
+from vindibot.bots import Bot
+from vindibot.conduct import Conduct, entry, is_anytime
+from vindibot.look.asking import SECONDS, ask, debug, traits_of
+from vindibot.look.explanation import amount, heading, remarks, time_of, verdict
+from vindibot.picture import harmless
+from vindibot.recording import RecordedTurn, Recording
+from vindibot.testing import NODES, view
+from vindibot.warmup import warm
+
+
+def rerun(
+    console: Console,
+    recording: Recording,
+    own: RecordedTurn,
+    bot: Bot,
+    *,
+    nodes: int | None = None,
+    only: Sequence[str] = (),
+    debugger: bool = False,
+) -> Ballot | None:
+    """Ask a bot's traits on a recorded turn, in this process, and print the votes of then and now; returns those of now.
+
+    With `nodes` traits have that budget, else as long as a turn lasts; under the debugger there is no clock. `only` are
+    labels of traits. None if the user has left the debugger. Raises `UsageError` for a label that the bot has not.
+    """
+    traits = traits_of(bot, only)
+    warm(console)
+    here = view(recording, own.turn, nodes=NODES if debugger and nodes is None else nodes)
+    _ = here.map  # so that it is in nobody's time
+    if debugger:
+        votes = []
+        for number, (_, behaviour) in enumerate(traits):
+            vote = debug(number, behaviour, here)
+            if vote is None:
+                return None
+            votes.append(vote)
+    else:
+        votes = ask([behaviour for _, behaviour in traits], here, SECONDS if nodes is None else None)
+    conducts = [Conduct(spec.label, spec.weight, is_anytime(behaviour)) for spec, behaviour in traits]
+    entries = [entry(conduct, vote) for conduct, vote in zip(conducts, votes, strict=True)]
+    ballot = tally(entries, here.moves, lambda: here.rng("tie"), margin_ms=math.inf)
+    for line in heading(recording, own):
+        _say(console, line)
+    console.print()
+    console.print(comparison(ballot, own.ballot, whole=not only))
+    for when, one in (("now", ballot), ("then", own.ballot)):
+        if when == "then" or not only:
+            _say(console, f"{when}: {verdict(one)[0]}")
+    for line in remarks(ballot):
+        _say(console, line)
+    return ballot
+
+
+def comparison(now: Ballot, then: Ballot, *, whole: bool = True) -> Table:
+    """Weighted votes of now and then: a trait that votes as it did has one row ("same"). `whole` adds the sums."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("trait", overflow="ellipsis", no_wrap=True)
+    table.add_column("")
+    for word in (*DIRECTIONS, "ms"):
+        table.add_column(word, justify="right", no_wrap=True)
+    before = {one.label: one for one in then.entries}
+    for one in now.entries:
+        other = before.pop(one.label, None)
+        if other is not None and _alike(one, other):
+            _row(table, one.label, "same", now, one, time_of(one))
+            continue
+        _row(table, one.label, "now", now, one, time_of(one))
+        if other is not None:
+            _row(table, "", "then", then, other, time_of(other), "dim")
+    if whole:
+        for one in before.values():
+            _row(table, one.label, "then only", then, one, time_of(one), "dim")
+        _row(table, "sum", "now", now, BallotEntry("", 1.0, now.sums), "", "bold")
+        _row(table, "", "then", then, BallotEntry("", 1.0, then.sums), "", "dim")
+    return table
+
+
+def _row(table: Table, label: str, when: str, ballot: Ballot, one: BallotEntry, ms: str, style: str = "") -> None:
+    cells = [""] * len(DIRECTIONS)
+    if one.votes is not None:
+        cells = [amount(value) if move in ballot.candidates else "-" for move, value in enumerate(one.weighted)]
+    table.add_row(*(Text(cell, style=style) for cell in (harmless(label), when, *cells, ms)))
+
+
+def _alike(one: BallotEntry, other: BallotEntry) -> bool:
+    """Whether a trait votes as it did, but for what rounding does."""
+    if one.votes is None or other.votes is None:
+        return one.votes is other.votes and one.status == other.status
+    pairs = zip(one.weighted, other.weighted, strict=True)
+    return all(math.isclose(mine, theirs, rel_tol=1e-9, abs_tol=1e-12) for mine, theirs in pairs)
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,188 @@
+"""``vindibot bench``: how long a bot's traits take, turn by turn, on recorded turns or in games played on the spot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from behaviours.base import HISTORY, View, as_votes
+from sim.game import GAME, RUNNING, Games, mover
+from sim.generator import generate
+from sim.kernels import warm as warm_quietly
+from sim.rules import step
+from vindibot.ballot import BallotEntry, tally
+from vindibot.bots import Bot, load_bot
+from vindibot.files import short
+from vindibot.look.asking import SECONDS, Traits, ask, traits_of
+from vindibot.picture import harmless
+from vindibot.recording import read_recording
+from vindibot.runner import Vote
+from vindibot.trial import Position
+from vindibot.warmup import warm
+
+#: Who plays the games on the spot, and on which boards: (size, walls and mines in percent), None for what the seed gives.
+PLAYERS = ("seed", "malvert", "seed", "malvert")
+BOARDS: tuple[tuple[int, int | None, int | None], ...] = ((28, None, None), (28, 20, 9), (16, None, None))
+#: Turns that are timed at most, unless asked for otherwise.
+TURNS = 300
+
+
+@dataclass
+class Times:
+    """How a trait did: its votes, each with the position it was asked on."""
+
+    label: str
+    votes: list[tuple[Vote, Position]] = field(default_factory=list)
+
+    def percentile(self, percent: float) -> float:
+        """Milliseconds that so many percent of the turns did not exceed; 0 before the first."""
+        return float(np.percentile([vote.ms for vote, _ in self.votes], percent)) if self.votes else 0.0
+
+    @property
+    def worst(self) -> tuple[Vote, Position]:
+        """The turn that took longest."""
+        return max(self.votes, key=lambda one: one[0].ms)
+
+    @property
+    def failed(self) -> int:
+        """Turns on which it raised, or gave no proper vote."""
+        return sum(vote.status != "ok" for vote, _ in self.votes)
+
+    @property
+    def depth(self) -> float | None:
+        """The median depth of a search; None for a trait that tells none."""
+        told = [vote.thought.depth for vote, _ in self.votes if vote.thought is not None and vote.thought.depth is not None]
+        return float(np.median(told)) if told else None
+
+    @property
+    def speed(self) -> float | None:
+        """Thousands of nodes a second; None for a trait that does not count them."""
+        told = [(vote.thought.nodes, vote.ms) for vote, _ in self.votes if vote.thought is not None and vote.thought.nodes]
+        ms = sum(one for _, one in told)
+        return sum(nodes for nodes, _ in told) / ms if ms else None
+
+
+def recorded_positions(paths: Sequence[Path]) -> list[Position]:
+    """Every turn of the recordings. Raises `RecordingError`."""
+    found = []
+    for path in paths:
+        recording = read_recording(path)
+        for own in recording.turns:
+            past = recording.history(own.turn, HISTORY)
+            name = f"turn {own.turn} of {short(path)}"
+            found.append(Position(name, own.games, recording.me, past, recording.header.seed))
+    return found
+
+
+def self_play(games: Games, seed: int) -> Iterator[View]:
+    """A game of `PLAYERS` from the state in `games`, which is played on: the view of whoever is to move, ply by ply."""
+    bots = [load_bot(name).build() for name in PLAYERS]
+    warm_quietly()
+    history = [np.zeros(0, GAME)] * len(bots)
+    while games[0]["status"] == RUNNING:
+        me = mover(games)
+        here = View(games, me, history=history[me], seed=seed)
+        yield here
+        said = [(spec.weight, as_votes(trait.vote(here))) for spec, trait in bots[me]]
+        entries = [BallotEntry("", weight, None if votes is None else votes.tolist()) for weight, votes in said]
+        history[me] = np.concatenate((history[me], games))[-HISTORY:]
+        step(games, 0, tally(entries, here.moves, here.rng("tie")).direction)
+
+
+def own_positions(seed: int = 1) -> Iterator[Position]:
+    """The turns of all four heroes in one game on each of `BOARDS`; they follow from the seed."""
+    for number, (size, walls, mines) in enumerate(BOARDS, 1):
+        games = generate(seed + number, size=size, walls=walls, mines=mines).new_game()
+        for here in self_play(games, seed):
+            name = f"turn {here.turn} of game {number} on the spot"
+            yield Position(name, games.copy(), here.me, here.history, seed)
+
+
+def spread(positions: Sequence[Position], most: int) -> list[Position]:
+    """At most `most` of them, drawn by lot, always the same."""
+    if len(positions) <= most:
+        return list(positions)
+    chosen = np.random.default_rng(len(positions)).choice(len(positions), most, replace=False)
+    return [positions[place] for place in sorted(chosen.tolist())]
+
+
+def measure(traits: Traits, positions: Sequence[Position], nodes: int | None, progress: Progress) -> tuple[list[Times], bool]:
+    """Ask each trait alone, on a view of its own, so that its time has in it what traits share within a turn. The times, and
+    whether Ctrl-C cut it short."""
+    times = [Times(spec.label) for spec, _ in traits]
+    seconds = SECONDS if nodes is None else None
+    task = progress.add_task("timing", total=len(positions))
+    try:
+        for _, behaviour in traits if positions else ():  # the first call of anything has to load things
+            ask([behaviour], positions[0].view(nodes), seconds)
+        for position in positions:
+            for one, (_, behaviour) in zip(times, traits, strict=True):
+                one.votes += [(vote, position) for vote in ask([behaviour], position.view(nodes), seconds)]
+            progress.advance(task)
+    except KeyboardInterrupt:
+        return times, True
+    return times, False
+
+
+def table_of(times: Sequence[Times]) -> Table:
+    """Milliseconds of each trait; depth and speed where there are searches, failures where there were any."""
+    searches, failures = any(one.depth is not None or one.speed is not None for one in times), any(one.failed for one in times)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("trait", overflow="ellipsis", no_wrap=True)
+    heads = ["turns", "median ms", "p99 ms", "worst ms", *(["depth", "knodes/s"] * searches), *(["failed"] * failures)]
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
+    for one in times:
+        if not one.votes:
+            continue
+        vote, _ = one.worst
+        cells = [str(len(one.votes)), *(f"{ms:.3f}" for ms in (one.percentile(50), one.percentile(99), vote.ms))]
+        if searches:
+            cells += ["" if one.depth is None else f"{one.depth:g}", "" if one.speed is None else f"{one.speed:.0f}"]
+        cells += [str(one.failed)] * failures
+        table.add_row(Text(harmless(one.label)), *cells)
+    return table
+
+
+def bench(
+    console: Console, bot: Bot, recordings: Sequence[Path], *, nodes: int | None, most: int = TURNS, only: Sequence[str] = ()
+) -> int:
+    """Time a bot's traits and print the table; the exit code (130 if Ctrl-C cut it short). Raises `VindibotError`."""
+    traits = traits_of(bot, only)
+    warm(console)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        if recordings:
+            positions = recorded_positions(recordings)
+        else:
+            task = progress.add_task("playing games to time them on", total=len(BOARDS) * 1200)
+            positions = []
+            for position in own_positions():
+                positions.append(position)
+                progress.advance(task)
+            progress.remove_task(task)
+        times, interrupted = measure(traits, spread(positions, most), nodes, progress)
+    if not positions:
+        console.print("there are no turns in these recordings", style="yellow")
+        return 1
+    budget = f"{nodes} nodes" if nodes is not None else f"{SECONDS:g} s"
+    console.print(f"{harmless(bot.name)}: each trait alone, with a budget of {budget}", markup=False, highlight=False)
+    console.print(table_of(times))
+    for one in times:
+        if one.votes:
+            vote, position = one.worst
+            worst = f"{harmless(one.label)}: worst turn {vote.ms:.3f} ms, {harmless(position.name)}"
+            console.print(worst, markup=False, highlight=False, soft_wrap=True)
+        notes = {vote.note for vote, _ in one.votes if vote.note}
+        for note in sorted(notes)[:3]:
+            console.print(f"{harmless(one.label)}: {harmless(note)}", markup=False, highlight=False, style="red")
+    if interrupted:
+        console.print("interrupted: the table holds what had been timed by then", style="yellow")
+    return 130 if interrupted else 0
