@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from sim.game import AIR, BLOW, CELLS, GAMES, OFFSET, STRIDE, TAVERN, Games
+from behaviours.duel import beside_tavern, wins_exchange
+from sim.game import AIR, BLOW, CELLS, GAMES, OFFSET, STRIDE, Games
 from sim.kernels import entry, kernel
 from sim.rules import tile_at
 
@@ -32,27 +33,9 @@ def _is_open(game, square):
 
 
 @kernel
-def _beside_tavern(game, square):
-    north, south = tile_at(game, square - STRIDE), tile_at(game, square + STRIDE)
-    return north == TAVERN or south == TAVERN or tile_at(game, square + 1) == TAVERN or tile_at(game, square - 1) == TAVERN
-
-
-@kernel
-def _wins_duel(striker, other):
-    """Whether the one who strikes first wins, both striking in turn, each thirsting by one after his blow."""
-    first = True
-    while True:
-        other -= BLOW
-        if other <= 0:
-            return first
-        striker, other = other, max(1, striker - 1)
-        first = not first
-
-
-@kernel
 def _add(values, game, square, worth, safe_at_tavern):
     """Add one enemy's say on a square; a square beside a tavern counts at least 0 where that is safe."""
-    if safe_at_tavern and worth < 0.0 and _beside_tavern(game, square):
+    if safe_at_tavern and worth < 0.0 and beside_tavern(game, square):
         worth = 0.0
     values[square] = worth if np.isnan(values[square]) else values[square] + worth
 
@@ -64,10 +47,10 @@ def _add_enemy(values, game, me, enemy, duel):
     pos = np.int64(game.hero[enemy].pos)
     safe_at_tavern = mine > (BLOW + 1 if duel else BLOW)
     # The step to the square two away costs us one life before he strikes.
-    at_two = 0.0 if duel and not _wins_duel(his, max(1, mine - 1)) else AVOID
-    loses = not _wins_duel(mine, his) if duel else mine // BLOW <= his // BLOW - 1
+    at_two = 0.0 if duel and not wins_exchange(his, max(1, mine - 1)) else AVOID
+    loses = not wins_exchange(mine, his) if duel else mine // BLOW <= his // BLOW - 1
     beside = np.nan
-    if (his > BLOW and _beside_tavern(game, pos)) or loses:
+    if (his > BLOW and beside_tavern(game, pos)) or loses:
         beside = AVOID
     elif game.hero[enemy].mines > 0 or his <= BLOW:
         beside = SEEK

@@ -22,14 +22,21 @@ GROUP = "vindibot.behaviours"
 #: The traits that come with the project: name -> module:Class.
 BUILT_IN = {
     "combat": "behaviours.combat:Combat",
+    "feeding": "behaviours.feeding:Feeding",
     "harvest": "behaviours.harvest:Harvest",
+    "homecoming": "behaviours.home:Homecoming",
+    "hunter": "behaviours.hunter:Hunter",
+    "landing": "behaviours.landing:Landing",
+    "leader": "behaviours.leader:Leader",
     "look-ahead": "behaviours.lookahead:LookAhead",
     "mine-finder": "behaviours.mine:MineFinder",
     "movement-premium": "behaviours.premium:MovementPremium",
     "random": "behaviours.random:Random",
     "spawn-avoider": "behaviours.spawn:SpawnAvoider",
+    "stalemate": "behaviours.stalemate:Stalemate",
     "stay": "behaviours.stay:Stay",
     "tavern-finder": "behaviours.tavern:TavernFinder",
+    "tavern-peace": "behaviours.peace:TavernPeace",
     "trap-avoidance": "behaviours.trap:TrapAvoidance",
 }
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.base import View
-from sim.game import BEER_COST, MINE, OFFSET, TILE_BITS
+from sim.game import AIR, BEER_COST, MINE, MINE_COST, OFFSET, STAY, TILE_BITS
 from sim.paths import NOTHING_BLOCKED, distances_from, next_steps
 
 
@@ -25,6 +25,12 @@ def foreign_mines(view: View) -> NDArray[np.int64]:
     mines = view.map.mines
     tiles = view.cells[mines] & TILE_BITS
     return mines[tiles != MINE + 1 + view.me]
+
+
+def dies_on_mine(view: View, direction: int) -> bool:
+    """Whether we would die of the goblin by attacking the mine in a direction (False for what is no foreign mine)."""
+    tile = tile_beside(view, direction) if direction != STAY else AIR
+    return view.life <= MINE_COST and MINE <= tile != MINE + 1 + view.me and direction in view.moves
 
 
 def is_broke(view: View) -> bool:
