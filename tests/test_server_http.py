@@ -376,7 +376,7 @@ async def test_it_listens_on_this_machine_alone() -> None:
     async with serving() as server:
         assert server.url.startswith("http://127.0.0.1:")
         assert server.port > 0
-        for listener in server._uvicorn.servers:  # type: ignore[union-attr]
+        for listener in server._guest.servers:  # type: ignore[union-attr]
             assert {name.getsockname()[0] for name in listener.sockets} == {"127.0.0.1"}
 
 

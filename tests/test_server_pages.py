@@ -10,18 +10,22 @@ from html.parser import HTMLParser
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 from serving import MAP, Bot, playing, serving, until
 
+from sim.game import MINE, TAVERN, TILE_BITS, WALL, square
 from sim.generator import generate
 from vindibot.server import EmbeddedServer
 from vindibot.server.site import BOTS_PER_PAGE, LISTED, SHOWN
+from vindibot.server.thumbnail import thumbnail
 
 #: Twenty characters each, as long as a name may be.
 NASTY = ['"><script>1</script>', "<img src=x onerror=1>"[:20], "a&lt;b' onclick='1", "\u202eevil\u2066<b>"]
 #: Elements that our pages consist of.
 KNOWN = {"html", "head", "meta", "link", "title", "body", "nav", "h1", "h2", "p", "a", "code", "table", "tr", "th", "td"}
 KNOWN |= {"bdi", "strong", "pre", "form", "label", "input", "button"}
+KNOWN |= {"div", "section", "span", "ul", "li", "progress", "svg", "path", "circle", "script"}
 VOID = {"meta", "link", "input"}
 
 
@@ -44,6 +48,9 @@ class Page(HTMLParser):
         self.elements.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in {"path", "circle"}
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -74,6 +81,10 @@ def checked(response: httpx.Response) -> Page:
     assert response.headers["content-type"] == "text/html; charset=utf-8"
     page = Page(response.text)
     assert [attributes["href"] for tag, attributes in page.elements if tag == "link"] == ["/assets/style.css"]
+    scripts = [attributes for tag, attributes in page.elements if tag == "script"]
+    assert scripts in ([], [{"type": "module", "src": "/assets/lists.js"}])
+    assert ("script-src 'self'" in policy) == bool(scripts)
+    assert response.text.count("<script") == len(scripts)
     return page
 
 
@@ -310,3 +321,22 @@ async def test_a_server_without_a_file_forgets_its_oldest_games(monkeypatch: pyt
         games = [await play(server, bot) for _ in range(5)]
         await until(lambda: not server.lobby.rooms)
         assert [(await bot.client.get(f"/{game}")).status_code for game in games] == [404, 404, 200, 200, 200]
+
+
+async def test_the_picture_of_a_board_shows_every_square() -> None:
+    games = generate(3).new_game()
+    for step_by in ([], [(1, 4), (9, 5)]):
+        for place, owner in step_by:
+            mines = np.flatnonzero((games[0]["cell"] & TILE_BITS) == MINE)
+            games[0]["cell"][mines[place % len(mines)]] = MINE + owner
+        size, drawn = int(games[0]["size"]), thumbnail(games)
+        shown = {}
+        for kind, runs in re.findall(r'<path class="(\w+)" d="([^"]*)"', drawn):
+            for column, row, length in re.findall(r"M(\d+) (\d+)h(\d+)v1h-\d+z", runs):
+                shown |= {(int(row), int(column) + more): kind for more in range(int(length))}
+        names = {WALL: "wall", TAVERN: "tavern", MINE: "mine", MINE + 4: "of4"}
+        for row in range(size):
+            for column in range(size):
+                tile = int(games[0]["cell"][square(row, column)]) & TILE_BITS
+                assert shown.get((row, column)) == names.get(tile, "mine" if tile > MINE else None)
+        assert len(re.findall("<circle", drawn)) == 4

@@ -219,10 +219,10 @@ async def test_a_reader_who_stops_reading_is_dropped_and_nobody_else_notices() -
         path = f"/events/{bot.game['id']}"
         async with deaf_reader(server, path):
             await until(lambda: pace.readers == 1)
-            connections = len(server._uvicorn.server_state.connections)  # type: ignore[union-attr]
+            connections = len(server._guest.server_state.connections)  # type: ignore[union-attr]
             bot.start()
             await until(lambda: not pace.readers)
-            assert len(server._uvicorn.server_state.connections) == connections - 1  # type: ignore[union-attr]
+            assert len(server._guest.server_state.connections) == connections - 1  # type: ignore[union-attr]
         watcher = asyncio.create_task(all_events(server, path))
         await bot.ended()
         assert [number for number, _ in await watcher] == list(range(1, 2401))

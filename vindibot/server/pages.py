@@ -1,20 +1,23 @@
-"""The plain pages of the server, without a script. Names and boards are data: everything that comes from elsewhere is
+"""The plain pages of the server, which need no script. Names and boards are data: everything that comes from elsewhere is
 escaped (`text`, `name`), and the pages forbid all that they do not need (`HEADERS`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from html import escape
+from importlib.resources import files
 from urllib.parse import quote
 
 from sim.board import draw
 from sim.game import ALL_CRASHED, RUNNING, Games
 from vindibot.protocol import Player
 from vindibot.server.history import GameRow
+from vindibot.server.thumbnail import thumbnail
 from vindibot.server.users import User
 
-#: Sent with every page: no script, no frame, nothing from elsewhere.
+#: Sent with every page unless it says more: no script, no frame, nothing from elsewhere.
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -22,19 +25,30 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-STYLE = """\
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; color: #222; background: #fff }
-nav a { margin-right: 1rem }
-table { border-collapse: collapse; margin: 1rem 0 }
-th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #ddd }
-td.number, th.number { text-align: right }
-pre { line-height: 1.2; overflow-x: auto }
-#user-key { font-size: 2rem }
-.error { color: #a00 }
-@media (prefers-color-scheme: dark) { body { color: #ddd; background: #181818 } a { color: #8bf } th, td { border-color: #444 } }
-"""
+#: What a page whose list keeps up by itself is sent with.
+LIVELY = {
+    "Content-Security-Policy": HEADERS["Content-Security-Policy"].replace(
+        "style-src 'self'", "style-src 'self'; script-src 'self'; connect-src 'self'"
+    )
+}
+#: The files of the pages, by what follows ``/assets/``.
+ASSETS = {"style.css": ("site.css", "text/css"), "lists.js": ("lists.js", "text/javascript")}
+#: Running games that are shown with their boards; more of them are lines of a table.
+CARDS = 12
 #: Seconds after which the page of a running game loads itself anew.
 REFRESH_SECONDS = 3
+
+
+#: Where every page leads.
+_LINKS = [
+    ("/", "Vindinium"),
+    ("/games", "Games"),
+    ("/ai", "Bots"),
+    ("/leagues", "Leagues"),
+    ("/tv", "On air"),
+    ("/doc", "How to play"),
+    ("/register", "Register a bot"),
+]
 
 
 def text(value: object) -> str:
@@ -48,15 +62,27 @@ def name(value: str, user_id: str | None = None) -> str:
     return shown if user_id is None else f'<a href="/ai/{quote(user_id, safe="")}">{shown}</a>'
 
 
-def page(title: str, body: str, refresh: int | None = None) -> str:
-    """A whole page; `title` is plain text, `body` is markup. `refresh` are seconds after which it loads itself anew."""
+@cache
+def asset(name: str) -> tuple[bytes, str] | None:
+    """A file of the pages and its type; None if there is none of this name."""
+    if name not in ASSETS:
+        return None
+    file, kind = ASSETS[name]
+    return (files("vindibot.server") / file).read_bytes(), kind
+
+
+def page(title: str, body: str, refresh: int | None = None, *, lively: bool = False) -> str:
+    """A whole page; `title` is plain text, `body` is markup. `refresh` are seconds after which it loads itself anew; a
+    `lively` one (send it with `LIVELY`) keeps its list of running games up to date."""
     head = (
-        '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<link rel="stylesheet" href="/assets/style.css"><title>{text(title)} - Vindinium</title>'
     )
     if refresh is not None:
         head += f'<meta http-equiv="refresh" content="{refresh}">'
-    links = '<a href="/">Games</a><a href="/ai">Bots</a><a href="/register">Register a bot</a>'
+    if lively:
+        head += '<script type="module" src="/assets/lists.js"></script>'
+    links = "".join(f'<a href="{address}">{word}</a>' for address, word in _LINKS)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>\n<nav>{links}</nav>\n'
         f"<h1>{text(title)}</h1>\n{body}\n</body></html>\n"
@@ -65,14 +91,14 @@ def page(title: str, body: str, refresh: int | None = None) -> str:
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> str:
     """A table of markup; `nothing` (plain text) where there are no rows. A head that begins with # is one of numbers."""
-    classes = [' class="number"' if head.startswith("#") else "" for head in heads]
+    classes = [' class="number"' if head.startswith("#") else ' class="time"' if head.endswith("(UTC)") else "" for head in heads]
     lines = [
         "<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(classes, row, strict=True)) + "</tr>" for row in rows
     ]
     if not lines:
         return f"<p>{text(nothing)}</p>"
     top = "".join(f"<th{kind}>{text(head.removeprefix('#'))}</th>" for kind, head in zip(classes, heads, strict=True))
-    return f"<table><tr>{top}</tr>\n" + "\n".join(lines) + "\n</table>"
+    return f'<div class="wide"><table><tr>{top}</tr>\n' + "\n".join(lines) + "\n</table></div>"
 
 
 def when(seconds: float | None) -> str:
@@ -83,10 +109,33 @@ def when(seconds: float | None) -> str:
 # ---- Games ----
 
 
-def running_table(games: Sequence[tuple[str, Games, Sequence[Player]]]) -> str:
-    """The games that run: id, state and players of each."""
-    rows = [(_link(game_id), _names(players), f"{games['turn'].item(0)}") for game_id, games, players in games]
-    return table(("Game", "Players", "#Turn"), rows, "No game is running.")
+def running_list(games: Sequence[tuple[str, Games, Sequence[Player]]]) -> str:
+    """The games that run: id, state and players of each. The first ones are shown with their boards."""
+    if not games:
+        return "<p>No game is running.</p>"
+    cards = f'<ul class="cards">{"".join(_card(*game) for game in games[:CARDS])}</ul>'
+    rows = [(_link(game_id), _names(players), _turn(games)) for game_id, games, players in games[CARDS:]]
+    return cards + (table(("Game", "Players", "#Turn"), rows, "") if rows else "")
+
+
+def _card(game_id: str, games: Games, players: Sequence[Player]) -> str:
+    """A running game as a picture with those who play it."""
+    gold: list[int] = games["hero"]["gold"][0].tolist()
+    heroes = "".join(_hero(hero, player.name, player.user_id, gold[hero]) for hero, player in enumerate(players))
+    turn, last = games["turn"].item(0), games["max_turns"].item(0)
+    top = f'<span class="turn">{_turn(games)}</span>{text(game_id)}'
+    bar = f'<progress value="{turn}" max="{max(1, last)}"></progress>'
+    return f'<li><a class="open" href="/{quote(game_id, safe="")}">{top}{bar}{thumbnail(games)}</a>{heroes}</li>\n'
+
+
+def _turn(games: Games) -> str:
+    return f"turn {games['turn'].item(0)} of {games['max_turns'].item(0)}"
+
+
+def _hero(hero: int, who: str, user: str | None, gold: int | None = None) -> str:
+    """A hero 0..3 by colour and name, with his gold if it is known."""
+    told = "" if gold is None else f' <span class="gold">{gold}</span>'
+    return f'<span class="hero h{hero + 1}">{name(who, user)}{told}</span>'
 
 
 def kept_table(rows: Sequence[GameRow]) -> str:
@@ -107,9 +156,9 @@ def _golds(row: GameRow) -> str:
     winner = row.gold.index(best) if row.gold.count(best) == 1 and row.state == "finished" else None
     shown = []
     for seat, (who, user) in enumerate(zip(row.names, row.who, strict=True)):
-        one = name(who, user) + (f" {row.gold[seat]}" if row.gold else "")
+        one = _hero(seat, who, user, row.gold[seat] if row.gold else None)
         shown.append(f"<strong>{one}</strong>" if seat == winner else one)
-    return ", ".join(shown)
+    return " ".join(shown)
 
 
 def _link(game_id: str) -> str:
@@ -117,7 +166,7 @@ def _link(game_id: str) -> str:
 
 
 def _names(players: Iterable[Player]) -> str:
-    return ", ".join(name(player.name, player.user_id) for player in players)
+    return " ".join(_hero(hero, player.name, player.user_id) for hero, player in enumerate(players))
 
 
 def home_page(running: Sequence[tuple[str, Games, Sequence[Player]]], kept: Sequence[GameRow], more: int | None) -> str:
@@ -127,8 +176,13 @@ def home_page(running: Sequence[tuple[str, Games, Sequence[Player]]], kept: Sequ
         "Games",
         "<p>A game server for bots. Post <code>key</code> to <code>/api/training</code> or <code>/api/arena</code>, "
         "then directions to the <code>playUrl</code> of each answer.</p>\n"
-        f"<h2>Running</h2>\n{running_table(running)}\n<h2>Played last</h2>\n{kept_table(kept)}\n{older}",
+        f"{_running(running)}\n<h2>Played last</h2>\n{kept_table(kept)}\n{older}",
+        lively=True,
     )
+
+
+def _running(games: Sequence[tuple[str, Games, Sequence[Player]]]) -> str:
+    return f'<h2>Running</h2>\n<section id="running">{running_list(games)}</section>'
 
 
 def games_page(kept: Sequence[GameRow], more: int | None) -> str:
@@ -189,7 +243,7 @@ def bots_page(users: Sequence[User], *, first: int, total: int, per_page: int, d
             str(place),
             name(user.name, user.id),
             str(user.elo),
-            f"{user.mu - 3 * user.sigma:.1f}",
+            f"{user.mu - 3 * user.sigma:z.1f}",
             str(user.games),
             when(user.played),
         )
@@ -219,7 +273,8 @@ def bot_page(
     )
     return page(
         user.name,
-        f"<p>{told}</p>\n<h2>Running</h2>\n{running_table(running)}\n<h2>Played</h2>\n{kept_table(kept)}\n{older}",
+        f"<p>{told}</p>\n{_running(running)}\n<h2>Played</h2>\n{kept_table(kept)}\n{older}",
+        lively=True,
     )
 
 

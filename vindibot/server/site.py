@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from fastapi.responses import HTMLResponse, Response
 
 from sim.game import CRASH, Games
 from sim.rules import step
@@ -66,14 +66,16 @@ def add_site(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
     _add_viewer_files(app)
     _add_bots(app, lobby)
 
-    @app.get("/assets/style.css", response_class=PlainTextResponse)
-    async def style() -> Response:
-        return Response(pages.STYLE, media_type="text/css", headers={"X-Content-Type-Options": "nosniff"})
+    @app.get("/assets/{name}", response_class=Response)
+    async def asset(name: str) -> Response:
+        """The style sheet of the pages, and the script of those that keep up by themselves."""
+        found = pages.asset(name)
+        return missing() if found is None else _file(*found)
 
     @app.get("/", response_class=HTMLResponse)
     async def home() -> Response:
         """The games that run and those played last."""
-        return html(pages.home_page(_running(lobby), *await _kept(lobby, SHOWN)))
+        return html(pages.home_page(_running(lobby), *await _kept(lobby, SHOWN)), headers=pages.LIVELY)
 
     @app.get("/games", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
     async def games(request: Request) -> Response:
@@ -133,10 +135,11 @@ def _add_viewer_files(app: FastAPI) -> None:
     async def viewer_file(name: str) -> Response:
         """A script or the style sheet of the page of a game."""
         found = static_files().get(name)
-        if found is None:
-            return missing()
-        kind = TYPES[f".{name.rpartition('.')[2]}"]
-        return Response(found, media_type=kind, headers={"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache"})
+        return missing() if found is None else _file(found, TYPES[f".{name.rpartition('.')[2]}"])
+
+
+def _file(content: bytes, kind: str) -> Response:
+    return Response(content, media_type=kind, headers={"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache"})
 
 
 def _kept_game(record: GameRecord, ply: int | None) -> str:
@@ -175,7 +178,7 @@ def _add_bots(app: FastAPI, lobby: Lobby) -> None:
         if user is None:
             return missing()
         kept = await _kept(lobby, LISTED, before=_number(request, "before"), bot=user_id)
-        return html(pages.bot_page(user, _running(lobby, user_id), *kept))
+        return html(pages.bot_page(user, _running(lobby, user_id), *kept), headers=pages.LIVELY)
 
 
 def _add_registration(app: FastAPI, lobby: Lobby) -> None:
