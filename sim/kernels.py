@@ -19,6 +19,7 @@ kernel, never a pause of seconds in the middle of a game.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hashlib
 import os
 import shutil
@@ -40,6 +41,8 @@ __all__ = ["cache_folder", "entry", "inlined", "kernel", "warm"]
 KEPT_FOLDERS = 4
 #: Tells child processes which folder their parent settled on.
 FOLDER_VARIABLE = "VINDIBOT_KERNEL_CACHE"
+#: The file in a cache folder that lists the entries compiled into it.
+LIST = "compiled.txt"
 
 _entries: list[tuple[Any, Any]] = []
 _warm = False
@@ -142,14 +145,28 @@ def _jit_is_off() -> bool:
     return bool(getattr(numba.config, "DISABLE_JIT", 0))
 
 
-def _complete() -> Path:
-    """The file that says: a process has compiled as many entries as this one has imported."""
-    return _folder / f"complete-{len(_entries)}"
+def _names() -> set[str]:
+    """The entries that this process has imported."""
+    return {f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__qualname__}" for dispatcher, _ in _entries}
+
+
+def _compiled() -> set[str]:
+    """The entries that some process has compiled into the folder, as its list says."""
+    try:
+        return set((_folder / LIST).read_text("utf-8").splitlines())
+    except (OSError, UnicodeDecodeError):
+        return set()
+
+
+def _note_compiled() -> None:
+    """Add our entries to the list; a list that is cut off has names missing, and costs a look at the cache."""
+    with contextlib.suppress(OSError):
+        (_folder / LIST).write_text("\n".join(sorted(_compiled() | _names())) + "\n", "utf-8")
 
 
 def cached() -> bool:
     """Whether `warm` will find what it needs on disk, so that it takes a moment and not a minute."""
-    return _jit_is_off() or _complete().exists()
+    return _jit_is_off() or _names() <= _compiled()
 
 
 def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
@@ -167,7 +184,7 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
     else:
         with FileLock(_folder.with_suffix(".lock")):
             _load_or_rebuild(progress)
-            _complete().touch()
+            _note_compiled()
     for dispatcher, _ in _entries:
         dispatcher.disable_compile()
     if not _warm:
@@ -187,7 +204,7 @@ def _load_or_rebuild(progress: Callable[[int, int, str], None] | None) -> None:
         shutil.rmtree(_folder, ignore_errors=True)
         _folder.mkdir(parents=True, exist_ok=True)
         _compile_all(progress)
-        _complete().touch()
+        _note_compiled()
 
 
 def _remove_old_folders() -> None:

@@ -66,6 +66,18 @@ def test_cold_then_warm(program: Path, tmp_path: Path) -> None:
     assert cold[3] == warm[3]
 
 
+def test_what_is_cached_is_told_by_the_names_of_kernels(program: Path, tmp_path: Path) -> None:
+    """Programs import more or fewer of them: their number says nothing."""
+    asks = "from numba import types\nfrom sim import kernels\n{}\nprint(kernels.cached())\nkernels.warm()\n"
+    kernel = "@kernels.entry(types.int64(types.int64))\ndef {}(number):\n    return number\n"
+    one, two, three = (kernel.format(name) for name in ("one", "two", "three"))
+    said = []
+    for kernels in (one + two, two, one + two, three, two + three):
+        program.write_text(asks.format(kernels))
+        said.append(run(program, tmp_path / "cache")[0][0])
+    assert said == ["False", "True", "True", "False", "True"]
+
+
 @pytest.mark.parametrize(("suffix", "damage"), [("nbi", b""), ("nbi", b"junk"), ("nbc", None)])
 def test_a_damaged_cache_is_made_anew_with_one_warning(program: Path, tmp_path: Path, suffix: str, damage: bytes | None) -> None:
     run(program, tmp_path / "cache")

@@ -89,7 +89,6 @@ async def examine(config: Config[PlaySettings], console: Console) -> AsyncIterat
     """Look at everything, one finding after the other."""
     settings = config.settings
     yield machine()
-    yield kernel_cache(console)
     yield room(settings)
     bot: Bot | None = None
     try:
@@ -98,6 +97,7 @@ async def examine(config: Config[PlaySettings], console: Console) -> AsyncIterat
         yield Finding("bot", "broken", problem.message, "mend the bot file; vindibot behaviours NAME tells what may stand there")
     for finding in traits(bot):
         yield finding
+    yield kernel_cache(console)  # when all traits, and so their kernels, have been imported
     yield await punctuality(settings)
     findings, network = await way_to_server(settings)
     for finding in findings:
@@ -147,7 +147,7 @@ def kernel_cache(console: Console) -> Finding:
         advice = "each start will compile again: set NUMBA_CACHE_DIR to a folder that you can write to"
         return Finding("kernels", "note", problems[0], advice)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 2**20
-    how = f"loaded in {seconds:.1f} s" if cached else f"were not compiled yet: it took {seconds:.0f} s, once"
+    how = f"loaded in {seconds:.1f} s" if cached else f"compiled in {seconds:.0f} s, once"
     return Finding("kernels", "ok", f"{len(kernels.entries())} kernels {how}; {size:.0f} MB in {folder}")
 
 
