@@ -128,7 +128,6 @@ class Page {
     const { clock, game, board } = this, state = clock.state, moving = clock.pace > 0;
     board.frame(this.scenes.at(clock.time, this.still ? 0 : clock.pace));
     this.charts.show(state);
-    this.transport.show(state);
     const turn = game.turnFor(state);
     if (this.shown.size && (state !== this.marked || game.last !== this.markedLast)) {
       [this.marked, this.markedLast] = [state, game.last];
@@ -140,6 +139,7 @@ class Page {
     const now = performance.now();
     if (moving && now - (this.panelsAt ?? 0) < PANELS_EVERY) return;
     this.panelsAt = now;
+    this.transport.show(state);
     this.table.show(state);
     this.why.show(turn, state);
     this.transport.setLive(game.live && !game.ending, clock.following);

@@ -49,7 +49,7 @@ export class HeroTable {
       const note = rank ? `${rank}${['st', 'nd', 'rd'][rank - 1] ?? 'th'}` : now.crashed ? 'crashed' : '';
       if (shown.life !== now.life) {
         cells.life.textContent = now.life;
-        cells.fill.style.width = `${now.life}%`;
+        cells.fill.style.transform = `scaleX(${now.life / 100})`;
         cells.fill.className = `fill ${now.life > 50 ? 'good' : now.life > 20 ? 'warn' : 'bad'}`;
       }
       if (shown.gold !== now.gold) cells.gold.textContent = now.gold;

@@ -1,0 +1,113 @@
+"""The page of a game in a browser without a window: work of the main thread per frame on a 28x28 board, and how soon it opens.
+
+The work is what the browser's own trace says: all tasks of the page's main thread between two frames, scripts, style, layout
+and painting. Its processor time is given beside it, which says more on a machine that others use as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.async_api import Browser, async_playwright
+
+from sim.game import CRASH, RUNNING, Games
+from sim.generator import generate
+from sim.rules import step
+from tests.benchmarks import Row
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # helpers of the tests call each other by their bare names
+from browser import launch, until, visiting
+from recorded import record
+
+from vindibot.viewer.chronicle import of_recording
+from vindibot.viewer.page import whole_page
+
+SIZE, PLIES, SPEED = 28, 1200, 16
+#: What is aimed at, in milliseconds and bytes.
+MEDIAN_MS, P99_MS, OPEN_MS, PAGE_BYTES = 8, 25, 1000, 3_000_000
+#: Plies that pass before and while the frames are traced.
+FROM, TRACED = 100, 500
+_TRACE = ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline", "__metadata"]
+#: What the trace calls the end of the main thread's part of a frame, and a piece of its work.
+_FRAME, _TASK = "Commit", "RunTask"
+
+
+def game() -> list[Games]:
+    """All states of a game of random orders on the largest board."""
+    rng = np.random.default_rng(1)
+    games = generate(1, size=SIZE).new_game(max_turns=PLIES)
+    states = [games.copy()]
+    while games[0]["status"] == RUNNING:
+        step(games, 0, int(rng.integers(CRASH)))
+        states.append(games.copy())
+    return states
+
+
+def frames(trace: bytes, key: str) -> list[float]:
+    """Milliseconds of the main thread's tasks between frames; `key` is "dur" (the wall's) or "tdur" (processor time)."""
+    events: list[dict[str, Any]] = json.loads(trace)["traceEvents"]
+    drawn = Counter((event["pid"], event["tid"]) for event in events if event["name"] == _FRAME)
+    (thread, _), *_ = drawn.most_common(1)
+    mine = [event for event in events if (event["pid"], event["tid"]) == thread]
+    ends = sorted(event["ts"] for event in mine if event["name"] == _FRAME)
+    tasks = [event for event in mine if event["name"] == _TASK and event["ph"] == "X"]
+    times = np.array([task["ts"] for task in tasks])  # the task that ends a frame begins before that end
+    spent = np.array([task.get(key, 0) for task in tasks])
+    return [float(spent[(times > one) & (times <= other)].sum()) / 1000 for one, other in pairwise(ends)]
+
+
+async def _traced(browser: Browser, address: str, overlays: str) -> bytes:
+    async with visiting(browser, address) as page:
+        for key in overlays:
+            await page.keyboard.press(key)
+        await page.get_by_label("Speed").select_option(str(SPEED))
+        await page.evaluate(f"vindibotPage.clock.go({FROM - 50}); vindibotPage.clock.play()")
+        await until(page, f"vindibotPage.clock.state >= {FROM}")
+        await browser.start_tracing(page=page, categories=_TRACE)
+        await until(page, f"vindibotPage.clock.state >= {FROM + TRACED}")
+        return await browser.stop_tracing()
+
+
+async def _opened(browser: Browser, address: str) -> float:
+    """Milliseconds from the navigation to the first frame after the board was drawn."""
+    async with visiting(browser, address) as page:
+        await page.evaluate("() => new Promise(requestAnimationFrame)")
+        return float(await page.evaluate("performance.now()"))
+
+
+def _row(what: str, trace: bytes) -> Row:
+    wall, processor = frames(trace, "dur"), frames(trace, "tdur")
+    median, late = statistics.median(wall), float(np.percentile(wall, 99))
+    note = f"processor {statistics.median(processor):.1f} / {np.percentile(processor, 99):.1f} ms; {len(wall)} frames"
+    verdict = "ok" if median < MEDIAN_MS and late < P99_MS else f"aim: {MEDIAN_MS} / {P99_MS}"
+    return Row(f"frame, {SIZE}x{SIZE} at {SPEED}x, {what}", f"{median:.1f} / {late:.1f} ms", verdict, f"median / p99; {note}")
+
+
+async def _measure(folder: Path) -> list[Row]:
+    page = folder / "game.html"
+    page.write_text(whole_page(of_recording(record(folder, game(), 1))))
+    async with async_playwright() as playwright:
+        browser = await launch(playwright)
+        plain = _row("votes shown", await _traced(browser, page.as_uri(), ""))
+        full = _row("all overlays", await _traced(browser, page.as_uri(), "csrx"))
+        opened = min([await _opened(browser, page.as_uri()) for _ in range(5)])
+        await browser.close()
+    size = page.stat().st_size
+    opens = Row(f"open {PLIES // 4} rounds", f"{opened:.0f} ms", "ok" if opened < OPEN_MS else f"aim: {OPEN_MS} ms", "best of 5")
+    weighs = Row("size of that page", f"{size / 1e6:.2f} MB", "ok" if size < PAGE_BYTES else "aim: 3 MB", "self-contained")
+    return [plain, full, opens, weighs]
+
+
+def rows() -> list[Row]:
+    """Frames at the usual view and with every overlay, and how a whole recording opens."""
+    with tempfile.TemporaryDirectory() as folder:
+        return asyncio.run(_measure(Path(folder)))
