@@ -200,9 +200,9 @@ export class Board {
     const wide = Math.round(Math.max(s * 0.94, 12 * pixel)), high = Math.max(Math.round(s * 0.13), Math.round(3 * pixel));
     const named = this.showNames && s / pixel >= ROOM_FOR_NAMES;
     const tag = named ? this._names()[index] : null;
-    const below = hero.y < 0.6;
+    const above = (hero.y + 1.02 - 1.06 * this.grown) * s - high, below = above - (tag?.height ?? 0) - 3 * pixel < 0;
     const x = Math.round(Math.min(Math.max((hero.x + 0.5) * s, wide / 2), s * this.size - wide / 2));
-    const y = Math.round(below ? (hero.y + 1.04) * s : (hero.y + 1.02 - 1.06 * this.grown) * s - high);
+    const y = Math.round(below ? (hero.y + 1.04) * s : above);
     const full = Math.max(0, Math.min(1, hero.life / 100));
     c.fillStyle = 'rgba(10,12,14,.82)';
     c.fillRect(x - wide / 2 - pixel, y - pixel, wide + 2 * pixel, high + 2 * pixel);
@@ -291,7 +291,11 @@ export class Board {
       c.lineWidth = s * width;
       c.lineCap = c.lineJoin = 'round';
       c.beginPath();
-      points.forEach(([x, y], i) => (i ? c.lineTo(x, y) : c.moveTo(x, y)));
+      points.forEach(([x, y], i) => {
+        const [beforeX, beforeY] = points[i - 1] ?? [NaN, NaN];
+        if (Math.abs(x - beforeX) + Math.abs(y - beforeY) < 1.5 * s) c.lineTo(x, y);
+        else c.moveTo(x, y); // the start, or where somebody respawned
+      });
       c.stroke();
     }
     const [x, y] = points[points.length - 1];

@@ -67,7 +67,7 @@ class Page {
     if (!bundle.why) parts.why.hidden = true;
     this.charts = new Charts(parts.charts, game, (state) => this.clock.go(state));
     this._overlays(parts.overlays);
-    main.append(header, el('div', { class: 'stage' }, parts.board, this.said, parts.transport, parts.overlays),
+    main.append(header, el('div', { class: 'stage' }, parts.board, el('div', { class: 'telling' }, this.said, this.transport.where), parts.transport, parts.overlays),
       el('div', { class: 'side' }, parts.table, parts.why, parts.charts), this.help);
   }
 

@@ -153,12 +153,13 @@ export class Game {
 
 /** What happened in a ply in words, one sentence for each event; `name` tells a hero's. */
 export function tell(ply, name) {
+    if (ply.gap) return ['Turns are missing here.'];
+  const dead = new Set((ply.e ?? []).filter(([kind]) => kind === 'kill').map(([, , victim]) => victim));
   const said = [];
-  if (ply.gap) return ['Turns are missing here.'];
   for (const [kind, hero, a, b] of ply.e ?? []) {
     if (kind === 'mine') said.push(`${name(hero)} takes a mine${b === null ? '' : ` from ${name(b)}`}`);
     else if (kind === 'beer') said.push(`${name(hero)} drinks, +${b} life`);
-    else if (kind === 'blow') said.push(`${name(hero)} strikes ${name(a)}`);
+    else if (kind === 'blow' && !dead.has(a)) said.push(`${name(hero)} strikes ${name(a)}`);
     else if (kind === 'kill') said.push(`${name(hero)} kills ${name(a)}${b === 'spawn' ? ' by respawning' : ''}`);
     else if (kind === 'death') said.push(`${name(hero)} dies in a mine`);
     else if (kind === 'heir' && b > 0) said.push(`${b} ${b === 1 ? 'mine' : 'mines'} pass to ${a === null ? 'nobody' : name(a)}`);

@@ -19,6 +19,7 @@ export const JUMPS = [
   { kind: 'ours', key: 'T', label: 'turn of ours', short: 'our turn', sign: 'M12 3l2.7 6 6.3.6-4.8 4.2 1.5 6.4L12 16.8 6.3 20.2l1.5-6.4L3 9.6 9.3 9z' },
 ];
 
+/** `where`, the turn in words, is an element of its own, to be put anywhere. */
 export class Transport {
   /** `acts` are the functions that the controls call: toggle, halt, step, jump, speed, live. */
   constructor(host, game, clock, acts) {
@@ -49,7 +50,7 @@ export class Transport {
         button(`Previous ${label}`, icon(...ICONS.previous), () => acts.jump(kind, -1), { key: `Shift ${key}` }),
         el('span', { class: 'kind' }, el('span', { class: 'sign' }, icon(sign)), short ?? label),
         button(`Next ${label}`, icon(...ICONS.next), () => acts.jump(kind, 1), { key }))));
-    host.append(el('div', { class: 'scrub' }, this.marks, this.slider), el('div', { class: 'row' }, moves, this.speed, this.live, this.where), jumps);
+    host.append(el('div', { class: 'scrub' }, this.marks, this.slider), el('div', { class: 'row' }, moves, this.speed, this.live), jumps);
     this.resizes = new ResizeObserver(() => this.draw());
     this.resizes.observe(this.marks);
   }
