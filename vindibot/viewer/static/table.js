@@ -68,7 +68,7 @@ export class HeroTable {
     this.told = ending;
     const first = (results ?? []).filter((result) => result.rank === 1);
     const parts = [ENDINGS[ending.kind] ?? `Our end: ${ending.kind}`];
-    if (ending.kind !== 'Interrupted' && results) parts.push(...(first.length === 1 ? ['. ', foreign(names[first[0].hero]), ' has won.'] : ['. No winner: the best are equal.']));
+    if (ending.kind !== 'Interrupted' && results) parts.push(...(first.length === 1 ? [`. ${first[0].hero + 1} `, foreign(names[first[0].hero]), ' has won.'] : ['. No winner: the best are equal.']));
     else parts.push('.');
     if (ending.message) parts.push(' ', foreign(ending.message));
     this.ending.replaceChildren(...parts);

@@ -1,0 +1,92 @@
+"""Pictures of the viewer for docs/ and the README: ``python -m tests.screenshots [FOLDER]``, a minute.
+
+A whole game is played by the shipped bots on a map that is always the same, and its page is looked at in a real browser.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image
+from playwright.async_api import Browser, async_playwright
+
+from sim.generator import generate
+
+sys.path.insert(0, str(Path(__file__).parent))  # helpers of the tests call each other by their bare names
+from browser import DESKTOP, PHONE, launch, visiting
+
+FOLDER = Path(__file__).parent.parent / "docs" / "screenshots"
+#: Who plays, and where: size and seed of the map.
+BOT, AGAINST, MAP = "malvert", "seed", (14, 13)
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One picture: window, colours, keys pressed before it is taken, and what is scrolled into view."""
+
+    name: str
+    size: tuple[int, int]
+    scheme: str
+    keys: str
+    part: str = ""
+
+
+SHOTS = [
+    Shot("viewer", DESKTOP, "dark", "Home K C"),
+    Shot("viewer-light", DESKTOP, "light", "Home K K Shift+T S"),
+    Shot("viewer-territory", DESKTOP, "dark", "Home K ArrowRight R X"),
+    Shot("viewer-keys", DESKTOP, "light", "Home K ?"),
+    Shot("viewer-phone", PHONE, "dark", "Home K"),
+    Shot("viewer-phone-why", PHONE, "light", "Home K", ".why"),
+]
+
+
+def play(folder: Path) -> Path:
+    """The page of a whole game, played in `folder`."""
+    size, seed = MAP
+    board = folder / "map.txt"
+    board.write_text(generate(seed, size=size).text())
+    vindibot = [sys.executable, "-m", "vindibot"]
+    words = ["play", "--bot", BOT, "--against", AGAINST, "--map", board.name, "--seed", "7", "--display", "none"]
+    subprocess.run([*vindibot, *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    (recording,) = (folder / "recordings").iterdir()
+    page = folder / "game.html"
+    subprocess.run([*vindibot, "replay", str(recording), "--html", str(page)], check=True, stdout=subprocess.DEVNULL)
+    return page
+
+
+async def shoot(browser: Browser, address: str, shot: Shot, folder: Path) -> Path:
+    """Take one picture."""
+    async with visiting(browser, address, size=shot.size, color_scheme=shot.scheme, reduced_motion="reduce") as page:
+        for key in shot.keys.split():
+            await page.keyboard.press(key)
+        if shot.part:
+            await page.locator(shot.part).evaluate("(part) => part.scrollIntoView()")
+        path = folder / f"{shot.name}.png"
+        taken = Image.open(BytesIO(await page.screenshot())).convert("RGB")
+        # A palette makes a third of it, and nobody sees a difference.
+        taken.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(path, optimize=True)
+        return path
+
+
+async def main(folder: Path) -> None:
+    """Take all pictures into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as game:
+        address = play(Path(game)).as_uri()
+        async with async_playwright() as playwright:
+            browser = await launch(playwright)
+            for shot in SHOTS:
+                path = await shoot(browser, address, shot, folder)
+                print(f"{path}: {path.stat().st_size // 1000} kB")
+            await browser.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER))
