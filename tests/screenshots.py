@@ -77,7 +77,6 @@ async def shoot(browser: Browser, address: str, shot: Shot, folder: Path) -> Pat
 
 async def main(folder: Path) -> None:
     """Take all pictures into `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as game:
         address = play(Path(game)).as_uri()
         async with async_playwright() as playwright:
@@ -89,4 +88,6 @@ async def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER))
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    target.mkdir(parents=True, exist_ok=True)
+    asyncio.run(main(target))

@@ -162,7 +162,7 @@ export function tell(ply, name) {
     else if (kind === 'blow' && !dead.has(a)) said.push(`${name(hero)} strikes ${name(a)}`);
     else if (kind === 'kill') said.push(`${name(hero)} kills ${name(a)}${b === 'spawn' ? ' by respawning' : ''}`);
     else if (kind === 'death') said.push(`${name(hero)} dies in a mine`);
-    else if (kind === 'heir' && b > 0) said.push(`${b} ${b === 1 ? 'mine' : 'mines'} pass to ${a === null ? 'nobody' : name(a)}`);
+    else if (kind === 'heir' && b > 0) said.push(`${b} ${b === 1 ? 'mine passes' : 'mines pass'} to ${a === null ? 'nobody' : name(a)}`);
     else if (kind === 'crash') said.push(`${name(hero)} was too late and stands still from now on`);
   }
   if (!said.length && ply.o !== undefined) said.push(`${name(ply.h)}: ${DIRECTIONS[ply.o] ?? 'late'}`);
