@@ -11,7 +11,7 @@ import pytest
 TOP = Path(__file__).parent.parent
 FLOORS = ("sim", "behaviours", "vindibot")
 #: Parts of the top floor that meet in `sim`, the protocol, the configuration and the recording, not in their insides.
-PARTS = ("server", "arena", "viewer", "tuning")
+PARTS = ("server", "arena", "viewer", "tuning", "challenge")
 #: What a floor must not know, though no import of ours shows it: networks, processes, clocks.
 FORBIDDEN = {
     "sim": {"asyncio", "httpx", "multiprocessing", "random", "socket", "subprocess", "time", "fastapi", "structlog"},

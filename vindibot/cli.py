@@ -15,6 +15,7 @@ import click
 from vindibot import __version__
 from vindibot.arena.cli import arena_command
 from vindibot.catalogue import behaviours_command
+from vindibot.challenge.cli import challenge_command
 from vindibot.completion import complete_bots, complete_configs, complete_maps, completion_command
 from vindibot.doctor import doctor_command
 from vindibot.effective import config_command
@@ -121,6 +122,7 @@ Examples:
 
 
 main.add_command(init_command)
+main.add_command(challenge_command)
 main.add_command(arena_command)
 main.add_command(serve_command)
 main.add_command(league_command)

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vindibot.server.app import create_app
+    from vindibot.server.cli import lan_address
     from vindibot.server.embedded import EmbeddedServer, ServerError, run_server, serve
     from vindibot.server.match import Match, MatchResult
+    from vindibot.server.parameters import read_body
+    from vindibot.server.refusal import Refusal
     from vindibot.server.room import Room, RoomObserver
     from vindibot.server.settings import ServerSettings
 
@@ -18,19 +21,25 @@ __all__ = [
     "EmbeddedServer",
     "Match",
     "MatchResult",
+    "Refusal",
     "Room",
     "RoomObserver",
     "ServerError",
     "ServerSettings",
     "create_app",
+    "lan_address",
+    "read_body",
     "run_server",
     "serve",
 ]
 
 _HOMES = {
     "app": ["create_app"],
+    "cli": ["lan_address"],
     "embedded": ["EmbeddedServer", "ServerError", "run_server", "serve"],
     "match": ["Match", "MatchResult"],
+    "parameters": ["read_body"],
+    "refusal": ["Refusal"],
     "room": ["Room", "RoomObserver"],
     "settings": ["ServerSettings"],
 }

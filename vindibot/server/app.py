@@ -28,6 +28,9 @@ from vindibot.server.site import add_site
 from vindibot.server.site import missing as missing_page
 from vindibot.server.streams import SEND, Streams, add_streams
 
+#: Adds routes to the application.
+AddRoutes = Callable[[FastAPI], None]
+
 NO_KEY = "Did you forget the key parameter?"
 #: Nobody reads this answer: the client has gone.
 GONE = 499
@@ -64,8 +67,13 @@ class _App(FastAPI):
         await super().__call__(scope, receive, send)
 
 
-def create_app(settings: ServerSettings | None = None, observers: Sequence[RoomObserver] = ()) -> FastAPI:
-    """A new server. Its lobby is ``app.state.lobby``; it lives in the event loop that serves the first request."""
+def create_app(
+    settings: ServerSettings | None = None, observers: Sequence[RoomObserver] = (), routes: Sequence[AddRoutes] = ()
+) -> FastAPI:
+    """A new server. Its lobby is ``app.state.lobby``; it lives in the event loop that serves the first request.
+
+    `routes` add what its host wants to serve besides, below a path of two parts at least, or one that no game can have.
+    """
     settings = settings or ServerSettings()
     app = _App(title="Vindinium", docs_url=None, redoc_url=None, redirect_slashes=False)
     streams = app.state.streams = Streams(settings)
@@ -75,6 +83,8 @@ def create_app(settings: ServerSettings | None = None, observers: Sequence[RoomO
     add_administration(app, lobby, hall, settings)
     add_league_pages(app, hall)
     add_streams(app, streams, lobby.store)
+    for add_routes in routes:
+        add_routes(app)
     add_old_pages(app, lobby, streams)
     add_site(app, lobby, streams)
 

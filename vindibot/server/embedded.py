@@ -13,7 +13,7 @@ from sim.kernels import warm
 from sim.maps import Map
 from vindibot.errors import VindibotError
 from vindibot.guest import Guest
-from vindibot.server.app import create_app
+from vindibot.server.app import AddRoutes, create_app
 from vindibot.server.connection import connection_class
 from vindibot.server.league.hall import Hall
 from vindibot.server.lobby import NO_LIMITS, Lobby
@@ -40,9 +40,14 @@ class EmbeddedServer:
     games and answers all open requests.
     """
 
-    def __init__(self, settings: ServerSettings | None = None, observers: Sequence[RoomObserver] = ()) -> None:
+    def __init__(
+        self,
+        settings: ServerSettings | None = None,
+        observers: Sequence[RoomObserver] = (),
+        routes: Sequence[AddRoutes] = (),
+    ) -> None:
         self.settings = settings or ServerSettings()
-        self.app = create_app(self.settings, observers)
+        self.app = create_app(self.settings, observers, routes)
         self.lobby: Lobby = self.app.state.lobby
         self.leagues: Hall = self.app.state.leagues
         self.port = self.settings.port

@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from vindibot.viewer.bundle import Bundle, Patch, head, played, record_head
     from vindibot.viewer.chronicle import Chronicle
     from vindibot.viewer.live import LiveGame, LiveViewer
-    from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
+    from vindibot.viewer.page import TYPES, served_head, served_page, served_policy, static_files
     from vindibot.viewer.states import Scribe, ending_of, results
+    from vindibot.viewer.why import Reasons
 
 __all__ = [
     "TYPES",
@@ -20,12 +21,14 @@ __all__ = [
     "LiveGame",
     "LiveViewer",
     "Patch",
+    "Reasons",
     "Scribe",
     "ending_of",
     "head",
     "played",
     "record_head",
     "results",
+    "served_head",
     "served_page",
     "served_policy",
     "static_files",
@@ -35,8 +38,9 @@ _HOMES = {
     "bundle": ["Bundle", "Patch", "head", "played", "record_head"],
     "chronicle": ["Chronicle"],
     "live": ["LiveGame", "LiveViewer"],
-    "page": ["TYPES", "served_page", "served_policy", "static_files"],
+    "page": ["TYPES", "served_head", "served_page", "served_policy", "static_files"],
     "states": ["Scribe", "ending_of", "results"],
+    "why": ["Reasons"],
 }
 
 

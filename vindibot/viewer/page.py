@@ -70,7 +70,7 @@ def whole_page(bundle: Mapping[str, Any]) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
         f'<style>{style}</style>\n<script type="importmap">{imports}</script>'
     )
-    return _page(bundle, head, _data_url(MAIN), {})
+    return _page(bundle, _head(bundle["title"], head), _data_url(MAIN), {})
 
 
 def served_policy() -> str:
@@ -87,9 +87,17 @@ def served_page(bundle: Mapping[str, Any], events: str, *, plain: str = "", **ad
 
     `addresses` are further data attributes: ``home``, ``record``. `plain` is the address of a page without scripts.
     """
+    return _page(bundle, served_head(bundle["title"]), f"/viewer/{MAIN}", {"events": events, **addresses}, plain)
+
+
+def served_head(title: str) -> str:
+    """What stands in the head of a served page, of this one and of others that use its style and modules."""
     imports = _import_map(_served_imports())
-    head = f'<link rel="stylesheet" href="/viewer/{STYLE}">\n<script type="importmap">{imports}</script>'
-    return _page(bundle, head, f"/viewer/{MAIN}", {"events": events, **addresses}, plain)
+    return _head(title, f'<link rel="stylesheet" href="/viewer/{STYLE}">\n<script type="importmap">{imports}</script>')
+
+
+def _head(title: str, own: str) -> str:
+    return f'{_SCALABLE}\n<title>{escape(title)}</title><link rel="icon" href="{_ICON}">{own}'
 
 
 def _served_imports() -> dict[str, str]:
@@ -104,8 +112,7 @@ def _page(bundle: Mapping[str, Any], head: str, main: str, data: Mapping[str, st
     attributes = "".join(f' data-{name}="{escape(address)}"' for name, address in data.items())
     instead = f' <a href="{escape(plain)}">The game as text</a>' if plain else ""
     return (
-        f'<!DOCTYPE html>\n<html lang="en"><head>{_SCALABLE}\n<title>{escape(bundle["title"])}</title>'
-        f'<link rel="icon" href="{_ICON}">{head}</head>\n<body>\n<main id="viewer"></main>\n'
+        f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n<main id="viewer"></main>\n'
         f"<noscript><p>This page needs scripts.{instead}</p></noscript>\n"
         f'<script type="application/json" id="game"{attributes}>{json_for_html(bundle)}</script>\n'
         f'<script type="module" src="{main}"></script>\n</body></html>\n'

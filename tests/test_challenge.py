@@ -1,0 +1,268 @@
+"""Challenges without a browser: the host, its routes, and a person who speaks HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+from click.testing import CliRunner
+from serving import FINISHED, MAP, until
+from test_play import begin, ended, line_with, recordings
+
+from vindibot.challenge.cli import challenge_command
+from vindibot.challenge.host import LOOPBACK, Host
+from vindibot.challenge.offers import Offers
+from vindibot.challenge.settings import ChallengeSettings
+from vindibot.errors import UsageError
+from vindibot.recording import read_recording
+from vindibot.server import EmbeddedServer
+
+NASTY = "<img src=x onerror=boom()>"
+
+
+@asynccontextmanager
+async def hosting(
+    folder: Path, bots: Sequence[str] = ("stay",), **settings: Any
+) -> AsyncIterator[tuple[Host, EmbeddedServer, Any]]:
+    """A host whose bots think in this process, with a client for its page."""
+    (folder / "map.txt").write_text(MAP)
+    given = {"map": str(folder / "map.txt"), "pool": {"in_process": True}, "recording": {"folder": folder / "recordings"}}
+    told: list[str] = []
+    host = Host(ChallengeSettings(**given | settings), Offers(bots, given["map"]), told.append)
+    async with host.serving(LOOPBACK) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        host.told = told  # type: ignore[attr-defined]
+        yield host, server, client
+
+
+async def order_of(client: httpx.AsyncClient, **different: Any) -> dict[str, Any]:
+    first = (await client.get("/challenge/offers")).json()["first"]
+    return {key: first[key] for key in ("bots", "map", "rounds", "limit_ms")} | {"name": "ann"} | different
+
+
+class Person:
+    """Who plays through the page, without the page."""
+
+    def __init__(self, client: httpx.AsyncClient, made: dict[str, Any]) -> None:
+        self.client, self.made = client, made
+        self.headers = {"Authorization": f"Bearer {made['secret']}"}
+        self.state: dict[str, Any] = {}
+
+    async def join(self) -> None:
+        self.state = (await self.client.post("/api/arena", data={"key": self.made["key"]})).json()
+
+    async def move(self, direction: str) -> httpx.Response:
+        turn = self.state["game"]["turn"]
+        answer = await self.client.post(self.state["playUrl"], data={"dir": direction, "turn": turn})
+        if answer.status_code == 200:
+            self.state = answer.json()
+        return answer
+
+    async def votes(self, count: int, after: int = 0) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        while len(found) < count:
+            answer = await self.client.get("/challenge/game/votes", params={"after": after + len(found)}, headers=self.headers)
+            found += answer.json()["turns"]
+            assert answer.json()["turns"] or not answer.json()["over"], "there are no more"
+        return found
+
+
+async def challenging(client: httpx.AsyncClient, **different: Any) -> Person:
+    answer = await client.post("/challenge/games", json=await order_of(client, **different))
+    assert answer.status_code == 201, answer.text
+    person = Person(client, answer.json())
+    await person.join()
+    return person
+
+
+async def test_a_person_plays_to_the_end_and_sees_how_the_bots_decided(tmp_path: Path) -> None:
+    async with hosting(tmp_path, ("seed", "malvert")) as (host, _, client):
+        person = await challenging(client, rounds=5, hero=2, name=NASTY)
+        names = [hero["name"] for hero in person.state["game"]["heroes"]]
+        assert names == ["seed", NASTY, "malvert", "seed"] == [player["name"] for player in person.made["bundle"]["players"]]
+        assert person.state["hero"]["id"] == 2
+        while not person.state["game"]["finished"]:
+            assert (await person.move("North")).status_code == 200
+        turns = await person.votes(15)
+        await until(lambda: host.told)
+        public = await client.get(f"/records/{person.state['game']['id']}")
+        assert public.json()["ending"] == "TurnMax"
+    assert host.told[0].startswith(f"game {person.state['game']['id']}: {NASTY} came ")
+    orders = public.json()["orders"]
+    assert [int(orders[turn["ply"]]) for turn in turns] == [turn["order"] for turn in turns], "what was decided was played"
+    assert sorted(turn["turn"] for turn in turns) == [turn for turn in range(20) if turn % 4 != 1]
+    found = {(turn["hero"], turn["turn"]): turn for turn in turns}
+    kept = [read_recording(path) for path in recordings(tmp_path)]
+    assert sorted(recording.header.bot for recording in kept) == ["malvert", "seed", "seed"]
+    for recording in kept:
+        for recorded in recording.turns:
+            shown = found[recording.me, recorded.turn]
+            assert shown["bot"] == recording.header.bot
+            assert shown["order"] == recorded.ballot.direction
+            assert [vote["trait"] for vote in shown["votes"]] == [entry.label for entry in recorded.ballot.entries]
+            assert shown["sums"] == pytest.approx(recorded.ballot.sums, rel=1e-5)
+            for vote, entry in zip(shown["votes"], recorded.ballot.entries, strict=True):
+                assert (vote["votes"] is None) == (entry.votes is None)
+                assert vote["votes"] is None or vote["votes"] == pytest.approx(entry.votes, rel=1e-5)
+
+
+async def test_the_person_has_a_longer_limit_than_the_bots(tmp_path: Path) -> None:
+    async with hosting(tmp_path, limit_ms=500, your_limit_s=60) as (_, server, client):
+        person = await challenging(client, rounds=2)
+        room = server.lobby.rooms[person.state["game"]["id"]]
+        assert [room._limit_ms(seat) for seat in room.seats] == [60_000, 500, 500, 500]
+    async with hosting(tmp_path, your_limit_s=0) as (_, server, client):
+        person = await challenging(client, hero=4)
+        room = server.lobby.rooms[person.state["game"]["id"]]
+        assert room._limit_ms(room.seats[3]) == 86_400_000, "as long as one likes is a day"
+
+
+async def test_who_walks_away_crashes_at_his_limit_and_the_game_ends(tmp_path: Path) -> None:
+    async with hosting(tmp_path, your_limit_s=1) as (host, server, client):
+        person = await challenging(client, rounds=50)
+        assert (await person.move("Stay")).status_code == 200
+        await until(lambda: host.told)
+        assert host.told == ["ann left"]
+        room = server.lobby.rooms[person.state["game"]["id"]]
+        await until(lambda: room.finished)
+        assert room.all_crashed
+        assert len(room.orders) < 12
+        assert (await person.move("Stay")).text == FINISHED
+        assert not host._tasks
+        again = await challenging(client, rounds=1)
+        assert (await again.move("Stay")).json()["game"]["finished"]
+
+
+async def test_who_leaves_ends_the_game_at_once(tmp_path: Path) -> None:
+    async with hosting(tmp_path) as (host, server, client):
+        person = await challenging(client, rounds=50)
+        waiting = asyncio.create_task(person.votes(99))
+        assert (await client.delete("/challenge/game")).status_code == 404
+        assert (await client.delete("/challenge/game", headers=person.headers)).status_code == 204
+        await until(lambda: host.told)
+        await until(lambda: server.lobby.rooms[person.state["game"]["id"]].finished)
+        with pytest.raises(AssertionError, match="no more"):
+            await waiting
+        order = await order_of(client)
+        made = (await client.post("/challenge/games", json=order)).json()
+        await client.delete("/challenge/game", headers={"Authorization": f"Bearer {made['secret']}"})
+        await until(lambda: len(host.told) == 2)
+        assert host.told[1] == "ann did not come"
+        assert not server.lobby.matches
+    assert all(read_recording(path).outcome is None for path in recordings(tmp_path)), "they were interrupted"
+
+
+async def test_what_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bots").mkdir()
+    (tmp_path / "bots" / "mine.toml").write_text(f'name = "{NASTY}"\nextends = "stay"\n')
+    (tmp_path / "slip.toml").write_text("[traits.combat\n")
+    (tmp_path / "train.toml").write_text('bot = "mine"\n')
+    async with hosting(tmp_path, ("mine", "malvert")) as (_, _, client):
+        offers = (await client.get("/challenge/offers")).json()
+        bots = offers["bots"]
+        assert (bots[0]["name"], bots[0]["where"]) == (NASTY, "bots/mine.toml")
+        assert [bot["name"] for bot in bots].count(NASTY) == 1
+        assert "not TOML" in next(bot["problem"] for bot in bots if bot["name"] == "slip")
+        assert {"seed", "stay", "random", "malvert"} <= {bot["name"] for bot in bots}
+        assert "train" not in {bot["name"] for bot in bots}
+        names = {bot["id"]: bot["name"] for bot in bots}
+        assert [names[chosen] for chosen in offers["first"]["bots"]] == [NASTY, "malvert", NASTY]
+        groups = [one["group"] for one in offers["maps"]]
+        assert groups.count("The arena's standard set") == 40
+        assert offers["first"]["map"] == "named"
+        for one in offers["maps"][::7]:
+            drawn = (await client.get(f"/challenge/maps/{one['id']}", params={"seed": 5, "size": 12})).json()
+            assert len(drawn["tiles"]) == drawn["size"] ** 2
+            assert drawn["size"] == (one["size"] or 12)
+            assert all(drawn["tiles"][spawn] == "." for spawn in drawn["spawns"])
+        slip = next(bot["id"] for bot in bots if bot["name"] == "slip")
+        refused = await client.post("/challenge/games", json=await order_of(client, bots=[slip] * 3))
+        assert refused.status_code == 400
+        assert "slip.toml" in refused.json()["error"]
+
+
+async def test_orders_that_cannot_be(tmp_path: Path) -> None:
+    wrongs: list[dict[str, Any]] = [
+        {"bots": ["../../etc/passwd"] * 3},
+        {"bots": []},
+        {"map": "map:nowhere"},
+        {"map": "/etc/passwd"},
+        {"map": "random", "size": 9},
+        {"rounds": 0},
+        {"name": ""},
+        {"name": "a\nb"},
+        {"hero": 5},
+        {"limit_ms": 100, "what": 1},
+    ]
+    async with hosting(tmp_path) as (host, _, client):
+        for wrong in wrongs:
+            refused = await client.post("/challenge/games", json=await order_of(client, **wrong))
+            assert refused.status_code == 400, wrong
+            assert refused.json()["error"]
+        assert not host._tasks
+        assert (await client.get("/challenge/files/..%2fhost.py")).status_code == 404
+        assert (await client.get("/challenge/files/nothing.js")).status_code == 404
+
+
+async def test_games_are_limited(tmp_path: Path) -> None:
+    async with hosting(tmp_path, games=1) as (_, _, client):
+        person = await challenging(client)
+        assert (await client.post("/challenge/games", json=await order_of(client))).status_code == 400
+        await client.delete("/challenge/game", headers=person.headers)
+
+
+async def test_other_pages_in_the_same_browser_get_nothing(tmp_path: Path) -> None:
+    tried: list[tuple[dict[str, str], int]] = [
+        ({}, 201),
+        ({"Host": "localhost:1234"}, 201),
+        ({"Host": "[::1]:1234"}, 201),
+        ({"Host": "evil.example:1234"}, 403),
+        ({"Host": "127.0.0.1.evil.example"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Content-Type": "text/plain"}, 415),
+    ]
+    async with hosting(tmp_path, games=9) as (_, _, client):
+        for headers, status in tried:
+            answer = await client.post("/challenge/games", json=await order_of(client), headers=headers)
+            assert answer.status_code == status, headers
+            assert "access-control-allow-origin" not in answer.headers
+        page = await client.get("/challenge")
+        assert "script-src 'self'" in page.headers["content-security-policy"]
+        assert (await client.get("/challenge", headers={"Host": "evil.example"})).status_code == 403
+
+
+async def test_the_command_from_start_to_interrupt(tmp_path: Path) -> None:
+    """With worker processes, as a user runs it; Ctrl-C in the middle of a game ends all of it."""
+    process = await begin(tmp_path, "challenge", "stay", "--your-limit", "0")
+    url = (await line_with(process, "play at")).split()[2]
+    async with httpx.AsyncClient(base_url=url.removesuffix("/challenge"), timeout=60) as client:
+        person = await challenging(client, rounds=40)
+        for direction in ("North", "South"):
+            assert (await person.move(direction)).status_code == 200
+        assert len(await person.votes(6)) == 6
+        workers = psutil.Process(process.pid).children(recursive=True)
+        assert workers
+        process.send_signal(signal.SIGINT)
+        out = await ended(process)
+    assert process.returncode == 0, out
+    assert "Traceback" not in out
+    assert not psutil.wait_procs(workers, timeout=10)[1]
+    secrets = (person.made["key"], person.made["secret"], person.state["token"])
+    assert not any(secret in text for secret in secrets for text in (out, url, *(p.read_text() for p in recordings(tmp_path))))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["sead"], "seed"), (["--map", "m99"], "m99"), (["--limit-ms", "100", "--margin-ms", "100"], "margin")],
+)
+def test_what_cannot_be_is_told_at_once(words: Sequence[str], said: str) -> None:
+    done = CliRunner().invoke(challenge_command, words)
+    assert isinstance(done.exception, UsageError)
+    assert said in done.exception.message

@@ -1,0 +1,189 @@
+"""The page of challenges in a real browser: choosing, steering by keys and by touch, how the bots decided, the end."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import PHONE, visiting
+from serving import until
+from test_challenge import NASTY, hosting
+
+from vindibot.challenge.bout import Bout
+from vindibot.challenge.host import Host
+from vindibot.challenge.routes import PATH
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+KEYS = ["ArrowUp", "ArrowDown", "ArrowRight", "ArrowLeft", "Space", ".", "d", "a", "ArrowUp", "ArrowDown"]
+WAYS = [1, 2, 3, 4, 0, 0, 3, 4, 1, 2]
+
+
+@asynccontextmanager
+async def opened(
+    browser: Any, folder: Path, *, bots: tuple[str, ...] = ("malvert",), about: Any = None, **settings: Any
+) -> AsyncIterator[Any]:
+    """A host, and its page in a browser, whose window is as `about` says."""
+    async with (
+        hosting(folder, bots, **{"limit_ms": 5000, "your_limit_s": 0} | settings) as (host, server, _),
+        visiting(browser, server.url + PATH, **about or {}) as page,
+    ):
+        yield host, page
+
+
+async def play(page: Any, name: str = "ann", **chosen: str) -> None:
+    await page.get_by_label("Your name").fill(name)
+    for label, value in chosen.items():
+        await page.get_by_label(label.replace("_", " "), exact=True).select_option(label=value)
+    await page.get_by_role("button", name="Play", exact=True).click()
+
+
+async def our_turn(page: Any, number: int) -> None:
+    await page.get_by_text(f"Round {number} of ").and_(page.locator(".ours-now")).wait_for()
+
+
+def only_bout(host: Host) -> Bout:
+    (bout,) = host._tasks
+    return bout
+
+
+def own_orders(bout: Bout) -> list[int]:
+    assert bout.room is not None
+    return bout.room.orders[bout.order.seat :: 4]
+
+
+async def fits(page: Any) -> bool:
+    return await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+async def test_ten_moves_by_keyboard_and_how_the_bots_decided(browser: Any, tmp_path: Path) -> None:
+    async with opened(browser, tmp_path, bots=("malvert", "seed"), rounds=12) as (host, page):
+        await play(page, NASTY, You_are="hero 3")
+        for number, key in enumerate(KEYS, 1):
+            await our_turn(page, number)
+            await page.keyboard.press(key)
+        await our_turn(page, 11)
+        bout = only_bout(host)
+        assert own_orders(bout) == WAYS
+        assert await page.locator(".heroes .name").all_inner_texts() == ["malvert", "seed", NASTY, "malvert"]
+        assert not await page.locator("main img").count(), "a name is text"
+        for hero in (1, 0, 3):
+            await page.locator(f".tab[data-hero='{hero}']").or_(page.get_by_label("Show how the bots decided")).first.wait_for()
+            if hero == 1:
+                await page.keyboard.press("v")
+            await page.locator(f".tab[data-hero='{hero}']").click()
+            last = [one for one in bout.decisions.made if one.header.hero == hero + 1][-1]
+            order = ("Stay", "North", "South", "East", "West")[last.ballot.direction]
+            await page.get_by_role("heading", name=f"Why {order} on turn {last.games['turn'].item(0)}?").wait_for()
+            for entry in last.ballot.entries:
+                row = page.locator(f".votes tr[data-trait='{entry.label}']")
+                shown = await row.locator("[data-value]").evaluate_all("cells => cells.map((cell) => Number(cell.dataset.value))")
+                expected = [] if entry.votes is None else [entry.weighted[way] for way in last.ballot.candidates]
+                assert shown == pytest.approx(expected, rel=1e-4), entry.label
+        await page.keyboard.press("Space")
+        await our_turn(page, 12)
+        assert own_orders(bout)[-1] == 0, "the space bar is not for the button that was clicked last"
+        await page.keyboard.press("ArrowUp")
+        await page.get_by_role("region", name="Result").wait_for()
+        await until(lambda: host.told)
+        gold = bout.result.gold
+        place = ("first", "second", "third", "fourth")[sum(other > gold[2] for other in gold)]
+        told = await page.get_by_role("region", name="Result").inner_text()
+        assert "You have won!" in told or f"You came {'equal ' if gold.count(gold[2]) > 1 else ''}{place}" in told
+        assert ("You have won!" in told) == (bout.result.winner == 2)
+        await page.keyboard.press("Space")
+        await page.get_by_role("button", name="Play again").click()
+        await our_turn(page, 1)
+        assert only_bout(host) is not bout
+
+
+async def test_ten_moves_by_touch_in_a_narrow_window(browser: Any, tmp_path: Path) -> None:
+    about = {"size": PHONE, "has_touch": True, "is_mobile": True}
+    async with opened(browser, tmp_path, about=about, rounds=14) as (host, page):
+        assert await fits(page)
+        await play(page)
+        for number, way in enumerate(WAYS, 1):
+            await our_turn(page, number)
+            await page.locator(f".way-{way}").tap()
+        await our_turn(page, 11)
+        box = await page.locator(".board").bounding_box()
+        for number, (dx, dy) in enumerate(((60, 5), (-4, -70)), 11):
+            await our_turn(page, number)
+            middle = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+            await swipe(page, middle, dx, dy)
+        await our_turn(page, 13)
+        where = "(({ game }) => game.value(game.last, game.me, 0))(vindibotChallenge.shown)"
+        own = await page.evaluate(where)
+        side = box["width"] / 5
+        assert await page.evaluate("vindibotChallenge.shown.game.size") == 5
+        await page.touchscreen.tap(box["x"] + side * (own % 5 + 0.5), box["y"] + side * (own // 5 + 0.5))
+        await our_turn(page, 14)
+        assert own_orders(only_bout(host)) == [*WAYS, 3, 1, 0]
+        await page.get_by_label("Show how the bots decided").tap()
+        await page.get_by_role("heading", name="on turn").wait_for()
+        assert await fits(page)
+        await page.set_viewport_size({"width": 320, "height": 700})
+        assert await fits(page)
+
+
+async def swipe(page: Any, start: dict[str, float], dx: float, dy: float) -> None:
+    """A finger that goes down, moves and goes up."""
+    session = await page.context.new_cdp_session(page)
+    for kind, step in (("touchStart", 0.0), ("touchMove", 0.5), ("touchMove", 1.0), ("touchEnd", None)):
+        points = [] if step is None else [{"x": start["x"] + step * dx, "y": start["y"] + step * dy}]
+        await session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    await session.detach()
+
+
+@pytest.mark.slow
+async def test_a_pace_at_which_the_hero_stays_by_himself(browser: Any, tmp_path: Path) -> None:
+    async with opened(browser, tmp_path, rounds=1) as (host, page):
+        await play(page, Your_pace="1 s a move, as in the game: then you stay")
+        await page.get_by_role("region", name="Result").wait_for()
+        await until(lambda: host.told)
+        assert "ann came" in host.told[0]
+
+
+async def test_who_is_too_late_is_told_so(browser: Any, tmp_path: Path) -> None:
+    about = {"expected": ["400 (Bad Request)"]}
+    async with opened(browser, tmp_path, about=about, your_limit_s=1) as (host, page):
+        await play(page)
+        await our_turn(page, 1)
+        await until(lambda: host.told)
+        await page.get_by_role("heading", name="You were too late").wait_for()
+
+
+async def test_closing_the_page_ends_the_game(browser: Any, tmp_path: Path) -> None:
+    async with opened(browser, tmp_path) as (host, page):
+        await play(page)
+        await our_turn(page, 1)
+        other = await page.context.new_page()
+        await page.close()
+        await until(lambda: host.told)
+        assert host.told == ["ann left"]
+        await other.close()
+
+
+async def test_choosing(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Maps are drawn as they are chosen, a bot that is not there is told, and what was chosen is remembered."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text(f'name = "{NASTY}"\nextends = "stay"\n')
+    about = {"expected": ["400 (Bad Request)"]}
+    async with opened(browser, tmp_path, about=about, bots=()) as (_, page):
+        board = page.get_by_role("img", name="The map")
+        assert await board.get_attribute("aria-label") == "The map: 5 by 5 squares"
+        await page.get_by_label("Map", exact=True).select_option("random")
+        await page.get_by_label("Size", exact=True).select_option("28")
+        await page.get_by_role("img", name="The map: 28 by 28 squares").wait_for()
+        await page.get_by_label("Hero 4").select_option(label=f"{NASTY} (mine.toml)")
+        await page.get_by_label("Rounds").fill("33")
+        (tmp_path / "mine.toml").write_text('extends = "nothing"\n')
+        await play(page)
+        await page.get_by_role("alert").filter(has_text="mine.toml").wait_for()
+        await page.reload()
+        await page.get_by_label("Hero 4").wait_for()
+        assert await page.get_by_label("Rounds").input_value() == "33"
+        assert await page.get_by_label("Your name").input_value() == "ann"

@@ -1,0 +1,33 @@
+"""What a page asks for: a game, and how it is to be played."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from vindibot.challenge.settings import LONGEST_NAME
+
+#: The largest whole number that a page can handle.
+LARGEST_SEED = 2**53 - 1
+
+
+class GameOrder(BaseModel):
+    """A game: who plays it and where. `bots` and `map` are ids of what was offered (`vindibot.challenge.offers`), `hero` the
+    person's, 1..4; `size` and `map_seed` are for a random map; `limit_ms` is that of the bots, and of whoever has no other."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
+
+    name: str = Field(min_length=1, max_length=LONGEST_NAME)
+    hero: int = Field(default=1, ge=1, le=4)
+    bots: list[str] = Field(min_length=3, max_length=3)
+    map: str = Field(max_length=200)
+    size: int | None = Field(default=None, ge=8, le=28)
+    map_seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
+    rounds: int = Field(ge=1, le=600)
+    limit_ms: int = Field(ge=100, le=600_000)
+
+    @field_validator("name")
+    @classmethod
+    def _visible(cls, name: str) -> str:
+        if not name.strip() or not name.isprintable():
+            raise ValueError("must have printable characters")
+        return name.strip()

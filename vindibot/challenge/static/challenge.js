@@ -1,0 +1,63 @@
+// The page of challenges: choose, play, play again.
+
+import * as api from './api.js';
+import { Choice } from './choose.js';
+import { Play } from './play.js';
+import { button, el } from 'viewer/dom.js';
+import { watchMotion, watchTheme } from 'viewer/theme.js';
+
+class Page {
+  constructor(main) {
+    const theme = button('Dark or light', '◐', () => this.switchTheme(), { class: 'plain' });
+    this.body = el('div', { class: 'body' });
+    main.append(el('header', { class: 'top' }, el('h1', { text: 'Challenge' }), el('span', { class: 'space' }), el('a', { href: '/', text: 'Games' }), theme), this.body);
+    this.switchTheme = watchTheme((now) => { this.theme = now; this.shown?.setTheme(now); });
+    watchMotion((still) => { this.still = still; if (this.shown?.clock) this.shown.clock.still = still; });
+    this.choose();
+  }
+
+  /** Show the form, with `problem` above it if a game could not begin. */
+  async choose() {
+    this._clear();
+    try {
+      this.offers = await api.offers();
+    } catch (problem) {
+      this.body.append(el('p', { class: 'problem', role: 'alert', text: problem.message }), el('button', { type: 'button', class: 'wide', on: { click: () => this.choose() }, text: 'Try again' }));
+      return;
+    }
+    const choice = this._put(new Choice(this.body, this.offers, async (order, pace) => {
+      choice.busy('Starting the bots …');
+      const made = await api.begin(order).catch((problem) => choice.fail(problem.message));
+      if (made) this._play(made, order, pace);
+    }));
+  }
+
+  _play(made, order, pace) {
+    this._clear();
+    const again = async () => {
+      this._clear();
+      this.body.append(el('p', { class: 'said', role: 'status', text: 'Starting the bots …' }));
+      const made = await api.begin(order).catch(async (problem) => {
+        await this.choose();
+        this.shown?.fail?.(problem.message);
+      });
+      if (made) this._play(made, order, pace);
+    };
+    const about = { pace, limit: this.offers.your_limit_s, theme: this.theme, still: this.still };
+    this._put(new Play(this.body, made, about, { again, choose: () => this.choose() })).run();
+  }
+
+  _put(shown) {
+    this.shown = shown;
+    shown.setTheme(this.theme);
+    return shown;
+  }
+
+  _clear() {
+    this.shown?.remove();
+    this.shown = null;
+    this.body.replaceChildren();
+  }
+}
+
+window.vindibotChallenge = new Page(document.getElementById('viewer'));

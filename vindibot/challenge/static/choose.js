@@ -1,0 +1,188 @@
+// Where a person chooses: opponents, map, pace. What was chosen is remembered in this browser, as far as it is still there.
+
+import { mapOf } from './api.js';
+import { Board } from 'viewer/board.js';
+import { button, el, foreign, set } from 'viewer/dom.js';
+import { HEROES } from 'viewer/sprites.js';
+
+const MEMORY = 'vindibot-challenge';
+const SIZES = [8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
+const LIMITS = [150, 300, 500, 1000, 2000, 5000];
+/** Seconds after which the hero stays by himself; 0 for none but the server's own limit. */
+export const PACES = [0, 5, 2, 1];
+const TILES = { '.': 0, '#': 1, T: 2, '-': 3 };
+
+function remembered() {
+  try {
+    return JSON.parse(localStorage.getItem(MEMORY)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function remember(chosen) {
+  try {
+    localStorage.setItem(MEMORY, JSON.stringify(chosen));
+  } catch {
+    // then it is forgotten
+  }
+}
+
+const seconds = (ms) => `${ms / 1000} s`;
+
+export class Choice {
+  /** The form inside `host`; `start` is called with the order and the pace. */
+  constructor(host, offers, start) {
+    this.offers = offers;
+    this.seed = Math.floor(Math.random() * offers.largest_seed);
+    this.start = start;
+    this.theme = 'dark';
+    const before = remembered(), { first } = offers;
+    const bots = this._bots(before.bots);
+    this.name = el('input', { type: 'text', id: 'name', maxlength: offers.longest_name, required: true, autocomplete: 'nickname', value: before.name ?? 'You' });
+    this.hero = el('select', { id: 'hero' }, [1, 2, 3, 4].map((hero) => el('option', { value: hero, text: `hero ${hero}${hero === 1 ? ' (moves first)' : ''}` })));
+    this.bots = bots.map((bot, index) => this._opponent(index, bot));
+    this.map = this._maps();
+    this.size = el('select', { id: 'size' }, el('option', { value: '', text: 'any size' }), SIZES.map((size) => el('option', { value: size, text: `${size} × ${size}` })));
+    this.again = button('Another map', 'Another', () => this._another(), { class: 'wide' });
+    this.rounds = el('input', { type: 'number', id: 'rounds', min: 1, max: 600, required: true, value: before.rounds ?? first.rounds });
+    this.pace = el('select', { id: 'pace' }, PACES.map((pace) => el('option', { value: pace, text: this._pace(pace) })));
+    this.limit = el('select', { id: 'limit' }, [...new Set([...LIMITS, first.limit_ms])].filter((ms) => ms > offers.margin_ms).sort((a, b) => a - b)
+      .map((ms) => el('option', { value: ms, text: `at most ${seconds(ms)}${ms === 1000 ? ', as in the game' : ''}` })));
+    this._pick(this.hero, before.hero ?? 1);
+    this._pick(this.size, before.size ?? '');
+    this._pick(this.pace, before.pace ?? 0);
+    this._pick(this.limit, first.limit_ms);
+    this._pick(this.map, first.map === 'named' ? 'named' : before.map ?? first.map);
+    this.problem = el('p', { class: 'problem', role: 'alert' });
+    this.go = el('button', { type: 'submit', class: 'go', text: 'Play' });
+    this.preview = el('div', {});
+    this.told = el('p', { class: 'said' });
+    const field = (label, control, ...more) => el('div', { class: 'field' }, el('label', { for: control.id, text: label }), el('div', { class: 'row' }, control, more));
+    this.form = el('form', { class: 'panel choice', on: { submit: (event) => { event.preventDefault(); this._go(); } } },
+      el('div', { class: 'pair' }, field('Your name', this.name), field('You are', this.hero)),
+      el('fieldset', { class: 'opponents' }, el('legend', { text: 'Against' }), this.bots.map(({ row }) => row)),
+      el('div', { class: 'pair' }, field('Map', this.map), field('Size', this.size, this.again)),
+      el('div', { class: 'pair' }, field('Your pace', this.pace), field('Bots think', this.limit)),
+      el('div', { class: 'pair' }, field('Rounds', this.rounds), el('div', { class: 'field end' }, this.go)),
+      this.problem);
+    for (const select of [this.map, this.size]) select.addEventListener('change', () => this._show());
+    this.hero.addEventListener('change', () => this._number());
+    host.append(el('div', { class: 'stage' }, this.preview, this.told), this.form);
+    this._number();
+    this._show();
+  }
+
+  setTheme(theme) {
+    this.theme = theme;
+    this.board?.setTheme(theme);
+  }
+
+  /** Wait, or go on: while bots are started nothing can be changed. */
+  busy(text) {
+    for (const control of this.form.elements) control.disabled = Boolean(text);
+    this.go.textContent = text || 'Play';
+    if (!text) this._show();
+  }
+
+  fail(message) {
+    this.busy('');
+    this.problem.textContent = message;
+    this.problem.scrollIntoView({ block: 'nearest' });
+  }
+
+  _pace(pace) {
+    if (pace) return `${pace} s a move${pace === 1 ? ', as in the game' : ''}: then you stay`;
+    const limit = this.offers.your_limit_s;
+    return limit ? `take your time, up to ${limit} s a move` : 'take your time';
+  }
+
+  /** The bots of before, where they are still there; else those that the command named. */
+  _bots(before) {
+    const there = new Set(this.offers.bots.filter((bot) => !bot.problem).map((bot) => bot.id));
+    const { first } = this.offers;
+    return first.named || before?.length !== 3 ? first.bots : first.bots.map((bot, index) => (there.has(before[index]) ? before[index] : bot));
+  }
+
+  _opponent(index, chosen) {
+    const twice = new Set(this.offers.bots.map((bot) => bot.name).filter((name, i, all) => all.indexOf(name) !== i));
+    const number = el('span', { class: 'number' });
+    const select = el('select', {}, this.offers.bots.map((bot) => {
+      const shown = twice.has(bot.name) || bot.where !== 'comes with vindibot' ? `${bot.name} (${bot.where})` : bot.name;
+      return el('option', { value: bot.id, disabled: Boolean(bot.problem), title: bot.problem || bot.where, text: bot.problem ? `${bot.name}: cannot be read` : shown });
+    }));
+    this._pick(select, chosen);
+    return { select, number, row: el('div', { class: 'opponent' }, number, select) };
+  }
+
+  /** Which hero each opponent is: all but the person's, in order. */
+  _number() {
+    const heroes = [0, 1, 2, 3].filter((hero) => hero !== Number(this.hero.value) - 1);
+    this.bots.forEach(({ number, select }, index) => {
+      number.textContent = heroes[index] + 1;
+      number.style.setProperty('--hero', HEROES[heroes[index]].main);
+      set(select, { 'aria-label': `Hero ${heroes[index] + 1}` });
+    });
+  }
+
+  _maps() {
+    const groups = new Map();
+    for (const map of this.offers.maps) {
+      const option = el('option', { value: map.id, text: map.size && map.group ? `${map.name} (${map.size})` : map.name });
+      if (!groups.has(map.group)) groups.set(map.group, map.group ? el('optgroup', { label: map.group }) : []);
+      const group = groups.get(map.group);
+      if (Array.isArray(group)) group.push(option);
+      else group.append(option);
+    }
+    return el('select', { id: 'map' }, [...groups.values()].flat());
+  }
+
+  _pick(select, value) {
+    if ([...select.options].some((option) => option.value === String(value) && !option.disabled)) select.value = value;
+  }
+
+  _another() {
+    this.seed = Math.floor(Math.random() * this.offers.largest_seed);
+    this._show();
+  }
+
+  /** Draw the map that is chosen. */
+  async _show() {
+    const random = this.map.value === 'random', asked = (this.asked = {});
+    this.size.disabled = this.again.disabled = !random;
+    try {
+      const map = await mapOf(this.map.value, this.seed, random ? this.size.value : '');
+      if (asked !== this.asked) return;
+      this.board?.remove();
+      const tiles = Uint8Array.from(map.tiles, (letter) => TILES[letter]);
+      this.board = new Board(this.preview, { size: map.size, tiles, spawns: map.spawns, label: `The map: ${map.size} by ${map.size} squares` });
+      this.board.setTheme(this.theme);
+      this.board.setNames(false);
+      this.board.frame({
+        owners: new Uint8Array(tiles.length), effects: [],
+        heroes: map.spawns.map((square) => ({ x: square < 0 ? -9 : square % map.size, y: Math.floor(square / map.size), life: 100, crashed: false, alpha: 1 })),
+      });
+      const mines = tiles.filter((tile) => tile === 3).length, taverns = tiles.filter((tile) => tile === 2).length;
+      this.told.replaceChildren(foreign(random ? 'a fresh map' : map.name), `, ${map.size} × ${map.size}, ${mines} mines, ${taverns} taverns`);
+    } catch (problem) {
+      if (asked === this.asked) this.problem.textContent = problem.message;
+    }
+  }
+
+  _go() {
+    this.problem.textContent = '';
+    const order = {
+      name: this.name.value.trim(), hero: Number(this.hero.value), bots: this.bots.map(({ select }) => select.value), map: this.map.value,
+      size: this.map.value === 'random' && this.size.value ? Number(this.size.value) : null, map_seed: this.seed,
+      rounds: Number(this.rounds.value), limit_ms: Number(this.limit.value),
+    };
+    const pace = Number(this.pace.value);
+    remember({ name: order.name, hero: order.hero, bots: order.bots, map: order.map, size: this.size.value, rounds: order.rounds, pace });
+    this.start(order, pace);
+  }
+
+  remove() {
+    this.asked = null;
+    this.board?.remove();
+  }
+}

@@ -1,0 +1,304 @@
+// One game: the person's seat is played like any client's, move by move; what is seen comes as events, ply by ply; how the bots
+// decided comes from the host.
+
+import * as api from './api.js';
+import { keys, pad, touches } from './steer.js';
+import { Board } from 'viewer/board.js';
+import { Clock } from 'viewer/clock.js';
+import { button, el, foreign, set } from 'viewer/dom.js';
+import { follow } from 'viewer/live.js';
+import { DIRECTIONS, Game, tell } from 'viewer/model.js';
+import { marksOf } from 'viewer/overlays.js';
+import { Scenes } from 'viewer/scene.js';
+import { HEROES } from 'viewer/sprites.js';
+import { HeroTable } from 'viewer/table.js';
+import { Why } from 'viewer/why.js';
+
+/** The others' moves are shown at this speed at least; whoever is behind is shown faster. */
+const SPEED = 2;
+/** From how many seconds on the person is told what is left of his limit. */
+const HURRY = 15;
+const PLACES = ['', 'first', 'second', 'third', 'fourth'];
+const MARKS = new Set(['sums', 'line', 'goals']);
+const MEMORY = 'vindibot-challenge-votes';
+
+function wanted() {
+  try {
+    return localStorage.getItem(MEMORY) === 'on';
+  } catch {
+    return false;
+  }
+}
+
+export class Play {
+  /** `made` is the host's answer, `pace` the seconds after which the hero stays by himself (0: he waits), `limit` those of the
+   *  server (0: none). `done` has what to do at the end: `again`, `choose`. */
+  constructor(host, made, { pace, limit, theme, still }, done) {
+    this.made = made;
+    this.pace = pace;
+    this.limit = limit;
+    this.done = done;
+    this.game = new Game(made.bundle);
+    this.others = [0, 1, 2, 3].filter((hero) => hero !== this.game.me);
+    this.bot = this.others[0];
+    this.turns = [[], [], [], []]; // how the bots decided, by hero
+    this.known = 0;
+    this.turn = null; // the number of our turn while an order is wanted
+    this.queued = null;
+    this.over = false;
+    this.ends = new AbortController();
+    this.scenes = new Scenes(this.game);
+    this.clock = new Clock(() => this.game.last, () => this.show());
+    this.clock.speed = SPEED;
+    this.clock.still = still;
+    this._build(host);
+    this.board.setTheme(theme);
+    this.clock.follow();
+    this._steer();
+    this._votes(wanted());
+  }
+
+  _build(host) {
+    const { game } = this, { bundle } = game;
+    const table = el('section', { class: 'panel', 'aria-label': 'Heroes' }), why = el('div', {});
+    const board = el('div', {});
+    this.board = new Board(board, { size: game.size, tiles: game.tiles, names: game.names, me: game.me, spawns: bundle.spawns });
+    this.table = new HeroTable(table, game, (hero) => this._choose(hero));
+    for (const mark of table.querySelectorAll('.ours')) mark.textContent = 'you';
+    this.why = new Why(why, game);
+    this.turnNow = el('p', { class: 'turn', role: 'status' });
+    this.left = el('span', { class: 'fill' });
+    this.bar = el('div', { class: 'lefttime', 'aria-hidden': 'true' }, this.left);
+    this.said = el('p', { class: 'said' });
+    this.pad = pad((direction) => this.move(direction, false));
+    this.hint = el('p', { class: 'hint keys-hint' }, 'Arrow keys steer, ', el('kbd', { text: 'space' }), ' or ', el('kbd', { text: '.' }), ' stays. A click or a swipe on the board does it too.');
+    this.box = el('input', { type: 'checkbox', on: { change: () => this._votes(this.box.checked) } });
+    this.tabs = this.others.map((hero) => {
+      const tab = el('button', { type: 'button', class: 'tab', 'data-hero': hero, on: { click: () => this._choose(hero) } }, el('span', { class: 'number', text: hero + 1 }), foreign(game.names[hero], { class: 'name' }));
+      tab.style.setProperty('--hero', HEROES[hero].main);
+      return tab;
+    });
+    this.decisions = el('div', {}, el('div', { class: 'tabs', role: 'group', 'aria-label': 'Whose votes' }, this.tabs), why);
+    const votes = el('section', { class: 'panel why', 'aria-label': 'How the bots decided' },
+      el('label', { class: 'switch', title: 'what each trait of a bot voted for its last move (V)' }, this.box, 'Show how the bots decided'), this.decisions);
+    this.result = el('section', { class: 'panel result', 'aria-label': 'Result', hidden: true });
+    this.leaving = button('Give up', 'Give up', () => this._giveUp(), { class: 'wide' });
+    host.append(
+      el('div', { class: 'stage' }, el('div', { class: 'row turnrow' }, this.turnNow, this.leaving), this.bar, board, this.said, this.pad, this.hint),
+      el('div', { class: 'side' }, this.result, table, votes));
+  }
+
+  _steer() {
+    const { signal } = this.ends, move = (direction, held) => this.move(direction, held);
+    keys(move, signal);
+    touches(this.board, this.game, move, signal);
+    document.addEventListener('keydown', (event) => {
+      if (event.key.toLowerCase() === 'v' && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.closest?.('input:not([type=checkbox]), select')) this._votes(!this.box.checked);
+    }, { signal });
+    window.addEventListener('pagehide', () => api.leave(this.made.secret), { signal });
+    window.addEventListener('beforeunload', (event) => { if (!this.over) event.preventDefault(); }, { signal });
+    // A button that was clicked lets go of the keyboard, or the space bar would press it again.
+    let pointed = false;
+    document.addEventListener('pointerdown', () => { pointed = true; }, { signal, capture: true });
+    document.addEventListener('keydown', () => { pointed = false; }, { signal, capture: true });
+    document.addEventListener('click', () => { if (pointed) setTimeout(() => document.activeElement?.blur()); }, { signal });
+  }
+
+  // ---- The seat ----
+
+  /** Play to the end. */
+  async run() {
+    let problem = '';
+    try {
+      this._take(await api.join(this.made.key));
+      this.source = follow(`/plies/${this.id}`, (patch) => this._grow(patch), (told) => this._connected(told));
+      while (!this.state.game.finished) {
+        const direction = await this._decide();
+        this.show();
+        this._take(await api.order(this.state.playUrl, DIRECTIONS[direction], this.state.game.turn, (lost) => this._connected(lost ? 'lost' : 'open')));
+      }
+    } catch (error) {
+      if (this.over) return;
+      problem = error.message;
+    }
+    this._finish(problem, /Time out|is finished/.test(problem));
+  }
+
+  _take(state) {
+    this.state = state;
+    this.id = state.game.id;
+  }
+
+  /** The person's direction: one that was asked for while the others moved, else the next; Stay when the pace is over. */
+  _decide() {
+    return new Promise((decided) => {
+      this.turn = this.state.game.turn;
+      this.asked = performance.now();
+      this.decided = (direction) => {
+        clearInterval(this.ticking);
+        this.turn = this.queued = null;
+        this.decided = null;
+        decided(direction);
+      };
+      if (this.queued !== null) {
+        this.decided(this.queued);
+        return;
+      }
+      this.ticking = setInterval(() => this._tick(), 100);
+      this._tick();
+      this.show();
+    });
+  }
+
+  /** A direction was asked for. While the others move one is remembered, but not of a key that is held down. */
+  move(direction, held) {
+    if (this.over) return;
+    if (this.decided) this.decided(direction);
+    else if (!held) this.queued = direction;
+  }
+
+  _tick() {
+    const spent = (performance.now() - this.asked) / 1000, whole = this.pace || this.limit;
+    const left = whole ? Math.max(0, whole - spent) : Infinity;
+    const shown = whole && (this.pace || left < HURRY);
+    this.left.style.width = shown ? `${(100 * left) / (this.pace || HURRY)}%` : '0';
+    this.left.className = `fill ${left > 5 || this.pace ? 'good' : 'bad'}`;
+    if (this.pace && left <= 0) this.decided?.(0);
+    else if (shown && !this.pace) this._status(`Your move: ${Math.ceil(left)} s left`);
+  }
+
+  _giveUp() {
+    if (this.over) this.done.choose();
+    else if (window.confirm('End this game?')) this._finish('You gave up.');
+  }
+
+  // ---- What is seen ----
+
+  _connected(told) {
+    this.connection = told;
+    this.show();
+  }
+
+  _grow(patch) {
+    if (this.game.apply(patch)) this.clock.grown();
+    this.marked = null;
+    // The game has ended although our move was still awaited: we have crashed.
+    if (this.game.ending && this.decided) this._finish('', true);
+  }
+
+  show() {
+    const { clock, game } = this, state = clock.state;
+    this.board.frame(this.scenes.at(clock.time, clock.still ? 0 : clock.pace));
+    const turn = this.box?.checked ? this._decision(state) : null;
+    if (state !== this.marked || turn !== this.markedTurn) {
+      [this.marked, this.markedTurn] = [state, turn];
+      // The marks are those of the bot that is looked at, as if the game were shown from its side.
+      const its = Object.create(game, { me: { value: this.bot } });
+      this.board.mark(turn ? marksOf(MARKS, its, { state, turn, hero: this.bot }) : null);
+      if (turn) this.why.show(turn, state);
+      this.table.show(state);
+      this.table.finish();
+      const said = game.plies.slice(Math.max(0, state - 4), state).flatMap((ply) => (ply.e ? tell(ply, (hero) => `${hero + 1} ${game.names[hero]}`) : []));
+      this.said.textContent = said.join('. ');
+      this.board.describe(`The board at turn ${game.turns[state]}. ${game.heroes(state).map((hero, i) => `${i === game.me ? 'You' : game.names[i]}: life ${hero.life}, gold ${hero.gold}, mines ${hero.mines}, row ${Math.floor(hero.square / game.size) + 1}, column ${(hero.square % game.size) + 1}`).join('; ')}.`);
+    }
+    if (!this.over) this._status();
+  }
+
+  _status(text = '') {
+    const { game } = this, round = Math.floor(game.turns[game.last] / 4) + 1, rounds = game.bundle.max_turns / 4;
+    const mover = game.mover(game.last);
+    const word = text || (this.connection === 'lost' ? 'Connection lost, trying again' : this.turn !== null ? 'Your move' : this.id ? `${game.names[mover]} moves` : 'The game begins');
+    const whole = `Round ${Math.min(round, rounds)} of ${rounds}. ${word}`;
+    if (this.turnNow.textContent !== whole) this.turnNow.textContent = whole;
+    this.turnNow.classList.toggle('ours-now', this.turn !== null);
+  }
+
+  // ---- How the bots decided ----
+
+  _choose(hero) {
+    if (!this.others.includes(hero)) return;
+    this.bot = hero;
+    this.marked = null;
+    for (const tab of this.tabs) set(tab, { 'aria-pressed': String(Number(tab.dataset.hero) === hero) });
+    this.show();
+  }
+
+  /** The last decision of the bot that is looked at, as far as the board has come. */
+  _decision(state) {
+    return this.turns[this.bot].findLast((turn) => turn.ply < Math.max(1, state)) ?? null;
+  }
+
+  _votes(on) {
+    this.box.checked = on;
+    this.decisions.hidden = !on;
+    try {
+      localStorage.setItem(MEMORY, on ? 'on' : 'off');
+    } catch {
+      // then it is forgotten
+    }
+    this._choose(this.bot);
+    if (on && !this.listening) this._listen();
+  }
+
+  /** Get the votes for as long as somebody looks. */
+  async _listen() {
+    this.listening = true;
+    const { signal } = this.ends;
+    while (this.box.checked && !signal.aborted) {
+      try {
+        const { turns, over } = await api.votes(this.made.secret, this.known, signal);
+        for (const turn of turns) this.turns[turn.hero].push(turn);
+        this.known += turns.length;
+        if (turns.length) this.show();
+        if (over && !turns.length) break;
+      } catch (problem) {
+        if (problem.status || signal.aborted) break;
+        await api.pause(1000);
+      }
+    }
+    this.listening = false;
+  }
+
+  // ---- The end ----
+
+  /** The game is over for us: to its end, or with a problem, or because we were too late. */
+  _finish(problem, late = false) {
+    if (this.over) return;
+    const whole = !problem && !late;
+    this.over = true;
+    this.turn = null;
+    clearInterval(this.ticking);
+    this.left.style.width = '0';
+    if (!whole) api.leave(this.made.secret);
+    const heroes = this.state?.game.heroes ?? [], own = heroes[this.game.me];
+    const rank = own ? 1 + heroes.filter((hero) => hero.gold > own.gold).length : 0;
+    const shared = own ? heroes.filter((hero) => hero.gold === own.gold).length > 1 : false;
+    const head = whole ? (rank === 1 && !shared ? 'You have won!' : `You came ${shared ? 'equal ' : ''}${PLACES[rank]}`) : late ? 'You were too late' : 'The game is over';
+    const words = whole ? `with ${own.gold} gold.` : late ? `A move took longer than ${this.limit} s: your hero crashed, and the game has ended.` : problem;
+    const act = (label, press, kind) => el('button', { type: 'button', class: kind, on: { click: press }, text: label });
+    this.result.replaceChildren(el('h2', { tabindex: -1, text: head }), el('p', { text: words }), el('p', { class: 'row' },
+      act('Play again', () => this.done.again(), 'go'), act('Choose anew', () => this.done.choose(), 'wide'),
+      this.id ? el('a', { class: 'button', href: `/${this.id}`, target: '_blank', rel: 'noopener', text: 'Look at the game' }) : null));
+    this.result.hidden = false;
+    this.leaving.hidden = this.pad.hidden = this.hint.hidden = true;
+    this.turnNow.textContent = whole ? 'The game is over.' : 'The game has ended.';
+    this.turnNow.classList.remove('ours-now');
+    // Not a button: who is still pressing the space bar has not asked for another game.
+    this.result.firstChild.focus({ preventScroll: true });
+    this.result.scrollIntoView({ block: 'nearest' });
+    this.show();
+  }
+
+  setTheme(theme) {
+    this.board.setTheme(theme);
+  }
+
+  remove() {
+    this.over = true;
+    clearInterval(this.ticking);
+    this.ends.abort();
+    this.source?.close();
+    this.board.remove();
+  }
+}
