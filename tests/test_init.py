@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 from installed import install, shims
@@ -48,6 +50,23 @@ def test_the_project_works_as_its_readme_says(tmp_path: Path) -> None:
     assert run(folder).exit_code == 0
     programs = shims(tmp_path / "bin")
     as_its_readme_says(folder, programs, VINDIBOT_ROUNDS="30")
+
+
+def test_the_other_commands_of_its_readme_are_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    assert run(".").exit_code == 0
+    found = [shlex.split(words) for words in re.findall(r"`vindibot (\S+ [^`]+)`", Path("README.md").read_text())]
+    assert len(found) >= 7
+    for name, *words in found:
+        with click.Context(main) as context:
+            command = main.get_command(context, name)
+            assert command is not None, name
+            command.make_context(name, words)
+    turn = next(words for words in found if words[0] == "turn")
+    told = CliRunner().invoke(main, turn)
+    assert told.exit_code == 0, told.output
+    assert "coward" in told.output
 
 
 @pytest.mark.slow

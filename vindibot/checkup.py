@@ -296,6 +296,7 @@ async def bot_at_work(bot: Bot, settings: PlaySettings, network: float) -> Async
                     one.note(entry)
                 for order in (ballot.direction, *rng.integers(0, 5, 3).tolist()):
                     step(games, 0, int(order))
+                await asyncio.sleep(2 * pool.grace_ms / 1000)  # the others move meanwhile, and our workers come back
                 if games[0]["status"] != RUNNING:
                     break
         anytime = {conduct.label for conduct in asked.conducts if conduct.anytime}
@@ -316,6 +317,11 @@ def of_trait(trait: Measured, *, anytime: bool) -> Finding:
     if trait.late:
         level: Level = "broken" if trait.late > turns / 2 else "note"
         advice = "its late votes do not count: let it do less, or write vote as a generator that yields better and better answers"
+        if anytime:
+            advice = (
+                "it had nothing to say in time, or its worker was killed since it did not stop: yield a first answer at once and"
+                " look at view.budget.expired() often; on a busy machine raise pool.grace_ms"
+            )
         return Finding(what, level, f"late in {trait.late} of {turns} turns", advice)
     return Finding(what, "ok", f"thinks as long as there is time: {words}" if anytime else words)
 

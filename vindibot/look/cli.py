@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from vindibot.completion import complete_bots
+
 PATH = click.Path(path_type=Path)
 #: Words for the directions 0..4 on the command line.
 WORDS = ("stay", "north", "south", "east", "west")
@@ -125,7 +127,12 @@ turn_command = click.Command(
     params=[
         click.Argument(["recording"], type=PATH),
         click.Option(["--turn"], type=int, required=True, metavar="N", help=TURN),
-        click.Option(["--bot"], metavar="BOT", help="the bot to ask  [default: the one that made the recording]"),
+        click.Option(
+            ["--bot"],
+            metavar="BOT",
+            help="the bot to ask  [default: the one that made the recording]",
+            shell_complete=complete_bots,
+        ),
         _TRAITS,
         _NODES,
         click.Option(
@@ -162,7 +169,7 @@ bench_command = click.Command(
     "bench",
     callback=_bench,
     params=[
-        click.Argument(["bot"]),
+        click.Argument(["bot"], shell_complete=complete_bots),
         click.Argument(["recordings"], nargs=-1, type=PATH, metavar="[RECORDINGS]..."),
         _TRAITS,
         _NODES,
