@@ -125,11 +125,11 @@ def completions(*words: str) -> set[str]:
     [
         (("beh",), {"behaviours"}),
         (("play", "--bot", "mal"), {"malvert"}),
-        (("play", "--against", "b"), {"bot.toml"}),
+        (("play", "--against", "bot."), {"bot.toml"}),
         (("play", "--map", "c"), {"courtyard", "crossroads", "catacombs"}),
         (("play", "--config", "tr"), {"training"}),
-        (("behaviours", "t"), {"tavern-finder", "trap-avoidance"}),
-        (("arena", "seed", "s"), {"seed", "stay"}),
+        (("behaviours", "mov"), {"movement-premium"}),
+        (("arena", "seed", "mal"), {"malvert"}),
         (("doctor", "--ser"), {"--server"}),
     ],
 )
