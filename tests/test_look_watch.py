@@ -348,6 +348,7 @@ async def test_a_live_game_as_lines() -> None:
         await bot.join("training", turns=3)
         address = f"{server.url}/{bot.game['id']}"
         watching = asyncio.create_task(asyncio.to_thread(CliRunner().invoke, main, ["watch", address]))
+        assert CliRunner().invoke(main, ["watch", address, "--game", "abcd"]).exit_code == 2
         await bot.move("North")
         await bot.play_on()
         result = await watching

@@ -18,6 +18,7 @@ from rich.console import Console
 
 from vindibot.console import terminal
 from vindibot.display import Display, Shown
+from vindibot.errors import UsageError
 from vindibot.gamefile import read_game_file
 from vindibot.look.film import Film, film_of, frame_line, lines_of, order_word
 from vindibot.look.stream import Place, Watcher
@@ -223,7 +224,10 @@ def watch(source: str, *, game: str | None, turn: int | None, speed: float | Non
     console = terminal()
     drawn = not lines and console.is_terminal and not console.is_dumb_terminal
     if _is_address(source):
-        asyncio.run(_watch_live(Place.parse(source), console, turn, speed, drawn))
+        place = Place.parse(source)
+        if game is not None and place.game:
+            raise UsageError("the address names a game already; leave --game out, or give the server's address alone")
+        asyncio.run(_watch_live(Place(place.server, game or place.game), console, turn, speed, drawn))
         return
     film = film_of(read_game_file(Path(source), game))
     if drawn:
