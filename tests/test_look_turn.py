@@ -251,3 +251,5 @@ def test_ctrl_c_gets_through_a_trait(mine: Path) -> None:
     assert signal.getsignal(signal.SIGINT) == before
     result = run("bench", "presses.toml", shipped("project/recordings/sample.jsonl"))
     assert result.exit_code == 130
+    result = run("turn", shipped("project/recordings/sample.jsonl"), "--turn", "0", "--bot", "presses.toml")
+    assert (result.exit_code, result.output) == (130, "interrupted\n")

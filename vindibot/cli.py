@@ -54,9 +54,13 @@ class Commands(click.Group):
         except VindibotError as problem:
             click.echo(f"{click.style('error', fg='red', bold=True)}: {problem.message}", err=True)
             sys.exit(problem.exit_code)
-        except KeyboardInterrupt:
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # click itself would make it an exit code of 1
             click.echo("interrupted", err=True)
-            sys.exit(130)
+            raise click.exceptions.Exit(130) from None
 
 
 EXIT_CODES = """\b
