@@ -272,13 +272,14 @@ async def test_unknown_paths_are_not_found(server: EmbeddedServer, path: str) ->
 async def test_pages(server: EmbeddedServer) -> None:
     async with playing(server, "<script>alert(1)</script>") as [bot]:
         await bot.join(map=MAP)
-        view = await bot.client.get(bot.state["viewUrl"])
-        assert view.status_code == 200
-        assert view.headers["content-type"] == "text/html; charset=utf-8"
+        for shown in ("", "?ply"):
+            view = await bot.client.get(bot.state["viewUrl"] + shown)
+            assert view.status_code == 200
+            assert view.headers["content-type"] == "text/html; charset=utf-8"
+            assert "<script>" not in view.text
+            assert bot.state["token"] not in view.text
         assert "&lt;script&gt;" in view.text
-        assert "<script>" not in view.text
         assert "@1      @4" in view.text
-        assert bot.state["token"] not in view.text
         assert (await bot.client.get("/")).status_code == 200
 
 
