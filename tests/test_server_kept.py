@@ -104,7 +104,7 @@ async def test_kill_9_leaves_finished_games_whole_and_running_ones_interrupted_a
             assert len(record.orders) == 12
             assert sorted(record.names) == sorted(names)
             assert int(final(record)[0]["turn"]) == 12
-        assert "interrupted" in (await client.get(f"/{running}")).text
+        assert "interrupted" in (await client.get(f"/{running}?ply")).text
         # The keys go on working, and the game that was interrupted cannot be played on.
         answer = (await client.post("/api/training", data={"key": keys[0], "turns": 1})).json()
         assert answer["hero"]["name"] == "first bot"

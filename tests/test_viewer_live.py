@@ -154,7 +154,7 @@ def recorded_in(folder: Path) -> Recording:
 
 
 async def test_play_open_shows_the_game_with_the_votes_as_it_goes(browser: Any, tmp_path: Path) -> None:
-    async with play_open(tmp_path, "--rounds", "30", "--against", "random") as (process, address):
+    async with play_open(tmp_path, "--rounds", "15", "--in-process") as (process, address):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/game/\w+", address)
         async with visiting(browser, address) as page:
             await until(page, "vindibotPage.game.ending !== null")
@@ -162,7 +162,7 @@ async def test_play_open_shows_the_game_with_the_votes_as_it_goes(browser: Any, 
             assert process.returncode == 0, output
             assert "nobody has looked" not in output
             recording = recorded_in(tmp_path)
-            assert await page.evaluate("vindibotPage.game.last") == 120
+            assert await page.evaluate("vindibotPage.game.last") == 60
             for own in (recording.turns[0], recording.turns[11], recording.turns[-1]):
                 await page.evaluate(f"vindibotPage.clock.halt({own.turn + 1})")
                 panel = page.locator(".why")

@@ -282,6 +282,7 @@ class Room:
         if seat.bot:
             self._after(BOT_SECONDS if self._paced else 0.0, self._play_for_bot)
             return
+        self.state()  # making it is no part of his time
         self._start_clock()
         self._sent = not seat.waiters  # with nobody listening there is nothing to be sent
         seat.answer(self.snapshot(seat))

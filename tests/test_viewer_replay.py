@@ -1,0 +1,123 @@
+"""``vindibot replay``: recordings and game records as files that stand alone, and what is said where that cannot be."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from recorded import record, states_of
+
+from sim.generator import generate
+from vindibot.cli import main
+from vindibot.gamerecord import GameRecord, dumps
+
+NASTY = "</script><script>alert(1)</script>"
+
+
+def replay(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["replay", *map(str, arguments)])
+
+
+def bundle_in(page: Path) -> dict[str, Any]:
+    found = re.findall(r'<script type="application/json" id="game">(.*?)</script>', page.read_text())
+    bundle: dict[str, Any] = json.loads(found[0])
+    return bundle
+
+
+def record_of(game: str) -> GameRecord:
+    return GameRecord.of(
+        generate(5, size=10),
+        id=game,
+        max_turns=8,
+        names=(NASTY, "b", "c", "d"),
+        orders=(1, 2, 3, 4, 0, 1, 2, 3),
+        ending="TurnMax",
+        started=datetime(2026, 1, 2, tzinfo=UTC),
+        finished=datetime(2026, 1, 2, tzinfo=UTC),
+    )
+
+
+def test_a_recording_becomes_one_file_that_asks_nobody(tmp_path: Path) -> None:
+    recording = record(tmp_path, states_of(2), 1)
+    out = tmp_path / "new" / "game.html"
+    result = replay(recording.path, "--html", out)
+    assert result.exit_code == 0, result.output
+    assert str(out) in result.output
+    bundle = bundle_in(out)
+    assert bundle["me"] == 0
+    assert len(bundle["why"]["turns"]) == len(recording.turns)
+    page = out.read_text()
+    assert not re.search('(src|href)="(?!data:)', page.split("</head>")[0])
+    assert not re.search(r'"(https?:)?//', page)
+    assert "default-src &#x27;none&#x27;" in page
+    assert "connect-src" not in page
+
+
+def test_without_a_name_it_goes_into_this_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    games = tmp_path / "games"
+    games.mkdir()
+    (games / "one.jsonl").write_bytes(dumps(record_of("abcdefgh")) + b"\n")
+    assert "one.html" in replay(games / "one.jsonl").output
+    bundle = bundle_in(tmp_path / "one.html")
+    assert bundle["id"] == "abcdefgh"
+    assert bundle["players"][0]["name"] == NASTY
+    assert (tmp_path / "one.html").read_text().count("</script>") == 3
+    assert bundle["why"] is None
+    assert bundle["me"] is None
+    assert len(bundle["plies"]) == 8
+
+
+def test_a_game_of_several_is_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl.gz"
+    path.write_bytes(gzip.compress(b"\n".join(dumps(record_of(game)) for game in ("first000", "second00"))))
+    out = tmp_path / "out.html"
+    assert "choose one with --game" in replay(path, "--html", out).output
+    for game, found in (("2", "second00"), ("first000", "first000")):
+        assert replay(path, "--html", out, "--game", game).exit_code == 0
+        assert bundle_in(out)["id"] == found
+    assert "there is no game" in replay(path, "--html", out, "--game", "third").output
+
+
+@pytest.mark.parametrize("damage", ["cut", "middle", "empty", "text", "states"])
+def test_damaged_files_are_named_with_the_reason(tmp_path: Path, damage: str) -> None:
+    recording = record(tmp_path, states_of(2), 1)
+    lines = recording.path.read_bytes().splitlines(keepends=True)
+    path = tmp_path / "bad.jsonl"
+    content = {
+        "cut": b"".join(lines)[:-40],
+        "middle": b"".join([*lines[:3], lines[3][:50] + b"\n", *lines[4:]]),
+        "empty": b"",
+        "text": b"\x89PNG what is this\n",
+        "states": lines[0],
+    }[damage]
+    path.write_bytes(content)
+    result = replay(path, "--html", tmp_path / "out.html")
+    if damage == "cut":  # what a crash leaves can be seen all the same
+        assert result.exit_code == 0
+        assert bundle_in(tmp_path / "out.html")["ending"]["kind"] == "Interrupted"
+    else:
+        assert result.exit_code in (1, 2)
+        assert "bad.jsonl" in result.output
+        assert ("line 4" in result.output) == (damage == "middle")
+        assert "Traceback" not in result.output
+        assert not (tmp_path / "out.html").exists()
+
+
+def test_files_that_cannot_be(tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    path.write_bytes(dumps(record_of("abcdefgh")) + b"\n")
+    assert replay(tmp_path / "none.jsonl").exit_code == 2
+    assert replay(tmp_path).exit_code == 2
+    assert "is the game itself" in replay(path, "--html", path).output
+    assert path.read_bytes() == dumps(record_of("abcdefgh")) + b"\n"
+    assert "cannot be written" in replay(path, "--html", tmp_path).output
+    damaged = path.read_bytes().replace(b'"TurnMax"', b'"AllCrashed"')
+    path.write_bytes(damaged)
+    assert "the record says AllCrashed" in replay(path, "--html", tmp_path / "x.html").output
