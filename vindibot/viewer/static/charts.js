@@ -13,7 +13,8 @@ const LOOKS = {
 
 /** Round steps of an axis up to `most`: at most four. */
 function steps(most) {
-  const rough = Math.max(1, most / 3), power = 10 ** Math.floor(Math.log10(rough));
+  const rough = Math.max(1, most / 3),
+    power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((k) => k * power).find((candidate) => candidate >= rough);
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
 }
@@ -38,9 +39,14 @@ export class Charts {
   }
 
   _build(host, chart, jump) {
-    const canvas = el('canvas', { 'aria-hidden': 'true' }), needle = el('div', { class: 'needle' }), ghost = el('div', { class: 'needle ghost' });
-    const box = el('div', { class: 'plot', role: 'img' }, canvas, ghost, needle), hint = el('span', { class: 'hint' });
-    host.append(el('figure', { class: `chart chart-${chart.title.toLowerCase()}` }, el('figcaption', {}, chart.title, hint), box));
+    const canvas = el('canvas', { 'aria-hidden': 'true' }),
+      needle = el('div', { class: 'needle' }),
+      ghost = el('div', { class: 'needle ghost' });
+    const box = el('div', { class: 'plot', role: 'img' }, canvas, ghost, needle),
+      hint = el('span', { class: 'hint' });
+    host.append(
+      el('figure', { class: `chart chart-${chart.title.toLowerCase()}` }, el('figcaption', {}, chart.title, hint), box),
+    );
     const built = { ...chart, canvas, needle, ghost, box, hint, width: 0 };
     const at = (event) => this._stateAt(event.clientX - box.getBoundingClientRect().left, box.clientWidth);
     box.addEventListener('pointerdown', (event) => {
@@ -61,12 +67,17 @@ export class Charts {
       if (state !== null) ghost.style.transform = `translateX(${this._x(state, box.clientWidth)}px)`;
     }
     const { game } = this;
-    chart.hint.textContent = state === null ? '' : ` turn ${game.turns[state]}: ${[0, 1, 2, 3].map((hero) => game.value(state, hero, chart.field)).join(' · ')}`;
+    chart.hint.textContent =
+      state === null
+        ? ''
+        : ` turn ${game.turns[state]}: ${[0, 1, 2, 3].map((hero) => game.value(state, hero, chart.field)).join(' · ')}`;
   }
 
   _stateAt(x, width) {
-    const { game } = this, turn = game.turns[0] + ((x - PADDING.left) / (width - PADDING.left - PADDING.right)) * this._turns();
-    let low = 0, high = game.last;
+    const { game } = this,
+      turn = game.turns[0] + ((x - PADDING.left) / (width - PADDING.left - PADDING.right)) * this._turns();
+    let low = 0,
+      high = game.last;
     while (low < high) {
       const middle = (low + high) >> 1;
       if (game.turns[middle] < turn - 0.5) low = middle + 1;
@@ -105,7 +116,8 @@ export class Charts {
   draw() {
     const look = LOOKS[this.theme];
     for (const chart of this.charts) {
-      const { clientWidth: width, clientHeight: height } = chart.box, ratio = Math.min(2, window.devicePixelRatio || 1);
+      const { clientWidth: width, clientHeight: height } = chart.box,
+        ratio = Math.min(2, window.devicePixelRatio || 1);
       if (!width || !height) continue;
       chart.width = width;
       chart.canvas.width = Math.round(width * ratio);
@@ -115,7 +127,9 @@ export class Charts {
       c.font = '10px system-ui, sans-serif';
       chart.draw.call(this, c, chart, width, height, look);
       this._gaps(c, width, height, look);
-      const said = this.game.names.map((name, hero) => `${name} ${this.game.value(this.game.last, hero, chart.field)}`).join(', ');
+      const said = this.game.names
+        .map((name, hero) => `${name} ${this.game.value(this.game.last, hero, chart.field)}`)
+        .join(', ');
       chart.box.setAttribute('aria-label', `${chart.title} of the four heroes over time; at the end ${said}`);
     }
   }
@@ -125,7 +139,8 @@ export class Charts {
     c.fillStyle = look.gap;
     for (let state = 1; state <= game.last; state++) {
       if (!game.gaps[state]) continue;
-      const left = this._x(state - 1, width), wide = Math.max(3, this._x(state, width) - left);
+      const left = this._x(state - 1, width),
+        wide = Math.max(3, this._x(state, width) - left);
       c.fillRect(left, 0, wide, height);
     }
   }
@@ -135,7 +150,8 @@ export class Charts {
     const { game } = this;
     c.beginPath();
     for (let state = 0, before = null; state <= game.last; state++) {
-      const value = game.value(state, hero, field), broken = game.gaps[state] || state === 0;
+      const value = game.value(state, hero, field),
+        broken = game.gaps[state] || state === 0;
       if (broken) c.moveTo(x(state), y(value));
       else if (value !== before || state === game.last || game.gaps[state + 1]) {
         c.lineTo(x(state), y(before));
@@ -146,10 +162,13 @@ export class Charts {
   }
 
   _curves(c, chart, width, height, look) {
-    const { game } = this, inner = height - PADDING.top - PADDING.bottom;
+    const { game } = this,
+      inner = height - PADDING.top - PADDING.bottom;
     let most = 1;
-    for (let state = 0; state <= game.last; state++) for (let hero = 0; hero < 4; hero++) most = Math.max(most, game.value(state, hero, chart.field));
-    const x = (state) => this._x(state, width), y = (value) => PADDING.top + inner * (1 - value / most);
+    for (let state = 0; state <= game.last; state++)
+      for (let hero = 0; hero < 4; hero++) most = Math.max(most, game.value(state, hero, chart.field));
+    const x = (state) => this._x(state, width),
+      y = (value) => PADDING.top + inner * (1 - value / most);
     c.textAlign = 'right';
     c.textBaseline = 'middle';
     for (const value of steps(most)) {
@@ -176,10 +195,15 @@ export class Charts {
 
   /** Four lives would hide each other in one plot: each has a band of its own, deaths are crosses in it. */
   _bands(c, chart, width, height, look) {
-    const { game } = this, each = height / 4, deaths = game.happened.death;
+    const { game } = this,
+      each = height / 4,
+      deaths = game.happened.death;
     for (let hero = 0; hero < 4; hero++) {
-      const top = hero * each + 2, bottom = (hero + 1) * each - 1, tall = bottom - top;
-      const x = (state) => this._x(state, width), y = (value) => bottom - (tall * value) / 100;
+      const top = hero * each + 2,
+        bottom = (hero + 1) * each - 1,
+        tall = bottom - top;
+      const x = (state) => this._x(state, width),
+        y = (value) => bottom - (tall * value) / 100;
       c.globalAlpha = this.hero >= 0 && this.hero !== hero ? 0.45 : 1;
       this._area(c, hero, x, y, bottom);
       c.fillStyle = look.line;
@@ -193,8 +217,13 @@ export class Charts {
       c.beginPath();
       for (const { state, heroes } of deaths) {
         if (heroes[0] !== hero) continue;
-        const at = x(state), middle = top + tall * 0.35, k = Math.min(3, tall / 4);
-        c.moveTo(at - k, middle - k); c.lineTo(at + k, middle + k); c.moveTo(at + k, middle - k); c.lineTo(at - k, middle + k);
+        const at = x(state),
+          middle = top + tall * 0.35,
+          k = Math.min(3, tall / 4);
+        c.moveTo(at - k, middle - k);
+        c.lineTo(at + k, middle + k);
+        c.moveTo(at + k, middle - k);
+        c.lineTo(at - k, middle + k);
       }
       c.stroke();
       c.globalAlpha = 1;
@@ -220,4 +249,3 @@ export class Charts {
     c.fill();
   }
 }
-

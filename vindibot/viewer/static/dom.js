@@ -31,7 +31,10 @@ export function icon(strokes, filled = '') {
   made.setAttribute('viewBox', '0 0 24 24');
   made.setAttribute('aria-hidden', 'true');
   made.setAttribute('class', 'icon');
-  for (const [data, fill] of [[strokes, 'none'], [filled, 'currentColor']]) {
+  for (const [data, fill] of [
+    [strokes, 'none'],
+    [filled, 'currentColor'],
+  ]) {
     if (!data) continue;
     const path = document.createElementNS(SVG, 'path');
     path.setAttribute('d', data);

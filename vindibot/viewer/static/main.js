@@ -14,7 +14,10 @@ import { watchMotion, watchTheme } from 'viewer/theme.js';
 import { JUMPS, Transport } from 'viewer/transport.js';
 import { Why } from 'viewer/why.js';
 
-const SUN = ['M12 7.5a4.5 4.5 0 100 9 4.5 4.5 0 000-9zM12 2v2.5M12 19.5V22M2 12h2.5M19.5 12H22M5 5l1.7 1.7M17.3 17.3L19 19M5 19l1.7-1.7M17.3 6.7L19 5', ''];
+const SUN = [
+  'M12 7.5a4.5 4.5 0 100 9 4.5 4.5 0 000-9zM12 2v2.5M12 19.5V22M2 12h2.5M19.5 12H22M5 5l1.7 1.7M17.3 17.3L19 19M5 19l1.7-1.7M17.3 6.7L19 5',
+  '',
+];
 /** While the game plays, panels of text are brought up to date this often, in milliseconds; the board always is. */
 const PANELS_EVERY = 90;
 /** A growing game's curves are drawn anew this often, in milliseconds. */
@@ -29,8 +32,10 @@ class Page {
     this.hero = -1; // whom jumps and distances are about
     this.shown = new Set(this.game.bundle.why ? ['line', 'goals', 'sums'] : []);
     this.still = false;
-    this.clock = new Clock(() => this.game.last, () => this.show());
-    this.dirty = {};
+    this.clock = new Clock(
+      () => this.game.last,
+      () => this.show(),
+    );
     this._build(main, data.dataset);
     this._themes();
     document.addEventListener('keydown', (event) => this._key(event));
@@ -38,26 +43,46 @@ class Page {
   }
 
   _build(main, { home, record }) {
-    const { game } = this, { bundle } = game;
+    const { game } = this;
+    const { bundle } = game;
     document.title = bundle.title;
     this.help = helpWindow();
-    const place = (tag, attributes) => el(tag, attributes);
     const parts = {
-      board: place('div', {}), transport: place('section', { class: 'transport', 'aria-label': 'Time' }),
-      overlays: place('fieldset', { class: 'overlays' }), table: place('section', { class: 'panel', 'aria-label': 'Heroes' }),
-      why: place('section', { class: 'panel why', 'aria-labelledby': 'why-title' }), charts: place('section', { class: 'panel charts', 'aria-label': 'Curves' }),
+      board: el('div', {}),
+      transport: el('section', { class: 'transport', 'aria-label': 'Time' }),
+      overlays: el('fieldset', { class: 'overlays' }),
+      table: el('section', { class: 'panel', 'aria-label': 'Heroes' }),
+      why: el('section', { class: 'panel why', 'aria-labelledby': 'why-title' }),
+      charts: el('section', { class: 'panel charts', 'aria-label': 'Curves' }),
     };
     this.status = el('span', { class: 'status', role: 'status' });
     this.said = el('p', { class: 'said', 'aria-live': 'polite' });
     this.themeButton = button('Dark or light', icon(...SUN), () => this.switchTheme(), { key: 'I', class: 'plain' });
-    const header = el('header', { class: 'top' },
-      home ? el('a', { class: 'home', href: home, text: 'Games' }) : null, el('h1', {}, foreign(bundle.title)), this.status, el('span', { class: 'space' }),
-      record ? el('a', { href: record, text: 'Record' }) : null, this.themeButton,
-      button('Keys', '?', () => this.help.showModal(), { key: '?', class: 'plain' }));
-    this.board = new Board(parts.board, { size: game.size, tiles: game.tiles, names: game.names, me: game.me, spawns: bundle.spawns });
+    const header = el(
+      'header',
+      { class: 'top' },
+      home ? el('a', { class: 'home', href: home, text: 'Games' }) : null,
+      el('h1', {}, foreign(bundle.title)),
+      this.status,
+      el('span', { class: 'space' }),
+      record ? el('a', { href: record, text: 'Record' }) : null,
+      this.themeButton,
+      button('Keys', '?', () => this.help.showModal(), { key: '?', class: 'plain' }),
+    );
+    this.board = new Board(parts.board, {
+      size: game.size,
+      tiles: game.tiles,
+      names: game.names,
+      me: game.me,
+      spawns: bundle.spawns,
+    });
     const acts = {
-      toggle: () => this.clock.toggle(), halt: (state) => this.clock.halt(state), step: (plies) => this.clock.step(plies),
-      seek: (state) => this.clock.go(state), speed: (speed) => this.clock.setSpeed(speed), jump: (kind, way) => this.jump(kind, way),
+      toggle: () => this.clock.toggle(),
+      halt: (state) => this.clock.halt(state),
+      step: (plies) => this.clock.step(plies),
+      seek: (state) => this.clock.go(state),
+      speed: (speed) => this.clock.setSpeed(speed),
+      jump: (kind, way) => this.jump(kind, way),
       live: () => this.clock.follow(),
     };
     this.acts = acts;
@@ -67,8 +92,19 @@ class Page {
     if (!bundle.why) parts.why.hidden = true;
     this.charts = new Charts(parts.charts, game, (state) => this.clock.go(state));
     this._overlays(parts.overlays);
-    main.append(header, el('div', { class: 'stage' }, parts.board, el('div', { class: 'telling' }, this.said, this.transport.where), parts.transport, parts.overlays),
-      el('div', { class: 'side' }, parts.table, parts.why, parts.charts), this.help);
+    main.append(
+      header,
+      el(
+        'div',
+        { class: 'stage' },
+        parts.board,
+        el('div', { class: 'telling' }, this.said, this.transport.where),
+        parts.transport,
+        parts.overlays,
+      ),
+      el('div', { class: 'side' }, parts.table, parts.why, parts.charts),
+      this.help,
+    );
   }
 
   _overlays(host) {
@@ -79,7 +115,8 @@ class Page {
       this.boxes.set(id, box);
       host.append(el('label', { title: `${tip} (${key})` }, box, el('span', { text: label })));
     };
-    for (const { id, key, label, tip, votes } of OVERLAYS) if (!votes || this.game.bundle.why) toggle(id, label, key, tip, this.shown.has(id));
+    for (const { id, key, label, tip, votes } of OVERLAYS)
+      if (!votes || this.game.bundle.why) toggle(id, label, key, tip, this.shown.has(id));
     toggle('names', 'Names', 'N', 'names of the heroes', true);
   }
 
@@ -116,16 +153,20 @@ class Page {
   }
 
   jump(kind, way) {
-    const { game, clock } = this, state = game.seek(kind, clock.state, way, kind === 'ours' ? -1 : this.hero);
+    const { game, clock } = this,
+      state = game.seek(kind, clock.state, way, kind === 'ours' ? -1 : this.hero);
     if (state !== null) clock.halt(state);
-    else this.said.textContent = `There is no ${way > 0 ? 'later' : 'earlier'} ${JUMPS.find((jump) => jump.kind === kind).label}.`;
+    else
+      this.said.textContent = `There is no ${way > 0 ? 'later' : 'earlier'} ${JUMPS.find((jump) => jump.kind === kind).label}.`;
   }
 
   // ---- What is shown ----
 
   /** Show the clock's time: the board at once, texts a few times a second while it plays. */
   show() {
-    const { clock, game, board } = this, state = clock.state, moving = clock.pace > 0;
+    const { clock, game, board } = this,
+      state = clock.state,
+      moving = clock.pace > 0;
     board.frame(this.scenes.at(clock.time, this.still ? 0 : clock.pace));
     this.charts.show(state);
     const turn = game.turnFor(state);
@@ -151,16 +192,33 @@ class Page {
     const { game } = this;
     if (state === this.told) return;
     this.told = state;
-    const said = state ? tell(game.plies[state - 1], (hero) => `${hero + 1} ${game.names[hero]}`).join('. ') : game.gaps[0] ? 'The beginning is not known.' : 'Before the first move.';
+    const said = state
+      ? tell(game.plies[state - 1], (hero) => `${hero + 1} ${game.names[hero]}`).join('. ')
+      : game.gaps[0]
+        ? 'The beginning is not known.'
+        : 'Before the first move.';
     // While it plays, a screen reader would be read a sentence many times a second.
     set(this.said, { 'aria-live': moving ? 'off' : 'polite' });
     this.said.textContent = said;
-    if (!moving) this.board.describe(`The board at turn ${game.turns[state]}. ${game.heroes(state).map((hero, i) => `${game.names[i]}: life ${hero.life}, gold ${hero.gold}, mines ${hero.mines}`).join('; ')}.`);
+    if (!moving)
+      this.board.describe(
+        `The board at turn ${game.turns[state]}. ${game
+          .heroes(state)
+          .map((hero, i) => `${game.names[i]}: life ${hero.life}, gold ${hero.gold}, mines ${hero.mines}`)
+          .join('; ')}.`,
+      );
   }
 
   _status() {
-    const { game } = this, live = game.live && !game.ending;
-    const word = live ? (this.connection === 'lost' ? 'Connection lost, trying again' : 'Live') : game.bundle.training ? 'Training game' : '';
+    const { game } = this,
+      live = game.live && !game.ending;
+    const word = live
+      ? this.connection === 'lost'
+        ? 'Connection lost, trying again'
+        : 'Live'
+      : game.bundle.training
+        ? 'Training game'
+        : '';
     if (this.status.textContent !== word) this.status.textContent = word;
     this.status.className = `status ${live ? (this.connection === 'lost' ? 'lost' : 'live') : ''}`;
     this.table.finish();
@@ -169,18 +227,35 @@ class Page {
   // ---- Keys ----
 
   _key(event) {
-    const { clock, acts } = this, { target, key, shiftKey: shift } = event;
+    const { clock, acts } = this,
+      { target, key, shiftKey: shift } = event;
     if (event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
     if (target.closest?.('select, textarea, input:not([type=range]):not([type=checkbox])')) return;
     if ((key === ' ' || key === 'Enter') && target.closest?.('button, a, input[type=checkbox], summary')) return;
-    const letter = key.length === 1 ? key.toUpperCase() : key, way = shift ? -1 : 1;
+    const letter = key.length === 1 ? key.toUpperCase() : key,
+      way = shift ? -1 : 1;
     const keys = {
-      ' ': acts.toggle, ArrowLeft: () => acts.step(shift ? -4 : -1), ArrowRight: () => acts.step(shift ? 4 : 1),
-      PageUp: () => acts.step(-40), PageDown: () => acts.step(40), Home: () => acts.halt(0), End: () => acts.halt(Infinity),
-      '+': () => clock.faster(1), '=': () => clock.faster(1), '-': () => clock.faster(-1), _: () => clock.faster(-1), '−': () => clock.faster(-1),
-      L: () => this.game.live && !this.game.ending && clock.follow(), N: () => this.toggle('names', !this.boxes.get('names').checked),
-      I: () => this.switchTheme(), '?': () => this.help.showModal(),
-      A: () => this.table.choose(-1), 1: () => this.table.choose(0), 2: () => this.table.choose(1), 3: () => this.table.choose(2), 4: () => this.table.choose(3),
+      ' ': acts.toggle,
+      ArrowLeft: () => acts.step(shift ? -4 : -1),
+      ArrowRight: () => acts.step(shift ? 4 : 1),
+      PageUp: () => acts.step(-40),
+      PageDown: () => acts.step(40),
+      Home: () => acts.halt(0),
+      End: () => acts.halt(Infinity),
+      '+': () => clock.faster(1),
+      '=': () => clock.faster(1),
+      '-': () => clock.faster(-1),
+      _: () => clock.faster(-1),
+      '−': () => clock.faster(-1),
+      L: () => this.game.live && !this.game.ending && clock.follow(),
+      N: () => this.toggle('names', !this.boxes.get('names').checked),
+      I: () => this.switchTheme(),
+      '?': () => this.help.showModal(),
+      A: () => this.table.choose(-1),
+      1: () => this.table.choose(0),
+      2: () => this.table.choose(1),
+      3: () => this.table.choose(2),
+      4: () => this.table.choose(3),
     };
     for (const { kind, key: name } of JUMPS) keys[name] = () => this.jump(kind, way);
     for (const { id, key: name } of OVERLAYS) keys[name] = () => this.toggle(id, !this.shown.has(id));
@@ -197,7 +272,11 @@ class Page {
     this.asked = Number(/^#turn=(\d+)$/.exec(location.hash)?.[1] ?? 0); // a turn that may not have come yet
     if (events) {
       if (game.live && !this.asked) clock.follow();
-      follow(events, (patch) => this._grow(patch), (told) => this._connected(told, next));
+      follow(
+        events,
+        (patch) => this._grow(patch),
+        (told) => this._connected(told, next),
+      );
     }
     this._goAsked();
     this.transport.draw();

@@ -3,8 +3,14 @@
 
 export const DIRECTIONS = ['Stay', 'North', 'South', 'East', 'West'];
 /** Fields of a hero in a state. */
-export const SQUARE = 0, LIFE = 1, GOLD = 2, MINES = 3, CRASHED = 4;
-const FIELDS = 5, HEROES = 4, PER_STATE = FIELDS * HEROES;
+export const SQUARE = 0,
+  LIFE = 1,
+  GOLD = 2,
+  MINES = 3,
+  CRASHED = 4;
+const FIELDS = 5,
+  HEROES = 4,
+  PER_STATE = FIELDS * HEROES;
 const TILES = { '.': 0, '#': 1, T: 2 };
 
 export class Game {
@@ -20,7 +26,9 @@ export class Game {
     this.plies = [];
     this.turns = [bundle.start.turn];
     this.gaps = [Boolean(bundle.start.gap)];
-    this.owners = [Uint8Array.from(this.mineSquares, (square) => (/[0-3]/.test(bundle.tiles[square]) ? +bundle.tiles[square] + 1 : 0))];
+    this.owners = [
+      Uint8Array.from(this.mineSquares, (square) => (/[0-3]/.test(bundle.tiles[square]) ? +bundle.tiles[square] + 1 : 0)),
+    ];
     this.values = new Int32Array(PER_STATE * 512);
     this.values.set(bundle.start.heroes.flat());
     this.movedAt = new Int32Array(HEROES * 512); // the last state in which a hero's square was a new one
@@ -60,7 +68,8 @@ export class Game {
 
   /** Our turn that explains a state: the last decision made in it or before; null across a gap, or where there is none. */
   turnFor(state) {
-    let low = 0, high = this.whyPlies.length;
+    let low = 0,
+      high = this.whyPlies.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       if (this.whyPlies[middle] <= state) low = middle + 1;
@@ -74,7 +83,8 @@ export class Game {
 
   /** Apply a patch; true if anything was new. */
   apply(patch) {
-    const before = this.last, votes = this.whyPlies.length;
+    const before = this.last,
+      votes = this.whyPlies.length;
     if (patch.plies) {
       const known = this.last - patch.from;
       if (known >= 0) this._add(patch.plies.slice(known));
@@ -97,7 +107,8 @@ export class Game {
   _add(plies) {
     for (const ply of plies) {
       this.plies.push(ply);
-      const state = this.plies.length, base = state * PER_STATE;
+      const state = this.plies.length,
+        base = state * PER_STATE;
       this._reserve(state);
       this.values.copyWithin(base, base - PER_STATE, base);
       this.movedAt.copyWithin(state * HEROES, (state - 1) * HEROES, state * HEROES);
@@ -128,7 +139,8 @@ export class Game {
       owners = owners.slice();
       const heroes = new Set();
       for (const [square, owner] of ply.m) {
-        const index = this.mineIndex.get(square), now = owner === null ? 0 : owner + 1;
+        const index = this.mineIndex.get(square),
+          now = owner === null ? 0 : owner + 1;
         for (const one of [before[index], now]) if (one) heroes.add(one - 1);
         owners[index] = now;
       }
@@ -153,7 +165,7 @@ export class Game {
 
 /** What happened in a ply in words, one sentence for each event; `name` tells a hero's. */
 export function tell(ply, name) {
-    if (ply.gap) return ['Turns are missing here.'];
+  if (ply.gap) return ['Turns are missing here.'];
   const dead = new Set((ply.e ?? []).filter(([kind]) => kind === 'kill').map(([, , victim]) => victim));
   const said = [];
   for (const [kind, hero, a, b] of ply.e ?? []) {
@@ -162,7 +174,8 @@ export function tell(ply, name) {
     else if (kind === 'blow' && !dead.has(a)) said.push(`${name(hero)} strikes ${name(a)}`);
     else if (kind === 'kill') said.push(`${name(hero)} kills ${name(a)}${b === 'spawn' ? ' by respawning' : ''}`);
     else if (kind === 'death') said.push(`${name(hero)} dies in a mine`);
-    else if (kind === 'heir' && b > 0) said.push(`${b} ${b === 1 ? 'mine passes' : 'mines pass'} to ${a === null ? 'nobody' : name(a)}`);
+    else if (kind === 'heir' && b > 0)
+      said.push(`${b} ${b === 1 ? 'mine passes' : 'mines pass'} to ${a === null ? 'nobody' : name(a)}`);
     else if (kind === 'crash') said.push(`${name(hero)} was too late and stands still from now on`);
   }
   if (!said.length && ply.o !== undefined) said.push(`${name(ply.h)}: ${DIRECTIONS[ply.o] ?? 'late'}`);

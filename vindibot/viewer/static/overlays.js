@@ -18,7 +18,8 @@ export const OVERLAYS = [
 /** Moves of a hero to each square: over air without heroes; what cannot be walked through is reached from its neighbours.
  *  -1 for walls and what cannot be reached. */
 export function distances(game, state, hero) {
-  const { size, tiles } = game, found = new Int16Array(size * size).fill(-1);
+  const { size, tiles } = game,
+    found = new Int16Array(size * size).fill(-1);
   const start = game.value(state, hero, SQUARE);
   if (start < 0) return found;
   const taken = new Set([0, 1, 2, 3].map((other) => game.value(state, other, SQUARE)));
@@ -37,7 +38,8 @@ export function distances(game, state, hero) {
 }
 
 function neighbours(square, size) {
-  const column = square % size, next = [];
+  const column = square % size,
+    next = [];
   if (square >= size) next.push(square - size);
   if (square < size * (size - 1)) next.push(square + size);
   if (column < size - 1) next.push(square + 1);
@@ -47,18 +49,27 @@ function neighbours(square, size) {
 
 /** Who can be on each square first (0..3), -1 for nobody: ways are counted in plies, so that nobody ties. */
 export function territory(game, state) {
-  const mover = game.mover(state), ways = [0, 1, 2, 3].map((hero) => distances(game, state, hero));
+  const mover = game.mover(state),
+    ways = [0, 1, 2, 3].map((hero) => distances(game, state, hero));
   return Int8Array.from(game.tiles, (_, square) => {
-    let best = -1, soonest = Infinity;
+    let best = -1,
+      soonest = Infinity;
     for (let hero = 0; hero < 4; hero++) {
-      const far = ways[hero][square], plies = 4 * far + ((hero - mover + 4) & 3);
-      if (far >= 0 && plies < soonest) { best = hero; soonest = plies; }
+      const far = ways[hero][square],
+        plies = 4 * far + ((hero - mover + 4) & 3);
+      if (far >= 0 && plies < soonest) {
+        best = hero;
+        soonest = plies;
+      }
     }
     return best;
   });
 }
 
-const rgba = (hex, alpha) => `${hex}${Math.round(255 * alpha).toString(16).padStart(2, '0')}`;
+const rgba = (hex, alpha) =>
+  `${hex}${Math.round(255 * alpha)
+    .toString(16)
+    .padStart(2, '0')}`;
 
 /** Votes of a turn that know a path, a line or a goal, the best first: the search's own line before others. */
 function searches(turn) {
@@ -73,12 +84,14 @@ const DRAW = {
 
   territory(marks, game, { state }) {
     territory(game, state).forEach((hero, square) => {
-      if (hero >= 0 && game.tiles[square] !== MINE && game.tiles[square] !== TAVERN) marks.fills.push([square, rgba(HEROES[hero].main, 0.34)]);
+      if (hero >= 0 && game.tiles[square] !== MINE && game.tiles[square] !== TAVERN)
+        marks.fills.push([square, rgba(HEROES[hero].main, 0.34)]);
     });
   },
 
   distances(marks, game, { state, hero }) {
-    const ways = distances(game, state, hero), most = Math.max(1, ...ways);
+    const ways = distances(game, state, hero),
+      most = Math.max(1, ...ways);
     ways.forEach((far, square) => {
       if (far < 0) return;
       marks.fills.push([square, rgba(HEROES[hero].main, 0.5 * (1 - far / (most + 1)))]);
@@ -91,8 +104,17 @@ const DRAW = {
     for (let i = 0; i < map.length; i += 2) {
       const [square, value] = [map[i], map[i + 1]];
       const strength = Math.min(0.65, 0.25 + 0.2 * Math.abs(value));
-      marks.fills.push([square, value < 0 ? `rgba(240,50,45,${strength})` : value > 0 ? `rgba(40,190,80,${strength})` : 'rgba(150,150,150,.3)']);
-      marks.texts.push([square, value.toFixed(Number.isInteger(value) ? 0 : 1).replace('-', '−').replace('0.', '.')]);
+      marks.fills.push([
+        square,
+        value < 0 ? `rgba(240,50,45,${strength})` : value > 0 ? `rgba(40,190,80,${strength})` : 'rgba(150,150,150,.3)',
+      ]);
+      marks.texts.push([
+        square,
+        value
+          .toFixed(Number.isInteger(value) ? 0 : 1)
+          .replace('-', '−')
+          .replace('0.', '.'),
+      ]);
     }
   },
 
@@ -117,8 +139,10 @@ const DRAW = {
 
   sums(marks, game, { turn }) {
     if (!turn) return;
-    const square = game.value(turn.ply, game.me, SQUARE), sums = turn.candidates.map((direction) => turn.sums[direction]);
-    const low = Math.min(...sums), wide = Math.max(...sums) - low || 1;
+    const square = game.value(turn.ply, game.me, SQUARE),
+      sums = turn.candidates.map((direction) => turn.sums[direction]);
+    const low = Math.min(...sums),
+      wide = Math.max(...sums) - low || 1;
     if (square < 0) return;
     for (const direction of turn.candidates) {
       const size = (turn.sums[direction] - low) / wide;
@@ -137,5 +161,9 @@ export function marksOf(shown, game, what) {
 
 /** Letters of a line as { hero, letter, name }, the mover of our turn first. */
 export function lineOf(vote, mover) {
-  return Array.from(vote.line ?? '', (letter, i) => ({ hero: (mover + i) & 3, letter, name: DIRECTIONS['.NSEW'.indexOf(letter)] ?? letter }));
+  return Array.from(vote.line ?? '', (letter, i) => ({
+    hero: (mover + i) & 3,
+    letter,
+    name: DIRECTIONS['.NSEW'.indexOf(letter)] ?? letter,
+  }));
 }

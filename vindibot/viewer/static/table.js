@@ -12,10 +12,24 @@ export class HeroTable {
     this.hero = -1;
     this.chosen = chosen;
     this.rows = [0, 1, 2, 3].map((hero) => this._row(hero));
-    const head = ['Hero', 'Life', 'Gold', 'Mines', ''].map((text, i) => el('th', { scope: 'col', class: i === 2 || i === 3 ? 'number' : '', text }));
+    const head = ['Hero', 'Life', 'Gold', 'Mines', ''].map((text, i) =>
+      el('th', { scope: 'col', class: i === 2 || i === 3 ? 'number' : '', text }),
+    );
     this.ending = el('p', { class: 'ending', role: 'status' });
-    host.append(el('table', { class: 'heroes' }, el('caption', { class: 'unseen', text: 'The four heroes now' }),
-      el('thead', {}, el('tr', {}, head)), el('tbody', {}, this.rows.map(({ row }) => row))), this.ending);
+    host.append(
+      el(
+        'table',
+        { class: 'heroes' },
+        el('caption', { class: 'unseen', text: 'The four heroes now' }),
+        el('thead', {}, el('tr', {}, head)),
+        el(
+          'tbody',
+          {},
+          this.rows.map(({ row }) => row),
+        ),
+      ),
+      this.ending,
+    );
   }
 
   /** Choose a hero 0..3; none with -1, or if he is chosen already. */
@@ -29,22 +43,52 @@ export class HeroTable {
   }
 
   _row(hero) {
-    const { game } = this, player = game.bundle.players[hero], press = () => this.choose(hero);
+    const { game } = this,
+      player = game.bundle.players[hero],
+      press = () => this.choose(hero);
     const name = foreign(player.name, { class: 'name' });
-    const rating = player.elo === null || player.elo === undefined ? null : el('span', { class: 'elo', title: 'Elo', text: player.elo });
-    const pick = el('button', { type: 'button', class: 'pick', 'aria-pressed': 'false', title: 'choose this hero for jumps and distances', on: { click: press } },
-      el('span', { class: 'number', text: hero + 1 }), name, rating, hero === game.me ? el('span', { class: 'ours', text: 'ours' }) : null);
-    const fill = el('span', { class: 'fill' }), life = el('span', { class: 'value' }), gold = el('td', { class: 'number gold' }), mines = el('td', { class: 'number' }), note = el('td', { class: 'rank' });
-    const row = el('tr', { 'data-hero': hero }, el('th', { scope: 'row' }, pick), el('td', { class: 'life' }, el('span', { class: 'lifebar', 'aria-hidden': 'true' }, fill), life), gold, mines, note);
+    const rating =
+      player.elo === null || player.elo === undefined ? null : el('span', { class: 'elo', title: 'Elo', text: player.elo });
+    const pick = el(
+      'button',
+      {
+        type: 'button',
+        class: 'pick',
+        'aria-pressed': 'false',
+        title: 'choose this hero for jumps and distances',
+        on: { click: press },
+      },
+      el('span', { class: 'number', text: hero + 1 }),
+      name,
+      rating,
+      hero === game.me ? el('span', { class: 'ours', text: 'ours' }) : null,
+    );
+    const fill = el('span', { class: 'fill' }),
+      life = el('span', { class: 'value' }),
+      gold = el('td', { class: 'number gold' }),
+      mines = el('td', { class: 'number' }),
+      note = el('td', { class: 'rank' });
+    const row = el(
+      'tr',
+      { 'data-hero': hero },
+      el('th', { scope: 'row' }, pick),
+      el('td', { class: 'life' }, el('span', { class: 'lifebar', 'aria-hidden': 'true' }, fill), life),
+      gold,
+      mines,
+      note,
+    );
     row.style.setProperty('--hero', HEROES[hero].main);
     return { row, pick, fill, life, gold, mines, note, shown: {} };
   }
 
   /** The heroes of a state. */
   show(state) {
-    const { game } = this, mover = game.mover(state), over = state === game.last && game.results;
+    const { game } = this,
+      mover = game.mover(state),
+      over = state === game.last && game.results;
     this.rows.forEach((cells, hero) => {
-      const now = game.hero(state, hero), { shown } = cells;
+      const now = game.hero(state, hero),
+        { shown } = cells;
       const rank = over ? game.results.find((result) => result.hero === hero)?.rank : null;
       const note = rank ? `${rank}${['st', 'nd', 'rd'][rank - 1] ?? 'th'}` : now.crashed ? 'crashed' : '';
       if (shown.life !== now.life) {
@@ -68,7 +112,12 @@ export class HeroTable {
     this.told = ending;
     const first = (results ?? []).filter((result) => result.rank === 1);
     const parts = [ENDINGS[ending.kind] ?? `Our end: ${ending.kind}`];
-    if (ending.kind !== 'Interrupted' && results) parts.push(...(first.length === 1 ? [`. ${first[0].hero + 1} `, foreign(names[first[0].hero]), ' has won.'] : ['. No winner: the best are equal.']));
+    if (ending.kind !== 'Interrupted' && results)
+      parts.push(
+        ...(first.length === 1
+          ? [`. ${first[0].hero + 1} `, foreign(names[first[0].hero]), ' has won.']
+          : ['. No winner: the best are equal.']),
+      );
     else parts.push('.');
     if (ending.message) parts.push(' ', foreign(ending.message));
     this.ending.replaceChildren(...parts);

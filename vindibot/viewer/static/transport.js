@@ -5,18 +5,29 @@ import { SPEEDS } from 'viewer/clock.js';
 import { HEROES } from 'viewer/sprites.js';
 
 const ICONS = {
-  play: ['', 'M7 4.5v15l13-7.5z'], pause: ['', 'M6 4.5h4v15H6zM14 4.5h4v15h-4z'],
-  first: ['M6 5v14', 'M19 5v14L8.5 12z'], last: ['M18 5v14', 'M5 5v14l10.5-7z'],
-  back: ['', 'M16 5v14L6 12z'], forward: ['', 'M8 5v14l10-7z'],
-  roundBack: ['', 'M12 5v14L3 12zM21 5v14l-9-7z'], roundForward: ['', 'M12 5v14l9-7zM3 5v14l9-7z'],
-  previous: ['M14.5 6l-6 6 6 6', ''], next: ['M9.5 6l6 6-6 6', ''],
+  play: ['', 'M7 4.5v15l13-7.5z'],
+  pause: ['', 'M6 4.5h4v15H6zM14 4.5h4v15h-4z'],
+  first: ['M6 5v14', 'M19 5v14L8.5 12z'],
+  last: ['M18 5v14', 'M5 5v14l10.5-7z'],
+  back: ['', 'M16 5v14L6 12z'],
+  forward: ['', 'M8 5v14l10-7z'],
+  roundBack: ['', 'M12 5v14L3 12zM21 5v14l-9-7z'],
+  roundForward: ['', 'M12 5v14l9-7zM3 5v14l9-7z'],
+  previous: ['M14.5 6l-6 6 6 6', ''],
+  next: ['M9.5 6l6 6-6 6', ''],
 };
 /** What can be jumped to: the key, what one is called, and the strokes of a sign. */
 export const JUMPS = [
   { kind: 'kill', key: 'K', label: 'kill', sign: 'M5 5l14 14M19 5L5 19M4 15l5 5M20 15l-5 5' },
   { kind: 'death', key: 'D', label: 'death', sign: 'M12 3v18M7 8.5h10' },
   { kind: 'mine', key: 'M', label: 'change of a mine', short: 'mine', sign: 'M4 10c4-5.5 12-5.5 16 0M12 6v15' },
-  { kind: 'ours', key: 'T', label: 'turn of ours', short: 'our turn', sign: 'M12 3l2.7 6 6.3.6-4.8 4.2 1.5 6.4L12 16.8 6.3 20.2l1.5-6.4L3 9.6 9.3 9z' },
+  {
+    kind: 'ours',
+    key: 'T',
+    label: 'turn of ours',
+    short: 'our turn',
+    sign: 'M12 3l2.7 6 6.3.6-4.8 4.2 1.5 6.4L12 16.8 6.3 20.2l1.5-6.4L3 9.6 9.3 9z',
+  },
 ];
 
 /** `where`, the turn in words, is an element of its own, to be put anywhere. */
@@ -27,37 +38,66 @@ export class Transport {
     this.clock = clock;
     this.marks = el('canvas', { class: 'events', 'aria-hidden': 'true' });
     this.slider = el('input', {
-      type: 'range', min: 0, max: game.last, value: 0, step: 1, 'aria-label': 'Time',
+      type: 'range',
+      min: 0,
+      max: game.last,
+      value: 0,
+      step: 1,
+      'aria-label': 'Time',
       on: { input: () => acts.seek(Number(this.slider.value)) },
     });
     this.icons = { play: icon(...ICONS.play), pause: icon(...ICONS.pause) };
     this.toggle = button('Play', this.icons.play, acts.toggle, { class: 'main' });
     const press = (label, name, act, key) => button(label, icon(...ICONS[name]), act, { key });
-    this.speed = el('select', { 'aria-label': 'Speed', title: 'Speed (+ and −)', on: { change: () => acts.speed(Number(this.speed.value)) } },
-      SPEEDS.map((speed) => el('option', { value: speed, text: `${speed}×` })));
-    this.live = el('button', { type: 'button', class: 'live', title: 'Jump to live (L)', hidden: true, on: { click: acts.live } }, el('span', { class: 'dot', 'aria-hidden': 'true' }), el('span', { text: 'Live' }));
+    this.speed = el(
+      'select',
+      { 'aria-label': 'Speed', title: 'Speed (+ and −)', on: { change: () => acts.speed(Number(this.speed.value)) } },
+      SPEEDS.map((speed) => el('option', { value: speed, text: `${speed}×` })),
+    );
+    this.live = el(
+      'button',
+      { type: 'button', class: 'live', title: 'Jump to live (L)', hidden: true, on: { click: acts.live } },
+      el('span', { class: 'dot', 'aria-hidden': 'true' }),
+      el('span', { text: 'Live' }),
+    );
     this.where = el('output', { class: 'where', 'aria-label': 'Shown' });
-    const moves = el('div', { class: 'buttons', role: 'group', 'aria-label': 'Playback' },
+    const moves = el(
+      'div',
+      { class: 'buttons', role: 'group', 'aria-label': 'Playback' },
       press('To the start', 'first', () => acts.halt(0), 'Home'),
       press('A round back', 'roundBack', () => acts.step(-4), 'Shift ←'),
       press('A ply back', 'back', () => acts.step(-1), '←'),
       this.toggle,
       press('A ply on', 'forward', () => acts.step(1), '→'),
       press('A round on', 'roundForward', () => acts.step(4), 'Shift →'),
-      press('To the end', 'last', () => acts.halt(Infinity), 'End'));
-    const jumps = el('div', { class: 'jumps', role: 'group', 'aria-label': 'Jumps' },
-      JUMPS.filter(({ kind }) => kind !== 'ours' || game.me >= 0 && game.bundle.why).map(({ kind, key, label, short, sign }) => el('span', { class: 'jump' },
-        button(`Previous ${label}`, icon(...ICONS.previous), () => acts.jump(kind, -1), { key: `Shift ${key}` }),
-        el('span', { class: 'kind' }, el('span', { class: 'sign' }, icon(sign)), short ?? label),
-        button(`Next ${label}`, icon(...ICONS.next), () => acts.jump(kind, 1), { key }))));
-    host.append(el('div', { class: 'scrub' }, this.marks, this.slider), el('div', { class: 'row' }, moves, this.speed, this.live), jumps);
+      press('To the end', 'last', () => acts.halt(Infinity), 'End'),
+    );
+    const jumps = el(
+      'div',
+      { class: 'jumps', role: 'group', 'aria-label': 'Jumps' },
+      JUMPS.filter(({ kind }) => kind !== 'ours' || (game.me >= 0 && game.bundle.why)).map(({ kind, key, label, short, sign }) =>
+        el(
+          'span',
+          { class: 'jump' },
+          button(`Previous ${label}`, icon(...ICONS.previous), () => acts.jump(kind, -1), { key: `Shift ${key}` }),
+          el('span', { class: 'kind' }, el('span', { class: 'sign' }, icon(sign)), short ?? label),
+          button(`Next ${label}`, icon(...ICONS.next), () => acts.jump(kind, 1), { key }),
+        ),
+      ),
+    );
+    host.append(
+      el('div', { class: 'scrub' }, this.marks, this.slider),
+      el('div', { class: 'row' }, moves, this.speed, this.live),
+      jumps,
+    );
     this.resizes = new ResizeObserver(() => this.draw());
     this.resizes.observe(this.marks);
   }
 
   /** Show where the time is. */
   show(state) {
-    const { clock, game } = this, going = clock.playing || clock.following;
+    const { clock, game } = this,
+      going = clock.playing || clock.following;
     if (this.going !== going) {
       this.going = going;
       this.toggle.replaceChildren(going ? this.icons.pause : this.icons.play);
@@ -68,7 +108,8 @@ export class Transport {
     [this.state, this.last] = [state, game.last];
     this.slider.max = game.last;
     this.slider.value = state;
-    const turn = game.turns[state], round = Math.min(Math.floor(turn / 4) + 1, Math.ceil(game.bundle.max_turns / 4));
+    const turn = game.turns[state],
+      round = Math.min(Math.floor(turn / 4) + 1, Math.ceil(game.bundle.max_turns / 4));
     set(this.slider, { 'aria-valuetext': `turn ${turn} of ${game.bundle.max_turns}, round ${round}` });
     this.where.textContent = `${turn} / ${game.bundle.max_turns} · round ${round}`;
   }
@@ -81,8 +122,10 @@ export class Transport {
 
   /** More is known, or the size is another: kills and deaths as ticks in the colours of who killed, mines as small ones. */
   draw() {
-    const { game, marks } = this, ratio = Math.min(2, window.devicePixelRatio || 1);
-    const width = marks.clientWidth, height = marks.clientHeight;
+    const { game, marks } = this,
+      ratio = Math.min(2, window.devicePixelRatio || 1);
+    const width = marks.clientWidth,
+      height = marks.clientHeight;
     if (!width || !game.last) return;
     marks.width = width * ratio;
     marks.height = height * ratio;

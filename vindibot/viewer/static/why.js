@@ -7,8 +7,11 @@ import { HEROES } from 'viewer/sprites.js';
 
 const ARROWS = ['•', '↑', '↓', '→', '←'];
 const STATUS = {
-  late: 'no last answer before the deadline', error: 'it raised an error', killed: 'its process was killed',
-  benched: 'it is no longer asked', void: 'its answer was no vote',
+  late: 'no last answer before the deadline',
+  error: 'it raised an error',
+  killed: 'its process was killed',
+  benched: 'it is no longer asked',
+  void: 'its answer was no vote',
 };
 
 /** A number in few characters: 1230, 12.5, 0.25, −300. */
@@ -28,7 +31,8 @@ export function weighted(vote) {
 /** What all candidates have in common decides nothing: bars begin at the value nearest to 0, numbers tell the whole. */
 function baseline(values, candidates) {
   const some = candidates.map((direction) => values[direction]);
-  const low = Math.min(...some), high = Math.max(...some);
+  const low = Math.min(...some),
+    high = Math.max(...some);
   return low > 0 ? low : high < 0 ? high : 0;
 }
 
@@ -50,13 +54,35 @@ export class Why {
     this.body = el('tbody');
     this.foot = el('tfoot');
     this.columns = DIRECTIONS.map((name, direction) => {
-      const press = () => { this.other = this.other === direction ? null : direction; this.draw(); };
-      const button = el('button', { type: 'button', class: 'direction', on: { click: press } }, el('span', { class: 'arrow', 'aria-hidden': 'true', text: ARROWS[direction] }), name);
+      const press = () => {
+        this.other = this.other === direction ? null : direction;
+        this.draw();
+      };
+      const button = el(
+        'button',
+        { type: 'button', class: 'direction', on: { click: press } },
+        el('span', { class: 'arrow', 'aria-hidden': 'true', text: ARROWS[direction] }),
+        name,
+      );
       return { button, cell: el('th', { scope: 'col' }, button) };
     });
-    this.table = el('table', { class: 'votes', 'aria-labelledby': 'why-title' },
-      el('thead', {}, el('tr', {}, el('th', { scope: 'col', text: 'Trait' }), this.columns.map(({ cell }) => cell), el('th', { scope: 'col', class: 'ms', text: 'ms' }))),
-      this.body, this.foot);
+    this.table = el(
+      'table',
+      { class: 'votes', 'aria-labelledby': 'why-title' },
+      el(
+        'thead',
+        {},
+        el(
+          'tr',
+          {},
+          el('th', { scope: 'col', text: 'Trait' }),
+          this.columns.map(({ cell }) => cell),
+          el('th', { scope: 'col', class: 'ms', text: 'ms' }),
+        ),
+      ),
+      this.body,
+      this.foot,
+    );
     this.search = el('div', { class: 'search' });
     this.none = el('p', { class: 'none' });
     host.append(el('div', { class: 'panel-head' }, this.head, this.chips), this.verdict, this.none, this.table, this.search);
@@ -82,19 +108,27 @@ export class Why {
   }
 
   draw() {
-    const { turn } = this, some = Boolean(turn);
+    const { turn } = this,
+      some = Boolean(turn);
     this.table.hidden = this.search.hidden = this.verdict.hidden = !some;
     this.none.hidden = some;
     this.chips.replaceChildren();
     if (!some) {
       this.head.textContent = 'Why';
-      this.none.textContent = this.game.bundle.why ? 'No votes of ours are known for this moment.' : 'Votes are shown for games with a recording of ours.';
+      this.none.textContent = this.game.bundle.why
+        ? 'No votes of ours are known for this moment.'
+        : 'Votes are shown for games with a recording of ours.';
       return;
     }
     this.chips.append(el('span', { class: 'chip' }));
     if (turn.left_ms !== null && turn.left_ms !== undefined) {
       const kind = turn.left_ms < 0 ? 'bad' : turn.left_ms < 100 ? 'warn' : 'good';
-      this.chips.append(el('span', { class: `chip ${kind}`, text: turn.left_ms < 0 ? `${Math.round(-turn.left_ms)} ms late` : `${Math.round(turn.left_ms)} ms left` }));
+      this.chips.append(
+        el('span', {
+          class: `chip ${kind}`,
+          text: turn.left_ms < 0 ? `${Math.round(-turn.left_ms)} ms late` : `${Math.round(turn.left_ms)} ms left`,
+        }),
+      );
     }
     if (turn.fallback) this.chips.append(el('span', { class: 'chip warn', text: 'fallback: no trait answered in time' }));
     this._head();
@@ -105,32 +139,61 @@ export class Why {
   }
 
   _rows() {
-    const { turn } = this, shares = turn.votes.map(weighted);
+    const { turn } = this,
+      shares = turn.votes.map(weighted);
     const bases = shares.map((share) => (share ? baseline(share, turn.candidates) : 0));
     let most = 0;
-    shares.forEach((share, row) => share && turn.candidates.forEach((direction) => { most = Math.max(most, Math.abs(share[direction] - bases[row])); }));
+    shares.forEach(
+      (share, row) =>
+        share &&
+        turn.candidates.forEach((direction) => {
+          most = Math.max(most, Math.abs(share[direction] - bases[row]));
+        }),
+    );
     const slowest = Math.max(1, ...turn.votes.map((vote) => vote.ms ?? 0));
-    this.body.replaceChildren(...turn.votes.map((vote, row) => {
-      const name = el('th', { scope: 'row' }, foreign(vote.trait, { class: 'trait', title: vote.trait }), ' ', el('span', { class: 'weight', title: 'weight', text: `×${amount(vote.weight)}` }));
-      const cells = shares[row] ? DIRECTIONS.map((_, direction) => this._cell(shares[row], direction, bases[row], most))
-        : el('td', { class: 'silent', colspan: DIRECTIONS.length, text: vote.status === 'ok' ? 'no opinion' : 'no vote' });
-      return el('tr', { class: vote.status === 'ok' ? '' : `status-${vote.status}`, 'data-trait': vote.trait }, name, cells, this._time(vote, slowest));
-    }));
+    this.body.replaceChildren(
+      ...turn.votes.map((vote, row) => {
+        const name = el(
+          'th',
+          { scope: 'row' },
+          foreign(vote.trait, { class: 'trait', title: vote.trait }),
+          ' ',
+          el('span', { class: 'weight', title: 'weight', text: `×${amount(vote.weight)}` }),
+        );
+        const cells = shares[row]
+          ? DIRECTIONS.map((_, direction) => this._cell(shares[row], direction, bases[row], most))
+          : el('td', { class: 'silent', colspan: DIRECTIONS.length, text: vote.status === 'ok' ? 'no opinion' : 'no vote' });
+        return el(
+          'tr',
+          { class: vote.status === 'ok' ? '' : `status-${vote.status}`, 'data-trait': vote.trait },
+          name,
+          cells,
+          this._time(vote, slowest),
+        );
+      }),
+    );
     for (const [direction, { button, cell }] of this.columns.entries()) {
       cell.classList.toggle('chosen', direction === turn.order);
       const candidate = turn.candidates.includes(direction);
       button.disabled = !candidate;
       set(button, {
         'aria-pressed': String(direction === this.other),
-        title: !candidate ? 'no effect of its own: the same as Stay' : direction === turn.order ? 'what was decided' : `compare with ${DIRECTIONS[direction]}`,
+        title: !candidate
+          ? 'no effect of its own: the same as Stay'
+          : direction === turn.order
+            ? 'what was decided'
+            : `compare with ${DIRECTIONS[direction]}`,
       });
     }
   }
 
   _cell(share, direction, base, most) {
-    const { turn } = this, chosen = direction === turn.order ? 'chosen' : '';
-    if (!turn.candidates.includes(direction)) return el('td', { class: `no ${chosen}`, title: 'no effect of its own' }, el('span', { class: 'value', text: '–' }));
-    const value = share[direction], differs = value - base;
+    const { turn } = this,
+      chosen = direction === turn.order ? 'chosen' : '';
+    if (!turn.candidates.includes(direction))
+      return el('td', { class: `no ${chosen}`, title: 'no effect of its own' }, el('span', { class: 'value', text: '–' }));
+    const value = share[direction],
+      differs = value - base;
     const bar = el('span', { class: `bar ${differs < 0 ? 'against' : 'for'}`, 'aria-hidden': 'true' });
     // By the square root: a vote of 1 is still seen beside one of 300.
     const wide = differs && most ? Math.max(4, 100 * Math.sqrt(Math.abs(differs) / most)) : 0;
@@ -145,57 +208,106 @@ export class Why {
       bar.style.width = `${(100 * vote.ms) / slowest}%`;
       cell.append(bar, el('span', { class: 'value', text: vote.ms < 10 ? vote.ms.toFixed(1) : Math.round(vote.ms) }));
     }
-    if (vote.status !== 'ok') cell.append(el('span', { class: `badge ${vote.status}`, title: STATUS[vote.status] ?? '', text: vote.status }));
+    if (vote.status !== 'ok')
+      cell.append(el('span', { class: `badge ${vote.status}`, title: STATUS[vote.status] ?? '', text: vote.status }));
     if (vote.note) cell.append(el('bdi', { class: 'note', title: vote.note, text: vote.note }));
     return cell;
   }
 
   _sums() {
-    const { turn } = this, base = baseline(turn.sums, turn.candidates);
+    const { turn } = this,
+      base = baseline(turn.sums, turn.candidates);
     const most = Math.max(...turn.candidates.map((direction) => Math.abs(turn.sums[direction] - base)));
     const total = turn.votes.reduce((sum, vote) => Math.max(sum, vote.ms ?? 0), 0);
-    this.foot.replaceChildren(el('tr', {}, el('th', { scope: 'row', text: 'Sum' }),
-      DIRECTIONS.map((_, direction) => this._cell(turn.sums, direction, base, most)),
-      el('td', { class: 'ms', title: 'the slowest' }, el('span', { class: 'value', text: amount(Math.round(total * 10) / 10) }))));
+    this.foot.replaceChildren(
+      el(
+        'tr',
+        {},
+        el('th', { scope: 'row', text: 'Sum' }),
+        DIRECTIONS.map((_, direction) => this._cell(turn.sums, direction, base, most)),
+        el(
+          'td',
+          { class: 'ms', title: 'the slowest' },
+          el('span', { class: 'value', text: amount(Math.round(total * 10) / 10) }),
+        ),
+      ),
+    );
   }
 
   /** The order beside the direction it is compared with: by how much it led, and which traits made the difference. */
   _verdict() {
-    const { turn } = this, other = this.other !== null && this.other !== turn.order ? this.other : runnerUp(turn);
+    const { turn } = this,
+      other = this.other !== null && this.other !== turn.order ? this.other : runnerUp(turn);
     if (other === null) {
       this.verdict.textContent = 'There was no other direction with an effect.';
       return;
     }
     const lead = turn.sums[turn.order] - turn.sums[other];
-    const parts = turn.votes.map((vote) => ({ vote, share: weighted(vote) })).filter(({ share }) => share)
+    const parts = turn.votes
+      .map((vote) => ({ vote, share: weighted(vote) }))
+      .filter(({ share }) => share)
       .map(({ vote, share }) => ({ label: vote.trait, by: share[turn.order] - share[other] }))
-      .filter(({ by }) => Math.abs(by) > 1e-12).sort((a, b) => Math.abs(b.by) - Math.abs(a.by));
-    const start = turn.fallback ? `${DIRECTIONS[turn.order]} was the move prepared in case that nobody answers. `
-      : lead > 0 ? `${DIRECTIONS[turn.order]} beat ${DIRECTIONS[other]} by ${amount(lead)}` : `${DIRECTIONS[turn.order]} and ${DIRECTIONS[other]} were equal, the lot decided`;
+      .filter(({ by }) => Math.abs(by) > 1e-12)
+      .sort((a, b) => Math.abs(b.by) - Math.abs(a.by));
+    const start = turn.fallback
+      ? `${DIRECTIONS[turn.order]} was the move prepared in case that nobody answers. `
+      : lead > 0
+        ? `${DIRECTIONS[turn.order]} beat ${DIRECTIONS[other]} by ${amount(lead)}`
+        : `${DIRECTIONS[turn.order]} and ${DIRECTIONS[other]} were equal, the lot decided`;
     const list = (kind, sign) => {
       const some = parts.filter(({ by }) => by * sign > 0).slice(0, 4);
-      return some.length ? [kind, ...some.flatMap(({ label, by }, i) => [i ? ', ' : ' ', foreign(label), ` ${by > 0 ? '+' : ''}${amount(by)}`])] : [];
+      return some.length
+        ? [kind, ...some.flatMap(({ label, by }, i) => [i ? ', ' : ' ', foreign(label), ` ${by > 0 ? '+' : ''}${amount(by)}`])]
+        : [];
     };
-    const pro = list(': for it', 1), contra = list(pro.length ? '; against it' : ': against it', -1);
+    const pro = list(': for it', 1),
+      contra = list(pro.length ? '; against it' : ': against it', -1);
     this.verdict.replaceChildren(start, ...pro, ...contra, '.');
     this.verdict.dataset.lead = lead;
   }
 
   _search() {
-    const { turn, game } = this, found = turn.votes.filter((vote) => vote.depth !== undefined || vote.score !== undefined || vote.line);
+    const { turn, game } = this,
+      found = turn.votes.filter((vote) => vote.depth !== undefined || vote.score !== undefined || vote.line);
     const mover = game.mover(turn.ply);
-    this.search.replaceChildren(...found.map((vote) => {
-      const facts = [
-        vote.depth === undefined ? null : `depth ${vote.depth}`,
-        vote.score === undefined ? null : `score ${vote.score > 0 ? '+' : ''}${amount(vote.score)} gold`,
-        vote.nodes === undefined ? null : `${vote.nodes.toLocaleString('en')} positions`,
-      ].filter(Boolean).join(', ');
-      const line = lineOf(vote, mover).map(({ hero, letter, name }) => {
-        const step = el('span', { class: 'step', title: `hero ${hero + 1}: ${name}`, text: ARROWS['.NSEW'.indexOf(letter)] ?? letter });
-        step.style.setProperty('--hero', HEROES[hero].main);
-        return step;
-      });
-      return el('p', {}, foreign(vote.trait, { class: 'trait' }), facts ? ` ${facts}` : '', line.length ? el('span', { class: 'steps', role: 'img', 'aria-label': `expects ${lineOf(vote, mover).map(({ hero, name }) => `${hero + 1} ${name}`).join(', ')}` }, line) : null);
-    }));
+    this.search.replaceChildren(
+      ...found.map((vote) => {
+        const facts = [
+          vote.depth === undefined ? null : `depth ${vote.depth}`,
+          vote.score === undefined ? null : `score ${vote.score > 0 ? '+' : ''}${amount(vote.score)} gold`,
+          vote.nodes === undefined ? null : `${vote.nodes.toLocaleString('en')} positions`,
+        ]
+          .filter(Boolean)
+          .join(', ');
+        const line = lineOf(vote, mover).map(({ hero, letter, name }) => {
+          const step = el('span', {
+            class: 'step',
+            title: `hero ${hero + 1}: ${name}`,
+            text: ARROWS['.NSEW'.indexOf(letter)] ?? letter,
+          });
+          step.style.setProperty('--hero', HEROES[hero].main);
+          return step;
+        });
+        return el(
+          'p',
+          {},
+          foreign(vote.trait, { class: 'trait' }),
+          facts ? ` ${facts}` : '',
+          line.length
+            ? el(
+                'span',
+                {
+                  class: 'steps',
+                  role: 'img',
+                  'aria-label': `expects ${lineOf(vote, mover)
+                    .map(({ hero, name }) => `${hero + 1} ${name}`)
+                    .join(', ')}`,
+                },
+                line,
+              )
+            : null,
+        );
+      }),
+    );
   }
 }

@@ -1,0 +1,177 @@
+// What explains a state, drawn on the squares of a board.
+
+import { FONT, TAU } from 'viewer/sprites.js';
+
+/** Draws on `context` for a board (its `size`, the `side` of a square and the `ratio` of device pixels, its `theme`). */
+export class Marker {
+  constructor(context, { size, side, ratio, theme }) {
+    this.over = context;
+    this.size = size;
+    this.side = side;
+    this.ratio = ratio;
+    this.theme = theme;
+  }
+
+  /** Marks: `fills` and `hatches` [square, colour], `texts` [square, text], `paths` { squares, colour, shift } (shifted by so much
+   *  of a square), `goals` { square, colour, text }, `arrows` { square, direction, colour, size }. Each may be missing. */
+  draw(marks) {
+    const c = this.over,
+      s = this.side;
+    const place = (square) => [(square % this.size) * s, Math.floor(square / this.size) * s];
+    for (const [square, colour] of marks.fills ?? []) {
+      c.fillStyle = colour;
+      c.fillRect(...place(square), s, s);
+    }
+    for (const [square, colour] of marks.hatches ?? []) this._hatch(place(square), colour);
+    this._texts(marks.texts ?? [], place);
+    for (const path of marks.paths ?? []) this._path(path, place);
+    for (const goal of marks.goals ?? []) this._goal(goal, place);
+    for (const arrow of marks.arrows ?? []) this._arrow(arrow, place);
+  }
+
+  _hatch([x, y], colour) {
+    const c = this.over,
+      s = this.side;
+    c.strokeStyle = colour;
+    c.lineWidth = Math.max(1, s * 0.07);
+    c.beginPath();
+    for (const at of [0.25, 0.5, 0.75, 1]) {
+      c.moveTo(x, y + at * s);
+      c.lineTo(x + at * s, y);
+      if (at < 1) {
+        c.moveTo(x + at * s, y + s);
+        c.lineTo(x + s, y + at * s);
+      }
+    }
+    c.stroke();
+  }
+
+  _texts(texts, place) {
+    const c = this.over,
+      s = this.side;
+    if (s / this.ratio < 14) return;
+    c.font = `600 ${Math.round(s * 0.36)}px ${FONT}`;
+    c.textAlign = 'center';
+    c.textBaseline = 'middle';
+    c.lineWidth = s * 0.09;
+    c.lineJoin = 'round';
+    c.strokeStyle = this.theme === 'dark' ? 'rgba(0,0,0,.75)' : 'rgba(255,255,255,.85)';
+    c.fillStyle = this.theme === 'dark' ? '#fff' : '#1a1a1a';
+    for (const [square, text] of texts) {
+      const [x, y] = place(square);
+      c.strokeText(text, x + s / 2, y + s / 2);
+      c.fillText(text, x + s / 2, y + s / 2);
+    }
+  }
+
+  _path({ squares, colour, shift = 0 }, place) {
+    const c = this.over,
+      s = this.side,
+      off = s / 2 + shift * s;
+    const points = squares.map((square) => place(square).map((edge) => edge + off));
+    for (const [style, width] of [
+      ['rgba(0,0,0,.55)', 0.2],
+      [colour, 0.12],
+    ]) {
+      c.strokeStyle = style;
+      c.lineWidth = s * width;
+      c.lineCap = c.lineJoin = 'round';
+      c.beginPath();
+      points.forEach(([x, y], i) => {
+        const [beforeX, beforeY] = points[i - 1] ?? [NaN, NaN];
+        if (Math.abs(x - beforeX) + Math.abs(y - beforeY) < 1.5 * s) c.lineTo(x, y);
+        else c.moveTo(x, y); // the start, or where somebody respawned
+      });
+      c.stroke();
+    }
+    const [x, y] = points[points.length - 1];
+    c.fillStyle = colour;
+    c.strokeStyle = 'rgba(0,0,0,.65)';
+    c.lineWidth = s * 0.05;
+    c.beginPath();
+    c.arc(x, y, s * 0.16, 0, TAU);
+    c.fill();
+    c.stroke();
+  }
+
+  _goal({ square, colour, text }, place) {
+    const c = this.over,
+      s = this.side,
+      [x, y] = place(square);
+    c.strokeStyle = 'rgba(0,0,0,.6)';
+    c.lineWidth = s * 0.17;
+    const corners = () => {
+      const a = s * 0.06,
+        b = s * 0.94,
+        l = s * 0.26;
+      c.beginPath();
+      for (const [px, py, dx, dy] of [
+        [a, a, 1, 1],
+        [b, a, -1, 1],
+        [b, b, -1, -1],
+        [a, b, 1, -1],
+      ]) {
+        c.moveTo(x + px + dx * l, y + py);
+        c.lineTo(x + px, y + py);
+        c.lineTo(x + px, y + py + dy * l);
+      }
+      c.stroke();
+    };
+    corners();
+    c.strokeStyle = colour;
+    c.lineWidth = s * 0.09;
+    corners();
+    if (text && s / this.ratio >= 14) {
+      c.font = `600 ${Math.max(9 * this.ratio, Math.round(s * 0.3))}px ${FONT}`;
+      c.textBaseline = 'bottom';
+      const wide = c.measureText(text).width;
+      const left = Math.min(Math.max(x + s / 2 - wide / 2, 3), s * this.size - wide - 3),
+        base = y < s ? y + s * 1.4 : y - 1;
+      c.textAlign = 'left';
+      c.lineWidth = s * 0.1;
+      c.lineJoin = 'round';
+      c.strokeStyle = 'rgba(0,0,0,.8)';
+      c.strokeText(text, left, base);
+      c.fillStyle = '#fff';
+      c.fillText(text, left, base);
+    }
+  }
+
+  /** An arrow from the middle of a square out of it; `size` 0..1 is its length and thickness. Stay (0) is a ring. */
+  _arrow({ square, direction, colour, size }, place) {
+    const c = this.over,
+      s = this.side,
+      [x, y] = place(square);
+    c.save();
+    c.translate(x + s / 2, y + s / 2);
+    c.strokeStyle = 'rgba(0,0,0,.6)';
+    c.fillStyle = colour;
+    c.lineWidth = s * 0.05;
+    if (direction === 0) {
+      c.beginPath();
+      c.arc(0, 0, s * 0.5, 0, TAU);
+      c.lineWidth = s * 0.1;
+      c.stroke();
+      c.strokeStyle = colour;
+      c.lineWidth = s * 0.055;
+      c.stroke();
+    } else {
+      c.rotate([0, -Math.PI / 2, Math.PI / 2, 0, Math.PI][direction]);
+      const long = s * (0.75 + 0.5 * size),
+        wide = s * 0.1,
+        head = s * 0.24;
+      c.beginPath();
+      c.moveTo(s * 0.5, -wide);
+      c.lineTo(long, -wide);
+      c.lineTo(long, -head);
+      c.lineTo(long + head * 1.2, 0);
+      c.lineTo(long, head);
+      c.lineTo(long, wide);
+      c.lineTo(s * 0.5, wide);
+      c.closePath();
+      c.fill();
+      c.stroke();
+    }
+    c.restore();
+  }
+}
