@@ -12,8 +12,8 @@ export class Marker {
     this.theme = theme;
   }
 
-  /** Marks: `fills` and `hatches` [square, colour], `texts` [square, text], `paths` { squares, colour, shift } (shifted by so much
-   *  of a square), `goals` { square, colour, text }, `arrows` { square, direction, colour, size }. Each may be missing. */
+  /** Marks: `fills` and `hatches` [square, colour], `texts` [square, text], `paths` { squares, colour, shift } (shifted by so
+   *  much of a square), `goals` { square, colour, text }, `arrows` { square, direction, colour, size }. Each may be missing. */
   draw(marks) {
     const c = this.over,
       s = this.side;
