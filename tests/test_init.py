@@ -45,6 +45,7 @@ def as_its_readme_says(folder: Path, programs: Path, **more: str) -> None:
     assert "6 games in 1 block" in shell(arena, folder, programs).stdout
 
 
+@pytest.mark.timeout(300)
 def test_the_project_works_as_its_readme_says(tmp_path: Path) -> None:
     folder = tmp_path / "my first bot"
     assert run(folder).exit_code == 0
