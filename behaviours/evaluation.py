@@ -1,0 +1,223 @@
+"""Evaluation: what a position is worth to a hero, in gold by the end of the game.
+
+A linear model. Each hero has an **estate**: his gold, the gold that his mines will still bring, what his life is worth. A
+position's score for a hero is his estate less what his rivals have, plus what his place on the board promises (mines he can
+reach first, the tavern) or threatens (mines that others reach first, enemies who can strike). The weights are fields of
+`Weights`; a bot's TOML sets them. Scores are whole hundredths of gold, so that searching and comparing are exact.
+
+The part of the estates is antisymmetric: with ``leader = 0`` and ``rivals = 1`` the four heroes' scores add up to nothing.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numba
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from behaviours.ground import GROUNDS, MAX_MINES
+from sim.game import BEER_COST, BLOW, CELLS, GAMES, MAX_LIFE, MINE, MINE_COST, STRIDE
+from sim.kernels import entry, kernel
+from sim.rules import tile_at
+
+#: Hundredths of gold in one gold: the unit of scores.
+UNIT = 100
+#: Longest rest of a game, in a hero's own plies, that the tables tell apart.
+LONGEST = 512
+
+_WORD = np.uintp
+
+
+class Weights(BaseModel):
+    """The weights of the evaluation. Each says what it multiplies; 0 switches a feature off."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    keep: float = Field(70, ge=1, le=1000, description="rounds that a mine is kept on average: what it brings is discounted so")
+    life: float = Field(35, ge=0, le=500, description="gold that full life is worth, early in the game")
+    life_curve: float = Field(40, ge=5, le=500, description="life at which most of its worth is reached (smaller: the last points matter)")
+    life_season: float = Field(25, ge=1, le=500, description="rounds left below which life loses its worth")
+    rivals: float = Field(1.0, ge=0, le=3, description="how much of the rivals' mean estate is taken off")
+    leader: float = Field(0.5, ge=0, le=3, description="how much of the best rival's estate is taken off besides")
+    reach: float = Field(0.3, ge=0, le=3, description="share of a mine's worth that reaching it first promises, before the distance")
+    contested: float = Field(0.3, ge=0, le=1, description="what is left of that promise where an enemy is nearer")
+    patience: float = Field(0.88, ge=0.3, le=0.99, description="how much a promise keeps per move of distance")
+    thirst: float = Field(0.35, ge=0, le=1, description="what is left of the promise of mines while life is too low to take one")
+    tavern: float = Field(0.6, ge=0, le=5, description="share of the life a beer would bring that nearness of a tavern promises")
+    loss: float = Field(0.1, ge=0, le=2, description="share of a mine's worth that is lost where an enemy reaches it before us")
+    danger: float = Field(0.25, ge=0, le=2, description="share of our mines' worth at stake where an enemy can strike and win")
+    prey: float = Field(0.15, ge=0, le=2, description="share of his mines' worth to win where we can strike an enemy and win")
+    dead_end: float = Field(0.0, ge=0, le=50, description="gold off for each move that leads out of a dead end, an enemy near")
+    spawn: float = Field(2.0, ge=0, le=100, description="gold off for standing on an enemy's spawn square")
+
+
+#: Weights and the tables made of them: `kept` the gold that a mine still brings by own plies left, `season` the share of its
+#: worth that life has then, `vigour` what life is worth by life, `pull` the promise by distance, `duel` whether the one who
+#: strikes first wins, by his life and the other's.
+WEIGHTS = np.dtype(
+    (
+        np.record,
+        [(name, "f8") for name in Weights.model_fields]
+        + [
+            ("kept", "f8", LONGEST + 1),
+            ("season", "f8", LONGEST + 1),
+            ("vigour", "f8", MAX_LIFE + 1),
+            ("pull", "f8", 256),
+            ("duel", "u1", (MAX_LIFE + 1) * (MAX_LIFE + 1)),
+        ],
+    )
+)
+#: numba's name for an array of weights: kernels take an array of one.
+WEIGHT_ARRAY = numba.types.Array(numba.from_dtype(WEIGHTS), 1, "C")
+
+
+@lru_cache(maxsize=64)
+def compiled_weights(weights: Weights) -> NDArray[np.void]:
+    """The weights with their tables: an array of one `WEIGHTS` record. Kept for equal weights: do not change it."""
+    compiled = np.zeros(1, WEIGHTS)
+    record = compiled[0]
+    for name in Weights.model_fields:
+        record[name] = getattr(weights, name)
+    plies = np.arange(LONGEST + 1)
+    record["kept"] = weights.keep * (1 - np.exp(-plies / weights.keep))
+    record["season"] = np.minimum(1, plies / weights.life_season)
+    life = np.arange(MAX_LIFE + 1)
+    record["vigour"] = weights.life * (1 - np.exp(-life / weights.life_curve)) / (1 - np.exp(-MAX_LIFE / weights.life_curve))
+    record["pull"] = weights.patience ** np.arange(256)
+    record["pull"][255] = 0
+    record["duel"] = [wins_duel(striker, other) for striker in range(MAX_LIFE + 1) for other in range(MAX_LIFE + 1)]
+    return compiled
+
+
+def wins_duel(striker: int, other: int) -> bool:
+    """Whether the one who strikes first wins, both striking in turn, each thirsting by one after his own blow."""
+    first = True
+    while True:
+        other -= BLOW
+        if other <= 0:
+            return first
+        striker, other = other, max(1, striker - 1)
+        first = not first
+
+
+@kernel
+def own_plies_left(game, hero):
+    """Plies that `hero` (0..3) still plays, 0..`LONGEST`."""
+    first = np.int64(game.turn) + ((hero - np.int64(game.turn)) & 3)
+    left = (np.int64(game.max_turns) - first + 3) >> 2
+    return min(max(left, 0), LONGEST)
+
+
+@kernel
+def is_present(game, hero):
+    """Whether the hero is on the board: absent ones stand below it."""
+    return np.int64(game.hero[hero].pos) < (np.int64(game["size"]) + 1) * STRIDE
+
+
+@kernel
+def estate(game, weights, hero):
+    """Gold, the gold that his mines will still bring, and what his life is worth."""
+    who = game.hero[hero]
+    left = own_plies_left(game, hero)
+    return who.gold + who.mines * weights.kept[_WORD(left)] + weights.vigour[_WORD(who.life)] * weights.season[_WORD(left)]
+
+
+@kernel
+def _places(game, ground, weights, me):
+    """What mines and taverns promise the hero from where he stands, less what enemies threaten to take."""
+    who = game.hero[me]
+    pos, life = np.int64(who.pos), np.int64(who.life)
+    left = own_plies_left(game, me)
+    first, second, third = _row(game, (me + 1) & 3), _row(game, (me + 2) & 3), _row(game, (me + 3) & 3)
+    mine_row = pos * MAX_MINES
+    promise, loss = 0.0, 0.0
+    nearest = 255
+    for place in range(ground.mines):
+        away = np.int64(ground.to_mine[_WORD(mine_row + place)])
+        rival = min(
+            np.int64(ground.to_mine[_WORD(first + place)]),
+            min(np.int64(ground.to_mine[_WORD(second + place)]), np.int64(ground.to_mine[_WORD(third + place)])),
+        )
+        if tile_at(game, np.int64(ground.mine[_WORD(place)])) == MINE + 1 + me:
+            if rival < away:
+                loss += weights.pull[_WORD(rival)]
+        else:
+            nearest = min(nearest, away)
+            share = weights.contested if rival < away else 1.0
+            promise += weights.pull[_WORD(away)] * share
+    worth = weights.kept[_WORD(left)]
+    if life <= MINE_COST + nearest:
+        promise *= weights.thirst
+    score = worth * (weights.reach * promise - weights.loss * loss)
+    if who.gold >= BEER_COST or who.mines > 0:
+        healed = weights.vigour[_WORD(min(MAX_LIFE, life + 50))] - weights.vigour[_WORD(life)]
+        score += weights.tavern * healed * weights.season[_WORD(left)] * weights.pull[_WORD(ground.to_tavern[_WORD(pos)])]
+    return score
+
+
+@kernel
+def _row(game, hero):
+    """Where the row of a hero's distances to the mines begins (absent heroes: a row that is far from everything)."""
+    return np.int64(game.hero[hero].pos) * MAX_MINES
+
+
+@kernel
+def _fights(game, ground, weights, me):
+    """What is at stake between the hero and enemies one or two moves away: who strikes first, and does he win?"""
+    who = game.hero[me]
+    pos, life = np.int64(who.pos), np.int64(who.life)
+    mover = np.int64(game.turn) & 3
+    score = 0.0
+    for step in range(1, 4):
+        enemy = (me + step) & 3
+        other = game.hero[enemy]
+        his = np.int64(other.pos)
+        if pos == np.int64(other.spawn):
+            score -= weights.spawn
+        away = np.int64(ground.to_square[_WORD(pos * CELLS + his)])
+        if away > 2:
+            if away < 6 and ground.dead_end[_WORD(pos)]:
+                score -= weights.dead_end * ground.dead_end[_WORD(pos)]
+            continue
+        left = weights.kept[_WORD(own_plies_left(game, me))]
+        his_life = np.int64(other.life)
+        if ((me - mover) & 3) < ((enemy - mover) & 3):
+            if weights.duel[_WORD(life * (MAX_LIFE + 1) + his_life)]:
+                if ground.to_tavern[_WORD(his)] > 1 or other.gold < BEER_COST or his_life <= BLOW:
+                    score += weights.prey * left * other.mines
+            elif ground.to_tavern[_WORD(pos)] > 1:
+                score -= weights.danger * left * who.mines
+        elif weights.duel[_WORD(his_life * (MAX_LIFE + 1) + life)]:
+            if ground.to_tavern[_WORD(pos)] > 1 or who.gold < BEER_COST or life <= BLOW:
+                score -= weights.danger * left * (who.mines + 1)
+        elif ground.to_tavern[_WORD(his)] > 1:
+            score += weights.prey * left * other.mines
+    return score
+
+
+@kernel
+def evaluate(game, ground, weights, me):
+    """The score of hero `me` (0..3) in hundredths of gold: int64. Never changes the game."""
+    total, best = 0.0, -1e9
+    count = 0
+    for step in range(1, 4):
+        rival = (me + step) & 3
+        if is_present(game, rival):
+            worth = estate(game, weights, rival)
+            total += worth
+            best = max(best, worth)
+            count += 1
+    score = estate(game, weights, me)
+    if count:
+        score -= weights.rivals * total / count + weights.leader * best
+    score += _places(game, ground, weights, me) + _fights(game, ground, weights, me)
+    return np.int64(np.rint(score * UNIT))
+
+
+@entry(types.int64(GAMES, types.int64, types.int64, GROUNDS, WEIGHT_ARRAY))
+def score(games, index, me, grounds, weights):
+    """`evaluate` for Python: the score of hero `me` (0..3) in ``games[index]``; see `ground_of`, `compiled_weights`."""
+    return evaluate(games[index], grounds[0], weights[0], me)

@@ -1,0 +1,79 @@
+"""The cheap policy: what a hero does who is not worth searching.
+
+He kills who can be killed with one blow, drinks when beside a tavern and hurt, goes to the nearest mine that is not his while
+his life lasts, and else to the nearest tavern. A dozen look-ups on the `behaviours.ground` record, nothing random.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from behaviours.ground import AWAY, GROUNDS, LISTED, MAX_MINES, NO_MINE
+from sim.game import BEER_COST, BLOW, CELLS, GAMES, HERO_SHIFT, MINE, MINE_COST, OFFSET, STAY, STRIDE
+from sim.kernels import entry, kernel
+from sim.rules import play, tile_at
+
+#: At or below this life a hero beside a tavern drinks.
+DRINK = 50
+#: Life that must be left after a mine has been reached and taken.
+RESERVE = 8
+
+_WORD = np.uintp
+
+
+@kernel
+def _kills_here(game, pos):
+    """Whether an enemy beside `pos` would die of the next blow."""
+    for direction in range(1, 5):
+        there = np.int64(game.cell[_WORD(pos + OFFSET[direction])]) >> HERO_SHIFT
+        if there and game.hero[_WORD(there - 1)].life <= BLOW:
+            return True
+    return False
+
+
+@kernel
+def _nearest_foreign(game, ground, hero, pos):
+    """The number of the nearest mine that is not the hero's, `NO_MINE` where the list has none."""
+    for slot in range(LISTED):
+        mine = np.int64(ground.nearest[_WORD(pos * LISTED + slot)])
+        if mine == NO_MINE or tile_at(game, np.int64(ground.mine[_WORD(mine)])) != MINE + 1 + hero:
+            return mine
+    return NO_MINE
+
+
+@kernel
+def policy_order(game, ground, hero):
+    """The order (0..4) of `hero` (0..3), who is to move, by the policy of this module."""
+    pos, life = np.int64(game.hero[hero].pos), np.int64(game.hero[hero].life)
+    near = game.cell[_WORD(pos - STRIDE)] | game.cell[_WORD(pos + 1)]
+    near |= game.cell[_WORD(pos + STRIDE)] | game.cell[_WORD(pos - 1)]
+    if near >> HERO_SHIFT and _kills_here(game, pos):
+        return STAY
+    pays = game.hero[hero].gold >= BEER_COST
+    away = np.int64(ground.to_tavern[_WORD(pos)])
+    if pays and life <= DRINK and away == 1:
+        return np.int64(ground.tavern_step[_WORD(pos)])
+    mine = _nearest_foreign(game, ground, hero, pos)
+    if mine != NO_MINE and (life > MINE_COST + RESERVE + np.int64(ground.to_mine[_WORD(pos * MAX_MINES + mine)])):
+        return np.int64(ground.mine_step[_WORD(mine * CELLS + pos)])
+    if away != AWAY and (away > 1 or (pays and life <= 100 - BLOW)):
+        return np.int64(ground.tavern_step[_WORD(pos)])
+    return STAY
+
+
+@entry(types.int64(GAMES, types.int64, types.int64, GROUNDS))
+def policy(games, index, hero, grounds):
+    """`policy_order` for Python: the order of `hero` (0..3) in ``games[index]``, `grounds` from `ground_of`."""
+    return policy_order(games[index], grounds[0], hero)
+
+
+@entry(types.int64(GAMES, types.int64, types.int64, GROUNDS))
+def follow_policy(games, index, plies, grounds):
+    """Play up to `plies` plies of ``games[index]`` in place, every hero by the policy; returns how many were played."""
+    game, ground = games[index], grounds[0]
+    for ply in range(plies):
+        if game.status != 0:
+            return ply
+        play(game, policy_order(game, ground, np.int64(game.turn) & 3), None)
+    return plies
