@@ -38,14 +38,20 @@ class Weights(BaseModel):
 
     keep: float = Field(70, ge=1, le=1000, description="rounds that a mine is kept on average: what it brings is discounted so")
     life: float = Field(35, ge=0, le=500, description="gold that full life is worth, early in the game")
-    life_curve: float = Field(40, ge=5, le=500, description="life at which most of its worth is reached (smaller: the last points matter)")
+    life_curve: float = Field(
+        40, ge=5, le=500, description="life at which most of its worth is reached (smaller: the last points matter)"
+    )
     life_season: float = Field(25, ge=1, le=500, description="rounds left below which life loses its worth")
     rivals: float = Field(1.0, ge=0, le=3, description="how much of the rivals' mean estate is taken off")
     leader: float = Field(0.5, ge=0, le=3, description="how much of the best rival's estate is taken off besides")
-    reach: float = Field(0.3, ge=0, le=3, description="share of a mine's worth that reaching it first promises, before the distance")
+    reach: float = Field(
+        0.3, ge=0, le=3, description="share of a mine's worth that reaching it first promises, before the distance"
+    )
     contested: float = Field(0.3, ge=0, le=1, description="what is left of that promise where an enemy is nearer")
     patience: float = Field(0.88, ge=0.3, le=0.99, description="how much a promise keeps per move of distance")
-    thirst: float = Field(0.35, ge=0, le=1, description="what is left of the promise of mines while life is too low to take one")
+    stamina: float = Field(
+        85, ge=25, le=100, description="life from which on all mines in reach count; below, the way by a tavern does"
+    )
     tavern: float = Field(0.6, ge=0, le=5, description="share of the life a beer would bring that nearness of a tavern promises")
     loss: float = Field(0.1, ge=0, le=2, description="share of a mine's worth that is lost where an enemy reaches it before us")
     danger: float = Field(0.25, ge=0, le=2, description="share of our mines' worth at stake where an enemy can strike and win")
@@ -65,6 +71,7 @@ WEIGHTS = np.dtype(
             ("kept", "f8", LONGEST + 1),
             ("season", "f8", LONGEST + 1),
             ("vigour", "f8", MAX_LIFE + 1),
+            ("able", "f8", MAX_LIFE + 1),
             ("pull", "f8", 256),
             ("duel", "u1", (MAX_LIFE + 1) * (MAX_LIFE + 1)),
         ],
@@ -86,6 +93,7 @@ def compiled_weights(weights: Weights) -> NDArray[np.void]:
     record["season"] = np.minimum(1, plies / weights.life_season)
     life = np.arange(MAX_LIFE + 1)
     record["vigour"] = weights.life * (1 - np.exp(-life / weights.life_curve)) / (1 - np.exp(-MAX_LIFE / weights.life_curve))
+    record["able"] = np.clip((life - MINE_COST) / (weights.stamina - MINE_COST), 0, 1)
     record["pull"] = weights.patience ** np.arange(256)
     record["pull"][255] = 0
     record["duel"] = [wins_duel(striker, other) for striker in range(MAX_LIFE + 1) for other in range(MAX_LIFE + 1)]
@@ -132,8 +140,8 @@ def _places(game, ground, weights, me):
     pos, life = np.int64(who.pos), np.int64(who.life)
     left = own_plies_left(game, me)
     first, second, third = _row(game, (me + 1) & 3), _row(game, (me + 2) & 3), _row(game, (me + 3) & 3)
-    mine_row = pos * MAX_MINES
-    promise, loss = 0.0, 0.0
+    mine_row, tavern_row = pos * MAX_MINES, np.int64(ground.tavern[_WORD(pos)]) * MAX_MINES
+    here, there, loss = 0.0, 0.0, 0.0
     nearest = 255
     for place in range(ground.mines):
         away = np.int64(ground.to_mine[_WORD(mine_row + place)])
@@ -147,15 +155,19 @@ def _places(game, ground, weights, me):
         else:
             nearest = min(nearest, away)
             share = weights.contested if rival < away else 1.0
-            promise += weights.pull[_WORD(away)] * share
+            here += weights.pull[_WORD(away)] * share
+            there += weights.pull[_WORD(ground.to_mine[_WORD(tavern_row + place)])] * share
     worth = weights.kept[_WORD(left)]
-    if life <= MINE_COST + nearest:
-        promise *= weights.thirst
-    score = worth * (weights.reach * promise - weights.loss * loss)
+    able = weights.able[_WORD(max(0, life - min(nearest, life)))]
+    promise = able * here
     if who.gold >= BEER_COST or who.mines > 0:
+        near = weights.pull[_WORD(ground.to_tavern[_WORD(pos)])]
+        promise += (1.0 - able) * near * there
         healed = weights.vigour[_WORD(min(MAX_LIFE, life + 50))] - weights.vigour[_WORD(life)]
-        score += weights.tavern * healed * weights.season[_WORD(left)] * weights.pull[_WORD(ground.to_tavern[_WORD(pos)])]
-    return score
+        return (
+            worth * (weights.reach * promise - weights.loss * loss) + weights.tavern * healed * weights.season[_WORD(left)] * near
+        )
+    return worth * (weights.reach * promise - weights.loss * loss)
 
 
 @kernel

@@ -28,7 +28,7 @@ AWAY = 255
 NO_MINE = 255
 
 #: `mine` holds the squares of the `mines` mines. By square: `to_mine` the moves to each mine, `nearest` the mines in the order
-#: of their distance, `to_tavern` and `tavern_step` the moves to the nearest tavern and the direction of the first, `to_square`
+#: of their distance, `to_tavern` and `tavern_step` the moves to the nearest tavern (`tavern`, a square) and the direction of the first, `to_square`
 #: the moves to every other square, `dead_end` the moves that lead out of a dead end (0 elsewhere). `mine_step` is the
 #: direction of the first move to each mine, by mine and square.
 GROUND = np.dtype(
@@ -43,6 +43,7 @@ GROUND = np.dtype(
             ("mine_step", "u1", MAX_MINES * CELLS),
             ("to_tavern", "u1", CELLS),
             ("tavern_step", "u1", CELLS),
+            ("tavern", "i2", CELLS),
             ("dead_end", "u1", CELLS),
             ("to_square", "u1", CELLS * CELLS),
         ],
@@ -72,6 +73,7 @@ def _fill(grounds, cells, distances, mines, taverns, dead_end):
         ground.to_tavern[square] = AWAY
         if tavern >= 0:
             ground.to_tavern[square] = min(distances[tavern, square], AWAY)
+            ground.tavern[square] = tavern
             ground.tavern_step[square] = _step_down(cells, distances, tavern, square)
         for place in range(count):
             ground.to_mine[square * MAX_MINES + place] = min(distances[mines[place], square], AWAY)
@@ -117,5 +119,5 @@ def _list_nearest(ground, square, count):
 def ground_of(where: Map) -> NDArray[np.void]:
     """The ground of a map: an array of one `GROUND` record, 1.3 megabytes, made once for each map. Do not change it."""
     grounds = np.zeros(1, GROUND)
-    _fill(grounds, where.cells.copy(), where.distances, where.mines, where.taverns, np.zeros(CELLS, np.uint8))
+    _fill(grounds, where.cells.copy(), where.distances, where.mines, where.taverns, where.dead_end.copy())
     return grounds

@@ -279,7 +279,12 @@ def _search(game, undos, frames, ground, weights, task, table, memory, stop, dep
                 elif free and hero != me and mode != PARANOID and frame.deviated:
                     free = False
                 frame.default = STAY
-                if not cheap and hero != me and (not free or mode == BEST_REPLY_PLUS) and not (mode == BEST_REPLY and (active >> hero) & 1):
+                if (
+                    not cheap
+                    and hero != me
+                    and (not free or mode == BEST_REPLY_PLUS)
+                    and not (mode == BEST_REPLY and (active >> hero) & 1)
+                ):
                     frame.default = policy_order(game, ground, hero)
                 frame.from_alpha, frame.from_beta = frame.alpha, frame.beta
                 frame.best = -INFINITE if hero == me else INFINITE
@@ -302,7 +307,11 @@ def _search(game, undos, frames, ground, weights, task, table, memory, stop, dep
                                 table_move = np.int64(entry_.move)
                                 if entry_.depth == frame.left:
                                     known, bound = np.int64(entry_.value), entry_.bound
-                                    if bound == EXACT or (bound == AT_LEAST and known >= frame.beta) or (bound == AT_MOST and known <= frame.alpha):
+                                    if (
+                                        bound == EXACT
+                                        or (bound == AT_LEAST and known >= frame.beta)
+                                        or (bound == AT_MOST and known <= frame.alpha)
+                                    ):
                                         value, entering = known, False
                                         task.hits += 1
                         if entering and task.table:
@@ -336,7 +345,9 @@ def _search(game, undos, frames, ground, weights, task, table, memory, stop, dep
                     task.cut += 1
                     if task.table:
                         hero = np.int64(game.turn) & 3
-                        _credit(memory, hero, np.int64(game.hero[hero].pos), level, np.int64(frame.best_move), np.int64(frame.left))
+                        _credit(
+                            memory, hero, np.int64(game.hero[hero].pos), level, np.int64(frame.best_move), np.int64(frame.left)
+                        )
                 frame.cursor = frame.count
         if frame.cursor < frame.count:
             # The next move.
@@ -394,7 +405,21 @@ def _store(table, mask, frame, task):
     entry_.move, entry_.age = frame.best_move, task.age
 
 
-_ARGUMENTS = (GAMES, UNDOS, FRAMES, GROUNDS, WEIGHT_ARRAY, TASKS, TABLE, MEMORIES, STOP, types.int64, types.int64, types.int64, types.int64)
+_ARGUMENTS = (
+    GAMES,
+    UNDOS,
+    FRAMES,
+    GROUNDS,
+    WEIGHT_ARRAY,
+    TASKS,
+    TABLE,
+    MEMORIES,
+    STOP,
+    types.int64,
+    types.int64,
+    types.int64,
+    types.int64,
+)
 
 
 @entry(types.int64(*_ARGUMENTS))

@@ -1,0 +1,158 @@
+"""Iterative deepening at the root: every direction's score, one depth after the other.
+
+The scores of all directions are wanted, not the best one's alone: they become votes. So each direction is searched with a
+window that reaches `clip` below the best; what falls out of it is known to be at least that much worse, which is all that a
+vote clipped there can say. When time is up in the middle of a depth, the directions finished at that depth count, and the others
+keep their distance from the best of the depth before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from behaviours.evaluation import UNIT, Weights, compiled_weights
+from behaviours.ground import ground_of
+from behaviours.search.engine import ENTRY, FRAME, INFINITE, MAX_PLY, MEMORY, TASK, search_below
+from sim.game import UNDO, Games, copy_of
+from sim.maps import Map
+from sim.rules import effects
+
+#: Entries of the transposition table: a power of two.
+TABLE_SIZE = 1 << 18
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be searched: for whom, who is active (a set, bit by hero), by which mode, and with which extras.
+
+    `quiescence` is how many plies a fight at the horizon is followed, `playout` how many plies of policy precede every
+    evaluation, `clip` how far below the best (in hundredths of gold) a score is told apart, `table` whether positions are
+    remembered (it changes the time only).
+    """
+
+    me: int
+    active: int
+    mode: int
+    quiescence: int = 4
+    playout: int = 0
+    clip: int = 20 * UNIT
+    table: bool = True
+
+
+@dataclass(frozen=True)
+class Depth:
+    """What is known after a depth: `scores` by direction (None where it would do nothing) in hundredths of gold.
+
+    `whole` says whether every direction was searched to `depth` plies; `line` is the principal variation from our ply on,
+    hero after hero; `nodes` counts from the beginning.
+    """
+
+    depth: int
+    scores: tuple[int | None, ...]
+    line: tuple[int, ...]
+    nodes: int
+    whole: bool
+
+    @property
+    def best(self) -> int:
+        """The direction with the highest score."""
+        return max((score, -move) for move, score in enumerate(self.scores) if score is not None)[1] * -1
+
+
+class Workspace:
+    """The memory of a search: made once for each process, because it is large. Its results never depend on earlier use."""
+
+    def __init__(self) -> None:
+        self.undos = np.zeros(MAX_PLY + 1, UNDO)
+        self.frames = np.zeros(MAX_PLY + 1, FRAME)
+        self.tasks = np.zeros(1, TASK)
+        self.table = np.zeros(TABLE_SIZE, ENTRY)
+        self.memories = np.zeros(1, MEMORY)
+        self.age = 0
+
+    def begin(self, question: Question) -> None:
+        """Forget the last search. Entries of the table carry their search's age, so that it is seldom emptied."""
+        self.age += 1
+        if self.age > 255:
+            self.table[:] = np.zeros(1, ENTRY)
+            self.age = 1
+        self.memories[:] = np.zeros(1, MEMORY)
+        self.memories["killers"] = -1
+        self.tasks[:] = np.zeros(1, TASK)
+        task = self.tasks[0]
+        task["me"], task["active"], task["mode"] = question.me, question.active, question.mode
+        task["quiescence"], task["playout"] = question.quiescence, question.playout
+        task["table"], task["age"] = question.table, self.age
+
+
+_workspace: list[Workspace] = []
+
+
+def workspace() -> Workspace:
+    """The workspace of this process."""
+    if not _workspace:
+        _workspace.append(Workspace())
+    return _workspace[0]
+
+
+def deepen(
+    games: Games,
+    where: Map,
+    question: Question,
+    weights: Weights,
+    *,
+    depths: range,
+    nodes: int,
+    stop: NDArray[np.int64],
+    work: Workspace | None = None,
+) -> Iterator[Depth]:
+    """Search every direction of ``question.me``, who must be to move, to each of `depths` in plies (at least 1, below `MAX_PLY`).
+
+    Yields after each depth. Ends after the last one, after `nodes` nodes, or when ``stop[0]`` is set; the depth at which that
+    happens is yielded as far as it came. Deterministic but for `stop`; the game is not changed.
+    """
+    work = work if work is not None else workspace()
+    work.begin(question)
+    position = copy_of(games)
+    ground, compiled = ground_of(where), compiled_weights(weights)
+    mask = effects(position, 0, question.me)
+    order = [move for move in (1, 3, 2, 4, 0) if mask >> move & 1]
+    known: dict[int, int] = {}
+    task = work.tasks[0]
+    task["limit"] = max(nodes, 1)
+    last: Depth | None = None
+    for depth in depths:
+        found: dict[int, int] = {}
+        line: tuple[int, ...] = ()
+        for move in order:
+            best = max(found.values(), default=-INFINITE)
+            alpha = max(best - question.clip, -INFINITE)
+            score = search_below(
+                position, work.undos, work.frames, ground, compiled, work.tasks, work.table, work.memories, stop,
+                move, depth, alpha, INFINITE,
+            )  # fmt: skip
+            if task["aborted"]:
+                break
+            found[move] = score
+            if score > best:
+                line = (move, *task["line"][: task["line_length"]].tolist())
+        if not found:
+            return
+        whole = len(found) == len(order)
+        if not whole and not known:
+            known = dict.fromkeys(order, min(found.values()))  # not even the first depth was finished
+        if not whole:
+            first = order[0]
+            found |= {move: found[first] + min(0, known[move] - known[first]) for move in order if move not in found}
+        order.sort(key=lambda move: -found[move])  # stable: equal ones keep their order
+        known = found
+        last = Depth(
+            depth, tuple(found.get(move) for move in range(5)), line or (last.line if last else ()), int(task["nodes"]), whole
+        )
+        yield last
+        if not whole:
+            return

@@ -1,0 +1,62 @@
+"""The trait that votes what the search finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from behaviours.base import Behaviour, Thought, View
+from behaviours.evaluation import UNIT, Weights
+from behaviours.search.contact import active_enemies
+from behaviours.search.deepening import Depth, Question, deepen
+from behaviours.search.engine import BEST_REPLY, BEST_REPLY_PLUS, MAX_PLY, PARANOID
+
+MODES = {"paranoid": PARANOID, "best-reply": BEST_REPLY, "best-reply-plus": BEST_REPLY_PLUS}
+
+
+class Search(Behaviour):
+    """Searches the next rounds by alpha-beta over the exact rules, and votes (score - best) / scale for every direction, at least -1.
+
+    Opponents who can reach us within `contact` moves are searched, the others follow a cheap policy. Anytime: better votes
+    after each depth. With a budget of nodes the play is the same on any machine.
+    """
+
+    mode: Literal["paranoid", "best-reply", "best-reply-plus"] = Field(
+        "paranoid", description="paranoid: all active opponents against us; best-reply: one of them in each round, the others stand "
+        "still; best-reply-plus: the others follow the policy"
+    )  # fmt: skip
+    contact: int = Field(8, ge=0, le=99, description="opponents at most this many moves away are searched")
+    searched: int = Field(2, ge=0, le=3, description="how many opponents are searched at most, the nearest first")
+    depth: int = Field(40, ge=1, le=MAX_PLY - 16, description="plies searched at most (four are a round)")
+    quiescence: int = Field(4, ge=0, le=12, description="plies that an undecided fight at the horizon is followed")
+    playout: int = Field(0, ge=0, le=48, description="plies of everybody's policy before each evaluation")
+    scale: float = Field(20, gt=0, le=1000, description="gold by which a direction is worse when its vote is -1")
+    nodes: int = Field(2_000_000, ge=10, le=1_000_000_000, description="nodes searched at most; a budget may allow fewer")
+    weights: Weights = Field(default_factory=Weights, description="the weights of the evaluation")
+
+    def vote(self, view: View) -> Iterator[Thought]:
+        """A thought after each depth."""
+        if view.plies_left < 1 or view.game.status:
+            return
+        nodes = self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
+        question = Question(
+            me=view.me,
+            active=active_enemies(view.games, view.map, view.me, self.contact, self.searched),
+            mode=MODES[self.mode],
+            quiescence=self.quiescence,
+            playout=self.playout,
+            clip=round(self.scale * UNIT),
+        )
+        last = min(self.depth, int(view.games["max_turns"].item(0)) - view.turn)
+        depths = range(1, last + 1)
+        for found in deepen(view.games, view.map, question, self.weights, depths=depths, nodes=nodes, stop=view.budget.stop):
+            yield self._thought(found)
+
+    def _thought(self, found: Depth) -> Thought:
+        best = found.scores[found.best]
+        assert best is not None
+        unit = self.scale * UNIT
+        votes = {move: max(-1.0, (score - best) / unit) for move, score in enumerate(found.scores) if score is not None}
+        return Thought(votes, depth=found.depth, score=best / UNIT, nodes=found.nodes, line=found.line)
