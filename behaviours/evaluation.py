@@ -18,7 +18,7 @@ from numba import types
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from behaviours.ground import GROUNDS, MAX_MINES
+from behaviours.ground import AWAY, GROUNDS, MAX_MINES
 from sim.game import BEER_COST, BLOW, CELLS, GAMES, MAX_LIFE, MINE, MINE_COST, STRIDE
 from sim.kernels import entry, kernel
 from sim.rules import tile_at
@@ -142,7 +142,7 @@ def _places(game, ground, weights, me):
     first, second, third = _row(game, (me + 1) & 3), _row(game, (me + 2) & 3), _row(game, (me + 3) & 3)
     mine_row, tavern_row = pos * MAX_MINES, np.int64(ground.tavern[_WORD(pos)]) * MAX_MINES
     here, there, loss = 0.0, 0.0, 0.0
-    nearest = 255
+    nearest = np.int64(AWAY)
     for place in range(ground.mines):
         away = np.int64(ground.to_mine[_WORD(mine_row + place)])
         rival = min(
@@ -153,17 +153,17 @@ def _places(game, ground, weights, me):
             if rival < away:
                 loss += weights.pull[_WORD(rival)]
         else:
-            nearest = min(nearest, away)
+            nearest = away if away < nearest else nearest
             share = weights.contested if rival < away else 1.0
             here += weights.pull[_WORD(away)] * share
             there += weights.pull[_WORD(ground.to_mine[_WORD(tavern_row + place)])] * share
     worth = weights.kept[_WORD(left)]
-    able = weights.able[_WORD(max(0, life - min(nearest, life)))]
+    able = weights.able[_WORD(life - nearest)] if life > nearest else 0.0
     promise = able * here
     if who.gold >= BEER_COST or who.mines > 0:
         near = weights.pull[_WORD(ground.to_tavern[_WORD(pos)])]
         promise += (1.0 - able) * near * there
-        healed = weights.vigour[_WORD(min(MAX_LIFE, life + 50))] - weights.vigour[_WORD(life)]
+        healed = weights.vigour[_WORD(life + 50 if life < 50 else MAX_LIFE)] - weights.vigour[_WORD(life)]
         return (
             worth * (weights.reach * promise - weights.loss * loss) + weights.tavern * healed * weights.season[_WORD(left)] * near
         )

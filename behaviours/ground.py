@@ -11,11 +11,9 @@ from functools import lru_cache
 
 import numba
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from sim.game import AIR, CELLS, OFFSET, STRIDE, TILE_BITS, WALL
-from sim.kernels import entry, kernel
+from sim.game import AIR, CELLS, OFFSET, STRIDE
 from sim.maps import KEPT_MAPS, Map
 
 #: Mines that the record has room for; on (hand-made) maps with more, those after them are left out.
@@ -28,9 +26,9 @@ AWAY = 255
 NO_MINE = 255
 
 #: `mine` holds the squares of the `mines` mines. By square: `to_mine` the moves to each mine, `nearest` the mines in the order
-#: of their distance, `to_tavern` and `tavern_step` the moves to the nearest tavern (`tavern`, a square) and the direction of the first, `to_square`
-#: the moves to every other square, `dead_end` the moves that lead out of a dead end (0 elsewhere). `mine_step` is the
-#: direction of the first move to each mine, by mine and square.
+#: of their distance, `to_tavern` and `tavern_step` the moves to the nearest tavern (`tavern`, a square) and the direction of
+#: the first, `to_square` the moves to every other square, `dead_end` the moves that lead out of a dead end (0 elsewhere).
+#: `mine_step` is the direction of the first move to each mine, by mine and square.
 GROUND = np.dtype(
     (
         np.record,
@@ -52,72 +50,40 @@ GROUND = np.dtype(
 #: numba's name for an array of grounds: kernels take an array of one.
 GROUNDS = numba.types.Array(numba.from_dtype(GROUND), 1, "C")
 
-_INT64S = types.Array(types.int64, 1, "C")
-_BYTES = types.Array(types.uint8, 1, "C")
 
-
-@entry(types.void(GROUNDS, _BYTES, types.Array(types.int16, 2, "C"), _INT64S, _INT64S, _BYTES))
-def _fill(grounds, cells, distances, mines, taverns, dead_end):
-    """Fill ``grounds[0]`` from the arrays of a `Map`; see `GROUND`."""
-    ground = grounds[0]
-    count = min(len(mines), MAX_MINES)
-    ground.mines, ground.taverns = count, len(taverns)
-    for place in range(count):
-        ground.mine[place] = mines[place]
-    for square in range(CELLS):
-        ground.dead_end[square] = dead_end[square]
-        tavern = -1
-        for place in range(len(taverns)):
-            if tavern < 0 or distances[taverns[place], square] < distances[tavern, square]:
-                tavern = taverns[place]
-        ground.to_tavern[square] = AWAY
-        if tavern >= 0:
-            ground.to_tavern[square] = min(distances[tavern, square], AWAY)
-            ground.tavern[square] = tavern
-            ground.tavern_step[square] = _step_down(cells, distances, tavern, square)
-        for place in range(count):
-            ground.to_mine[square * MAX_MINES + place] = min(distances[mines[place], square], AWAY)
-            ground.mine_step[place * CELLS + square] = _step_down(cells, distances, mines[place], square)
-        for other in range(CELLS):
-            ground.to_square[square * CELLS + other] = min(distances[square, other], AWAY)
-        _list_nearest(ground, square, count)
-
-
-@kernel
-def _step_down(cells, distances, goal, square):
-    """The first direction of a shortest way from `square` to `goal`, 0 where there is none."""
-    if square < STRIDE or square >= CELLS - STRIDE or (cells[square] & TILE_BITS) == WALL:
-        return 0
-    for direction in range(1, 5):
-        near = square + OFFSET[direction]
-        if distances[goal, near] == distances[goal, square] - 1 and (cells[near] == AIR or near == goal):
-            return direction
-    return 0
-
-
-@kernel
-def _list_nearest(ground, square, count):
-    """Insertion sort of the mines by distance, as far as the list goes; equally far ones in their order."""
-    listed = 0
-    for place in range(count):
-        away = ground.to_mine[square * MAX_MINES + place]
-        if away == AWAY:
-            continue
-        slot = min(listed, LISTED - 1)
-        if listed == LISTED and away >= ground.to_mine[square * MAX_MINES + ground.nearest[square * LISTED + slot]]:
-            continue
-        while slot > 0 and ground.to_mine[square * MAX_MINES + ground.nearest[square * LISTED + slot - 1]] > away:
-            ground.nearest[square * LISTED + slot] = ground.nearest[square * LISTED + slot - 1]
-            slot -= 1
-        ground.nearest[square * LISTED + slot] = place
-        listed = min(listed + 1, LISTED)
-    for slot in range(listed, LISTED):
-        ground.nearest[square * LISTED + slot] = NO_MINE
+def _steps(cells: NDArray[np.uint8], distances: NDArray[np.int16]) -> NDArray[np.uint8]:
+    """The first direction (the lowest of equally good ones) on a shortest way from every square down to distance 0, else 0."""
+    steps = np.zeros(CELLS, np.uint8)
+    squares = np.arange(STRIDE, CELLS - STRIDE)
+    for direction in range(4, 0, -1):
+        near = squares + OFFSET[direction]
+        fits = (distances[near] == distances[squares] - 1) & ((cells[near] == AIR) | (distances[near] == 0))
+        steps[squares[fits]] = direction
+    return steps
 
 
 @lru_cache(maxsize=KEPT_MAPS)
 def ground_of(where: Map) -> NDArray[np.void]:
     """The ground of a map: an array of one `GROUND` record, 1.3 megabytes, made once for each map. Do not change it."""
     grounds = np.zeros(1, GROUND)
-    _fill(grounds, where.cells.copy(), where.distances, where.mines, where.taverns, where.dead_end.copy())
+    ground, mines, taverns = grounds[0], where.mines[:MAX_MINES], where.taverns
+    distances = where.distances
+    ground["mines"], ground["taverns"], ground["dead_end"] = len(mines), len(taverns), where.dead_end
+    ground["to_square"] = np.minimum(distances, AWAY).ravel()
+    ground["mine"][: len(mines)] = mines
+    to_mine = np.full((CELLS, MAX_MINES), AWAY, np.uint8)
+    to_mine[:, : len(mines)] = np.minimum(distances[mines], AWAY).T
+    ground["to_mine"] = to_mine.ravel()
+    nearest = np.argsort(to_mine, axis=1, kind="stable")[:, :LISTED].astype(np.uint8)
+    nearest[np.take_along_axis(to_mine, nearest, 1) == AWAY] = NO_MINE
+    ground["nearest"] = nearest.ravel()
+    for number, mine in enumerate(mines):
+        ground["mine_step"][number * CELLS : (number + 1) * CELLS] = _steps(where.cells, distances[mine])
+    ground["to_tavern"] = AWAY
+    if len(taverns):
+        choice = distances[taverns].argmin(axis=0)
+        nearest_tavern = distances[taverns].min(axis=0)
+        ground["tavern"] = taverns[choice]
+        ground["to_tavern"] = np.minimum(nearest_tavern, AWAY)
+        ground["tavern_step"] = _steps(where.cells, nearest_tavern)
     return grounds

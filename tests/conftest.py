@@ -1,4 +1,4 @@
-"""Kernels are ready before any test runs: nothing compiles under a clock. And one browser for all tests of pages."""
+"""Kernels are ready before any test runs: nothing compiles under a clock, a test's time limit included. And one browser for all."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser
 
 
-@pytest.fixture(scope="session", autouse=True)
-def warm_kernels() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if not session.items or session.config.option.collectonly:
+        return
     for package in (sim, behaviours):
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{package.__name__}.{module.name}")

@@ -46,9 +46,12 @@ def test_every_built_in_name_is_a_behaviour_that_can_be_built_without_parameters
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_every_parameter_is_described_and_has_a_range(name: str) -> None:
-    for parameter, schema in find(name).model_json_schema().get("properties", {}).items():
-        assert schema.get("description"), parameter
-        assert schema["type"] == "boolean" or {"minimum", "maximum"} <= schema.keys(), parameter
+    whole = find(name).model_json_schema()
+    for part in (whole, *whole.get("$defs", {}).values()):
+        for parameter, schema in part.get("properties", {}).items():
+            assert schema.get("description"), parameter
+            limited = {"minimum", "maximum"} <= schema.keys() or {"exclusiveMinimum", "maximum"} <= schema.keys()
+            assert limited or "enum" in schema or "$ref" in schema or schema["type"] == "boolean", parameter
 
 
 def test_a_class_of_the_users_own(folder: Path) -> None:

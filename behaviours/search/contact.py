@@ -7,7 +7,7 @@ from sim.maps import Map
 
 
 def active_enemies(games: Games, where: Map, me: int, moves: int, at_most: int, index: int = 0) -> int:
-    """The opponents of hero `me` (0..3) who are at most this many `moves` away, the nearest `at_most` of them: a set, bit by hero.
+    """The opponents of hero `me` (0..3) who are at most this many `moves` away, the nearest `at_most` of them: a bit for each.
 
     Distances are walked over air, heroes not being in the way. Equally near ones: the lower index.
     """

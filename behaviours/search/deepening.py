@@ -9,6 +9,7 @@ keep their distance from the best of the depth before.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,14 +90,21 @@ class Workspace:
         task["table"], task["age"] = question.table, self.age
 
 
-_workspace: list[Workspace] = []
+#: Workspaces of this process that nobody uses at the moment: several threads may search at once.
+_idle: list[Workspace] = []
 
 
-def workspace() -> Workspace:
-    """The workspace of this process."""
-    if not _workspace:
-        _workspace.append(Workspace())
-    return _workspace[0]
+@contextmanager
+def borrowed() -> Iterator[Workspace]:
+    """A workspace of this process, for as long as a search takes."""
+    try:
+        work = _idle.pop()
+    except IndexError:
+        work = Workspace()
+    try:
+        yield work
+    finally:
+        _idle.append(work)
 
 
 def deepen(
@@ -108,14 +116,26 @@ def deepen(
     depths: range,
     nodes: int,
     stop: NDArray[np.int64],
-    work: Workspace | None = None,
 ) -> Iterator[Depth]:
     """Search every direction of ``question.me``, who must be to move, to each of `depths` in plies (at least 1, below `MAX_PLY`).
 
     Yields after each depth. Ends after the last one, after `nodes` nodes, or when ``stop[0]`` is set; the depth at which that
     happens is yielded as far as it came. Deterministic but for `stop`; the game is not changed.
     """
-    work = work if work is not None else workspace()
+    with borrowed() as work:
+        yield from _deepen(games, where, question, weights, depths, nodes, stop, work)
+
+
+def _deepen(
+    games: Games,
+    where: Map,
+    question: Question,
+    weights: Weights,
+    depths: range,
+    nodes: int,
+    stop: NDArray[np.int64],
+    work: Workspace,
+) -> Iterator[Depth]:
     work.begin(question)
     position = copy_of(games)
     ground, compiled = ground_of(where), compiled_weights(weights)

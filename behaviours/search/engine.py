@@ -383,7 +383,7 @@ def _search(game, undos, frames, ground, weights, task, table, memory, stop, dep
 
 @kernel
 def _extend_line(frame, below):
-    length = min(np.int64(below.line_length), MAX_LINE - 1)
+    length = np.int64(below.line_length) - np.int64(below.line_length == MAX_LINE)
     frame.line[0] = frame.best_move
     for place in range(length):
         frame.line[place + 1] = below.line[place]

@@ -17,16 +17,17 @@ MODES = {"paranoid": PARANOID, "best-reply": BEST_REPLY, "best-reply-plus": BEST
 
 
 class Search(Behaviour):
-    """Searches the next rounds by alpha-beta over the exact rules, and votes (score - best) / scale for every direction, at least -1.
+    """Searches the next rounds by alpha-beta over the exact rules; votes (score - best) / scale for directions, at least -1.
 
     Opponents who can reach us within `contact` moves are searched, the others follow a cheap policy. Anytime: better votes
     after each depth. With a budget of nodes the play is the same on any machine.
     """
 
     mode: Literal["paranoid", "best-reply", "best-reply-plus"] = Field(
-        "paranoid", description="paranoid: all active opponents against us; best-reply: one of them in each round, the others stand "
-        "still; best-reply-plus: the others follow the policy"
-    )  # fmt: skip
+        "paranoid",
+        description="paranoid: all active opponents against us; best-reply: one of them in each round, the others stand still; "
+        "best-reply-plus: the others follow the policy",
+    )
     contact: int = Field(8, ge=0, le=99, description="opponents at most this many moves away are searched")
     searched: int = Field(2, ge=0, le=3, description="how many opponents are searched at most, the nearest first")
     depth: int = Field(40, ge=1, le=MAX_PLY - 16, description="plies searched at most (four are a round)")
