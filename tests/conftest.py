@@ -1,4 +1,4 @@
-"""Kernels are ready before any test runs: nothing compiles under a clock, a test's time limit included. And one browser for all."""
+"""Kernels are ready before any test runs: nothing compiles under a clock, not even a test's own. And one browser for all tests."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from worlds import ORACLE, SAMPLE, odd_games
 
-from behaviours.base import Behaviour, View, as_votes
+from behaviours.base import Behaviour, Budget, View
 from behaviours.registry import BUILT_IN, find
 from sim.board import parse, read_tiles
 from sim.game import DIRECTIONS, RUNNING, Games, mover, new_game, place_heroes, square
@@ -26,7 +26,7 @@ from sim.rules import step
 from vindibot.ballot import BallotEntry, tally
 from vindibot.bots import load_bot
 from vindibot.conformance import ODD_BOARDS
-from vindibot.testing import check_trait, check_turn
+from vindibot.testing import check_trait, check_turn, votes
 
 #: Every built-in trait with its defaults, and in its later version where there is one.
 TRAITS = [find(name)() for name in sorted(BUILT_IN)] + [
@@ -36,14 +36,21 @@ TRAITS = [find(name)() for name in sorted(BUILT_IN)] + [
     find("harvest")(nodes=100, when_broke=False),
 ]
 BOTS = ("seed", "malvert", "random", "stay")
+#: Nodes for each turn on which a trait is asked: as plain Python kernels are some thousand times slower.
+NODES = 40 if os.environ.get("NUMBA_DISABLE_JIT") else 500
+
+
+def named(trait: Behaviour) -> str:
+    """A trait for the names of tests: its class, and of its fields those that were given."""
+    return f"{type(trait).__name__}({', '.join(f'{name}={getattr(trait, name)!r}' for name in sorted(trait.model_fields_set))})"
 
 
 def conforms(trait: Behaviour, games: Games, me: int) -> None:
     """Ask a trait, and check what holds for every answer of every trait; ours vote for candidates alone besides."""
-    votes = check_turn(trait, games, me)
-    if votes is not None:
+    said = check_turn(trait, games, me, nodes=NODES)
+    if said is not None:
         candidates = View(games, me).moves
-        assert all(votes[direction] == 0 for direction in range(5) if direction not in candidates), "no candidate"
+        assert all(said[direction] == 0 for direction in range(5) if direction not in candidates), "no candidate"
 
 
 def recorded(path: Path, skip: int) -> Iterator[Games]:
@@ -78,12 +85,12 @@ ENDED_BOARDS = [
 ]
 
 
-@pytest.mark.parametrize("trait", TRAITS, ids=repr)
+@pytest.mark.parametrize("trait", TRAITS, ids=named)
 def test_every_trait_passes_the_suite(trait: Behaviour) -> None:
     check_trait(trait)
 
 
-@pytest.mark.parametrize("trait", TRAITS, ids=repr)
+@pytest.mark.parametrize("trait", TRAITS, ids=named)
 @pytest.mark.parametrize("board", [*ODD_BOARDS.values(), *ENDED_BOARDS])
 def test_every_trait_survives_odd_boards(trait: Behaviour, board: str) -> None:
     conforms(trait, parse(board), 0)
@@ -111,7 +118,7 @@ def test_every_trait_survives_recorded_games(name: str) -> None:
     assert states > 100
 
 
-@pytest.mark.parametrize("trait", TRAITS, ids=repr)
+@pytest.mark.parametrize("trait", TRAITS, ids=named)
 def test_a_trait_can_be_asked_in_several_threads_at_once(trait: Behaviour) -> None:
     """Several games in threads of one process share nothing that is written to."""
     views = []
@@ -122,8 +129,8 @@ def test_a_trait_can_be_asked_in_several_threads_at_once(trait: Behaviour) -> No
         views.append(games)
 
     def ask(games: Games) -> list[float] | None:
-        votes = as_votes(trait.vote(View(games, mover(games), seed=1)))
-        return None if votes is None else votes.tolist()
+        said = votes(trait, View(games, mover(games), budget=Budget(nodes=20_000), seed=1))
+        return None if said is None else said.tolist()
 
     alone = [ask(games) for games in views]
     with ThreadPoolExecutor(4) as threads:
@@ -138,9 +145,9 @@ def test_every_trait_ends_quickly_on_the_largest_maps() -> None:
         for order in np.random.default_rng(seed).integers(0, 5, 400).tolist():
             step(games, 0, order)
         for trait in TRAITS:
-            trait.vote(View(games, mover(games)))  # the map's own tables are made once per game
+            votes(trait, View(games, mover(games), budget=Budget(nodes=10)))  # the map's own tables are made once per game
             begin = time.process_time()
-            trait.vote(View(games, mover(games)))
+            votes(trait, View(games, mover(games), budget=Budget(nodes=10_000)))
             assert time.process_time() - begin < 0.1, trait
 
 
@@ -170,8 +177,8 @@ def played(names: list[str], seed: int, max_turns: int = 1200) -> Games:
     bots = [load_bot(name).build() for name in names]
     while games[0]["status"] == RUNNING:
         here = View(games, mover(games), seed=seed)
-        said = [(spec.weight, as_votes(trait.vote(here))) for spec, trait in bots[here.me]]
-        entries = [BallotEntry("", weight, None if votes is None else votes.tolist()) for weight, votes in said]
+        said = [(spec.weight, votes(trait, here)) for spec, trait in bots[here.me]]
+        entries = [BallotEntry("", weight, None if answer is None else answer.tolist()) for weight, answer in said]
         step(games, 0, tally(entries, here.moves, here.rng("tie")).direction)
     return games
 
