@@ -1,4 +1,4 @@
-"""Kernels are ready before any test runs: nothing compiles under a clock, not even a test's own. And one browser for all tests."""
+"""Kernels are ready before any test runs: nothing compiles under a clock, not even a test's. And one browser for all tests."""
 
 from __future__ import annotations
 
