@@ -1,6 +1,7 @@
 """Pictures of the viewer for docs/ and the README: ``python -m tests.screenshots [FOLDER]``, a minute.
 
-A whole game is played by the shipped bots on a map that is always the same, and its page is looked at in a real browser.
+A whole game is played by the shipped bots on a map that is always the same, and its page is looked at in a real browser; on the
+same map a few moves are played against them in the page of challenges.
 """
 
 from __future__ import annotations
@@ -14,12 +15,19 @@ from io import BytesIO
 from pathlib import Path
 
 from PIL import Image
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, Page, async_playwright
 
 from sim.generator import generate
 
 sys.path.insert(0, str(Path(__file__).parent))  # helpers of the tests call each other by their bare names
 from browser import DESKTOP, PHONE, launch, visiting
+
+from vindibot import log
+from vindibot.challenge.host import LOOPBACK, Host
+from vindibot.challenge.offers import Offers
+from vindibot.challenge.routes import PATH
+from vindibot.challenge.settings import ChallengeSettings
+from vindibot.settings import RecordingSettings
 
 FOLDER = Path(__file__).parent.parent / "docs" / "screenshots"
 #: Who plays, and where: size and seed of the map.
@@ -46,6 +54,13 @@ SHOTS = [
     Shot("viewer-phone-why", PHONE, "light", "Home K", ".why"),
 ]
 
+MOVES = " ".join(["ArrowRight", "ArrowDown", "ArrowRight", "ArrowDown", "ArrowDown"] * 5)
+#: Of the page of challenges: the keys are moves, the part is the hero whose votes are shown.
+CHALLENGES = [
+    Shot("challenge", DESKTOP, "dark", MOVES, "1"),
+    Shot("challenge-phone", PHONE, "light", MOVES, "1"),
+]
+
 
 def play(folder: Path) -> Path:
     """The page of a whole game, played in `folder`."""
@@ -68,11 +83,39 @@ async def shoot(browser: Browser, address: str, shot: Shot, folder: Path) -> Pat
             await page.keyboard.press(key)
         if shot.part:
             await page.locator(shot.part).evaluate("(part) => part.scrollIntoView()")
-        path = folder / f"{shot.name}.png"
-        taken = Image.open(BytesIO(await page.screenshot())).convert("RGB")
-        # A palette makes a third of it, and nobody sees a difference.
-        taken.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(path, optimize=True)
-        return path
+        return await keep(page, folder / f"{shot.name}.png")
+
+
+async def keep(page: Page, path: Path) -> Path:
+    """Take what the window shows."""
+    taken = Image.open(BytesIO(await page.screenshot())).convert("RGB")
+    # A palette makes a third of it, and nobody sees a difference.
+    taken.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(path, optimize=True)
+    return path
+
+
+async def shoot_challenge(browser: Browser, shot: Shot, folder: Path) -> Path:
+    """Play the moves that are the shot's keys against the bots, and take a picture."""
+    size, seed = MAP
+    with tempfile.TemporaryDirectory() as place, log.configured("error"):
+        board = Path(place) / "map.txt"
+        board.write_text(generate(seed, size=size).text())
+        settings = ChallengeSettings(map=str(board), rounds=300, seed=7, recording=RecordingSettings(enabled=False))
+        host = Host(settings, Offers([BOT, AGAINST], str(board)), lambda text: None)
+        async with host.serving(LOOPBACK) as server:
+            options = {"size": shot.size, "color_scheme": shot.scheme, "reduced_motion": "reduce"}
+            async with visiting(browser, server.url + PATH, **options) as page:
+                await page.get_by_role("img", name="The map").wait_for()
+                await page.get_by_role("button", name="Play", exact=True).click()
+                for number, key in enumerate(shot.keys.split(), 1):
+                    await page.get_by_text(f"Round {number} of 300. Your move").wait_for()
+                    await page.keyboard.press(key)
+                await page.keyboard.press("v")
+                await page.locator(f".tab[data-hero='{shot.part}']").click()
+                await page.get_by_role("heading", name="on turn").wait_for()
+                await page.locator(".ours-now").wait_for()
+                await page.evaluate("scrollTo(0, 0)")
+                return await keep(page, folder / f"{shot.name}.png")
 
 
 async def main(folder: Path) -> None:
@@ -83,6 +126,9 @@ async def main(folder: Path) -> None:
             browser = await launch(playwright)
             for shot in SHOTS:
                 path = await shoot(browser, address, shot, folder)
+                print(f"{path}: {path.stat().st_size // 1000} kB")
+            for shot in CHALLENGES:
+                path = await shoot_challenge(browser, shot, folder)
                 print(f"{path}: {path.stat().st_size // 1000} kB")
             await browser.close()
 

@@ -139,7 +139,7 @@ async def test_who_walks_away_crashes_at_his_limit_and_the_game_ends(tmp_path: P
         assert (await again.move("Stay")).json()["game"]["finished"]
 
 
-async def test_who_leaves_ends_the_game_at_once(tmp_path: Path) -> None:
+async def test_who_leaves_ends_the_game_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with hosting(tmp_path) as (host, server, client):
         person = await challenging(client, rounds=50)
         waiting = asyncio.create_task(person.votes(99))
@@ -154,6 +154,10 @@ async def test_who_leaves_ends_the_game_at_once(tmp_path: Path) -> None:
         await client.delete("/challenge/game", headers={"Authorization": f"Bearer {made['secret']}"})
         await until(lambda: len(host.told) == 2)
         assert host.told[1] == "ann did not come"
+        monkeypatch.setattr("vindibot.challenge.bout.JOIN_SECONDS", 0.05)
+        assert (await client.post("/challenge/games", json=order)).status_code == 201
+        await until(lambda: len(host.told) == 3)
+        assert host.told[2] == "ann did not come", "nobody joined with the key"
         assert not server.lobby.matches
     assert all(read_recording(path).outcome is None for path in recordings(tmp_path)), "they were interrupted"
 

@@ -182,7 +182,7 @@ def challenge(settings: ChallengeSettings, bots: Sequence[str], console: Console
                 there = f"http://{lan_address()}:{server.port}{PATH}"
                 console.print(f"in this network: {there}", style="bold", highlight=False, soft_wrap=True)
                 console.print("anybody who can reach this address may play, and see your bots decide", style="yellow")
-            if open_page:
-                webbrowser.open(url)
+            if open_page and not webbrowser.open(url):
+                console.print("there is no browser that could be opened: open this address yourself", style="yellow")
 
         asyncio.run(_host(host, ALL_INTERFACES if lan else LOOPBACK, show))
