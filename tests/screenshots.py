@@ -49,7 +49,6 @@ SHOTS = [
     Shot("viewer", DESKTOP, "dark", "Home K C"),
     Shot("viewer-light", DESKTOP, "light", "Home K K Shift+T S"),
     Shot("viewer-territory", DESKTOP, "dark", "Home K ArrowRight R X"),
-    Shot("viewer-keys", DESKTOP, "light", "Home K ?"),
     Shot("viewer-phone", PHONE, "dark", "Home K"),
     Shot("viewer-phone-why", PHONE, "light", "Home K", ".why"),
 ]
