@@ -20,6 +20,8 @@ const SUN = [
 ];
 /** While the game plays, panels of text are brought up to date this often, in milliseconds; the board always is. */
 const PANELS_EVERY = 90;
+/** From this many plies in a second on, overlays are, too: nobody reads them faster. */
+const HASTE = 24;
 /** A growing game's curves are drawn anew this often, in milliseconds. */
 const CURVES_EVERY = 300;
 /** Milliseconds after the end of a live game until the page goes on to the next one, where it shall. */
@@ -170,14 +172,8 @@ class Page {
     board.frame(this.scenes.at(clock.time, this.still ? 0 : clock.pace));
     this.charts.show(state);
     const turn = game.turnFor(state);
-    if (this.shown.size && (state !== this.marked || game.last !== this.markedLast)) {
-      [this.marked, this.markedLast] = [state, game.last];
-      board.mark(marksOf(this.shown, game, { state, turn, hero: this.hero >= 0 ? this.hero : Math.max(0, game.me) }));
-    } else if (!this.shown.size && this.marked !== undefined) {
-      this.marked = undefined;
-      board.mark(null);
-    }
     const now = performance.now();
+    if (clock.pace < HASTE || now - (this.marksAt ?? 0) >= PANELS_EVERY) this._mark(state, turn, now);
     if (moving && now - (this.panelsAt ?? 0) < PANELS_EVERY) return;
     this.panelsAt = now;
     this.transport.show(state);
@@ -186,6 +182,19 @@ class Page {
     this.transport.setLive(game.live && !game.ending, clock.following);
     this._tell(state, moving);
     this._status();
+  }
+
+  /** Bring the overlays up to date. */
+  _mark(state, turn, now) {
+    const { game, board } = this;
+    if (this.shown.size && (state !== this.marked || game.last !== this.markedLast)) {
+      [this.marked, this.markedLast, this.marksAt] = [state, game.last, now];
+      const hero = this.hero >= 0 ? this.hero : Math.max(0, game.me);
+      board.mark(marksOf(this.shown, game, { state, turn, hero }));
+    } else if (!this.shown.size && this.marked !== undefined) {
+      this.marked = undefined;
+      board.mark(null);
+    }
   }
 
   _tell(state, moving) {
