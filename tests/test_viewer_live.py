@@ -14,11 +14,14 @@ from typing import Any
 import httpx
 import pytest
 from browser import until, visiting
+from recorded import BALLOT, HEADER, raw, states_of
 from serving import playing, serving
 from serving import until as until_inside
 
 from vindibot.gamerecord import loads
+from vindibot.protocol import read_game
 from vindibot.recording import Recording, read_recording
+from vindibot.viewer import LiveViewer
 from vindibot.viewer.bundle import of_record
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -178,3 +181,38 @@ async def test_play_open_shows_the_game_with_the_votes_as_it_goes(browser: Any, 
                     assert cells == pytest.approx(weighted, rel=1e-5)
                 state = [[hero.life, hero.gold, hero.mine_count] for hero in own.state.heroes]
                 assert [hero[1:] for hero in await heroes(page, own.turn)] == state
+
+
+async def test_a_page_of_ours_that_comes_late_or_again_misses_nothing() -> None:
+    """Over plain HTTP: the events after the one that was seen last, and an end for all when the program ends."""
+    recording_states = states_of(7, 80)
+    async with LiveViewer() as viewer:
+        game = viewer.game()
+        own = [state for state in recording_states[:-1] if int(state[0]["turn"]) % 4 == 1]
+        header = HEADER.model_copy(update={"hero": 2})
+        async with httpx.AsyncClient(base_url=viewer.address, timeout=20) as client:
+            for state in own[:-1]:
+                game.turn(header, read_game(raw(state)), state, BALLOT)
+            address = f"/plies/{header.game}"
+            assert (await client.get(f"/game/{header.game}")).status_code == 200
+            assert header.game in (await client.get("/")).text
+            assert (await client.get("/game/other")).status_code == (await client.get("/plies/other")).status_code == 404
+            assert (await client.get("/", headers={"Host": "elsewhere.example"})).status_code == 400
+            late = asyncio.create_task(client.get(address, headers={"Last-Event-ID": "5"}))
+            left = asyncio.create_task(client.get(address))
+            await until_inside(lambda: viewer.readers == 2)
+            game.turn(header, read_game(raw(own[-1])), own[-1], BALLOT)
+            last = recording_states[-1]
+            game.finished("finished", "", read_game(raw(last)), last)
+            numbers = [int(number) for number in re.findall(r"^id: (\d+)$", (await late).text, re.MULTILINE)]
+            assert numbers == list(range(6, len(own) + 2))
+            assert (await left).text.count("event: end") == 1
+            assert await viewer.told(20)
+            again = (await client.get(address, headers={"Last-Event-ID": "999"})).text
+            assert again.count("data: ") == again.count("event: end") == 1
+            running = viewer.game()
+            running.turn(header.model_copy(update={"game": "other"}), read_game(raw(own[0])), own[0], BALLOT)
+            unfinished = asyncio.create_task(client.get("/plies/other"))
+            await until_inside(lambda: viewer.readers == 1)
+            await viewer.__aexit__(None, None, None)
+            assert "event: end" not in (await unfinished).text

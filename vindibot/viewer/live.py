@@ -77,6 +77,10 @@ class LiveGame:
     def _tell(self, patch: Patch, kind: str = "") -> None:
         number = len(self._events) + 1
         self._events.append(f"{kind}data: {json.dumps(patch, separators=(',', ':'))}\nid: {number}\n\n")
+        self.wake()
+
+    def wake(self) -> None:
+        """Let those who follow look again."""
         self._changed.set()
         self._changed.clear()
 
@@ -95,7 +99,7 @@ class LiveGame:
             new, after = self._events[after:], len(self._events)
             if new:
                 yield "".join(new)
-            elif self.over:
+            elif self.over or self._viewer.closed:
                 return
             else:
                 try:
@@ -119,6 +123,7 @@ class LiveViewer:
         self.games: dict[str, LiveGame] = {}
         self.first = asyncio.Event()
         self.readers = 0
+        self.closed = False
         self.port = 0
         self._seen = asyncio.Event()
         self._left = asyncio.Event()
@@ -164,6 +169,9 @@ class LiveViewer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.closed = True
+        for game in self.games.values():
+            game.wake()
         await self._guest.end()
 
     async def told(self, seconds: float) -> bool:
