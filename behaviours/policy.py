@@ -1,7 +1,8 @@
 """The cheap policy: what a hero does who is not worth searching.
 
 He kills who can be killed with one blow, drinks when beside a tavern and hurt, goes to the nearest mine that is not his while
-his life lasts, and else to the nearest tavern. A dozen look-ups on the `behaviours.ground` record, nothing random.
+his life lasts, and else to the nearest tavern; one who has crashed stands still for ever. A dozen look-ups on the
+`behaviours.ground` record, nothing random.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ def _nearest_foreign(game, ground, hero, pos):
 @kernel
 def policy_order(game, ground, hero):
     """The order (0..4) of `hero` (0..3), who is to move, by the policy of this module."""
+    if game.hero[hero].crashed:
+        return STAY
     pos, life = np.int64(game.hero[hero].pos), np.int64(game.hero[hero].life)
     near = game.cell[_WORD(pos - STRIDE)] | game.cell[_WORD(pos + 1)]
     near |= game.cell[_WORD(pos + STRIDE)] | game.cell[_WORD(pos - 1)]

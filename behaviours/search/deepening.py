@@ -163,11 +163,11 @@ def _deepen(
         if not found:
             return
         whole = len(found) == len(order)
-        if not whole and not known:
-            known = dict.fromkeys(order, min(found.values()))  # not even the first depth was finished
-        if not whole:
+        if not whole and known:
             first = order[0]
             found |= {move: found[first] + min(0, known[move] - known[first]) for move in order if move not in found}
+        elif not whole:  # not even the first depth was finished
+            found |= dict.fromkeys((move for move in order if move not in found), min(found.values()))
         order.sort(key=lambda move: -found[move])  # stable: equal ones keep their order
         known = found
         last = Depth(
