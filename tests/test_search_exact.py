@@ -1,0 +1,424 @@
+"""The search finds what trying every move would find, in every mode, on thousands of small positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice, permutations
+from math import comb, factorial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from minimax import Line, Minimax, max_n, moves_of, worth_for_all
+from placements import World, placements, random_position, turned
+from worlds import odd_games
+
+from behaviours.evaluation import Weights, compiled_weights, score
+from behaviours.ground import ground_of
+from behaviours.policy import policy
+from behaviours.search.contact import active_enemies
+from behaviours.search.deepening import Depth, Question, Workspace, deepen
+from behaviours.search.engine import BEST_REPLY, BEST_REPLY_PLUS, INFINITE, PARANOID, search_below, search_plainly
+from sim.board import draw, parse
+from sim.game import ABSENT, STAY, TAVERN, Games, mover
+from sim.generator import generate
+from sim.maps import map_of
+from sim.rules import step
+
+MODES = {"paranoid": PARANOID, "best-reply": BEST_REPLY, "best-reply-plus": BEST_REPLY_PLUS}
+#: No score is too far below the best to be told exactly.
+WHOLE = INFINITE >> 1
+UNLIMITED = 1 << 60
+ESTATE = {"keep", "life", "life_curve", "life_season", "rivals", "leader"}
+
+
+def estates_only() -> Weights:
+    """Weights with which the four scores of a position add up to nothing: estates alone count."""
+    fields = Weights.model_json_schema()["properties"]
+    off = {name: 0 for name in fields if name not in ESTATE and fields[name].get("minimum") == 0}
+    return Weights(**{**off, "rivals": 1, "leader": 0})
+
+
+def present(games: Games) -> list[int]:
+    return [hero for hero in range(4) if games[0]["hero"][hero]["pos"] != ABSENT[hero]]
+
+
+def enemies(games: Games) -> int:
+    """The set of all opponents of the hero to move."""
+    return sum(1 << hero for hero in present(games) if hero != mover(games))
+
+
+def search(
+    games: Games, question: Question, depth: int, weights: Weights, *, nodes: int = UNLIMITED, stop: bool = False
+) -> list[Depth]:
+    """What the search finds at each depth up to `depth`."""
+    word = np.full(1, stop, np.int64)
+    found = deepen(games, map_of(games), question, weights, depths=range(1, depth + 1), nodes=nodes, stop=word)
+    return list(found)
+
+
+def random_question(rng: np.random.Generator, games: Games, mode: int) -> Question:
+    active = enemies(games) & int(rng.integers(0, 16)) if rng.random() < 0.5 else enemies(games)
+    return Question(
+        me=mover(games),
+        active=active,
+        mode=mode,
+        quiescence=int(rng.integers(0, 4)),
+        playout=int(rng.choice([0, 0, 0, 5])),
+        clip=WHOLE,
+        table=bool(rng.random() < 0.8),
+    )
+
+
+def agrees(games: Games, question: Question, depth: int, weights: Weights) -> None:
+    """The search's scores at every depth are those of minimax."""
+    plain = Minimax(games, question, weights)
+    for found in search(games, question, depth, weights):
+        assert list(found.scores) == plain.scores(found.depth), f"depth {found.depth}, {question}\n{draw(games)}"
+
+
+# ---- Minimax ----
+
+
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+def test_it_finds_what_minimax_finds(mode: int) -> None:
+    rng = np.random.default_rng(mode)
+    weights = [Weights(), Weights(reach=1, danger=1, prey=1, loss=0.5, spawn=5, dead_end=3), estates_only()]
+    for _ in range(600):
+        games = random_position(rng)
+        question = random_question(rng, games, mode)
+        depth = int(rng.integers(1, 9 - question.active.bit_count() * (2 - (mode != PARANOID))))
+        agrees(games, question, depth, weights[int(rng.integers(3))])
+
+
+@given(odd_games())
+@settings(max_examples=100, deadline=None)
+def test_it_finds_what_minimax_finds_on_boards_such_as_nobody_would_draw(games: Games) -> None:
+    if games[0]["max_turns"] > games[0]["turn"]:
+        for mode in MODES.values():
+            agrees(games, Question(mover(games), enemies(games), mode, quiescence=2, clip=WHOLE), 3, Weights())
+
+
+def test_what_is_far_below_the_best_is_known_to_be() -> None:
+    rng = np.random.default_rng(7)
+    below = 0
+    for _ in range(300):
+        games = random_position(rng)
+        question = replace(random_question(rng, games, int(rng.integers(3))), clip=int(rng.integers(1, 400)))
+        plain = Minimax(games, question, Weights())
+        for found in search(games, question, 3, Weights()):
+            exact = plain.scores(found.depth)
+            best = max(value for value in exact if value is not None)
+            assert found.scores[found.best] == best
+            for value, wanted in zip(found.scores, exact, strict=True):
+                if wanted is None or value is None or wanted > best - question.clip:
+                    assert value == wanted
+                else:
+                    assert wanted <= value <= best - question.clip
+                    below += 1
+    assert below > 100
+
+
+def test_within_a_window_a_score_is_exact_and_outside_a_bound() -> None:
+    rng = np.random.default_rng(11)
+    work, stop = Workspace(), np.zeros(1, np.int64)
+    for _ in range(300):
+        games = random_position(rng)
+        question = random_question(rng, games, int(rng.integers(3)))
+        depth, move = int(rng.integers(1, 5)), int(rng.choice(moves_of(games, question.me)))
+        exact = Minimax(games, question, Weights()).scores(depth)[move]
+        assert exact is not None
+        alpha = exact + int(rng.integers(-500, 500))
+        beta = alpha + int(rng.integers(1, 500))
+        work.begin(question)
+        work.tasks["limit"] = UNLIMITED
+        arrays = games, work.undos, work.frames, ground_of(map_of(games)), compiled_weights(Weights()), work.tasks, work.table
+        value = search_below(*arrays, work.memories, stop, move, depth, alpha, beta)
+        if alpha < exact < beta:
+            assert value == exact
+        elif exact <= alpha:
+            assert exact <= value <= alpha
+        else:
+            assert beta <= value <= exact
+
+
+# ---- Every position of tiny worlds ----
+
+TINY = [
+    World(("...", ".M.", "..T")),
+    World(("M..", "#..", "T.M"), lives=(21, 41), gold=(2,)),
+    World(("..#", ".M.", "#.."), heroes=3, lives=(20, 60), gold=(0,)),
+    World(("...", "...", "..."), heroes=4, lives=(20,), gold=(0,), owned=False, apart=False),
+]
+SMALL = [
+    World(("....", ".MM.", ".T..", "...#")),
+    World(("....", ".MT.", ".TM.", "...."), heroes=3, lives=(21,), gold=(2,), apart=True),
+    World((".##.", "....", ".M..", ".##T"), heroes=4, lives=(41,), gold=(2,), apart=True),
+]
+
+
+def examined(world: World, depth: int, skip: int) -> int:
+    """Compare every `skip`-th position of a world with minimax, the modes in turn; returns how many."""
+    count = 0
+    for games in islice(world.positions(), 0, None, skip):
+        question = Question(mover(games), enemies(games), count % 3, quiescence=2, clip=WHOLE, table=count % 5 > 0)
+        agrees(games, question, depth, Weights())
+        count += 1
+    return count
+
+
+@pytest.mark.parametrize("world", TINY, ids=lambda world: "/".join(world.rows))
+def test_it_finds_what_minimax_finds_on_some_positions_of_tiny_worlds(world: World) -> None:
+    assert examined(world, 3, 37) > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", TINY + SMALL, ids=lambda world: "/".join(world.rows))
+def test_it_finds_what_minimax_finds_on_every_position_of_tiny_worlds(world: World) -> None:
+    assert examined(world, 3, 1) > 1000
+
+
+def test_all_placements_are_found_once() -> None:
+    places = [divmod(index, 3) for index in range(9)]
+    for count in range(5):
+        found = list(placements(places, list(range(count))))
+        assert set(found) == set(permutations(places, count))
+        assert len(found) == factorial(9) // factorial(9 - count)
+        alike = list(placements(places, ["hero"] * count))
+        assert len(set(map(frozenset, alike))) == len(alike) == comb(9, count)
+    assert len(list(placements(places, ["us", "them", "them"]))) == 9 * comb(8, 2)
+
+
+def test_placements_without_neighbours_are_those_that_have_none() -> None:
+    places = [divmod(index, 4) for index in range(12)]
+    for kinds in (["us", "them"], ["us", "them", "them"], ["a", "b", "c", "d"]):
+        near = {(one, two) for one in places for two in places if abs(one[0] - two[0]) + abs(one[1] - two[1]) == 1}
+        wanted = {found for found in placements(places, kinds) if not near & set(permutations(found, 2))}
+        found = list(placements(places, kinds, apart=True))
+        assert set(found) == wanted
+        assert len(found) == len(wanted) > 0
+
+
+# ---- The table ----
+
+
+def middle_games(count: int) -> Iterator[Games]:
+    """Generated maps some way into a game of random orders, our hero hurt."""
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        games = generate(seed, size=10).new_game()
+        for order in rng.integers(0, 5, int(rng.integers(0, 200))).tolist():
+            step(games, 0, order)
+        games[0]["hero"]["life"] = rng.integers(15, 100, 4)
+        yield games
+
+
+def test_the_table_changes_the_work_and_nothing_else() -> None:
+    nodes = {True: 0, False: 0}
+    for number, games in enumerate(middle_games(24)):
+        active = enemies(games) & [0b0011, 0b0101, 0b1111][number % 3]
+        question = Question(mover(games), active, number % 3, clip=2000)
+        told = []
+        for table in (True, False):
+            found = search(games, replace(question, table=table), 7 if active.bit_count() > 1 else 10, Weights())
+            nodes[table] += found[-1].nodes
+            best = [max(value for value in depth.scores if value is not None) for depth in found]
+            scores = [
+                [value and max(value, top - 2000) for value in depth.scores] for depth, top in zip(found, best, strict=True)
+            ]
+            told.append(scores)
+        assert told[0] == told[1], draw(games)
+    assert nodes[True] < 0.8 * nodes[False]
+
+
+def test_earlier_searches_leave_nothing_behind() -> None:
+    """More searches than an entry of the table has ages."""
+    games = next(middle_games(1))
+    question = Question(mover(games), enemies(games), PARANOID)
+    once = search(games, question, 5, Weights())
+    other = random_position(np.random.default_rng(5))
+    for _ in range(300):
+        search(other, Question(mover(other), enemies(other), PARANOID), 1, Weights())
+    assert search(games, question, 5, Weights()) == once
+    assert search(games, replace(question, mode=BEST_REPLY), 5, Weights()) != once
+    assert search(games, question, 5, Weights()) == once
+
+
+def test_a_search_leaves_the_game_as_it_was() -> None:
+    rng = np.random.default_rng(3)
+    work = Workspace()
+    for _ in range(200):
+        games = random_position(rng)
+        question = replace(random_question(rng, games, int(rng.integers(3))), playout=int(rng.integers(0, 9)))
+        work.begin(question)
+        work.tasks["limit"] = int(rng.integers(1, 200))  # most end in the middle
+        before = games.tobytes()
+        arrays = games, work.undos, work.frames, ground_of(map_of(games)), compiled_weights(Weights()), work.tasks, work.table
+        search_below(*arrays, work.memories, np.zeros(1, np.int64), -1, 5, -INFINITE, INFINITE)
+        assert games.tobytes() == before
+
+
+# ---- The principal variation ----
+
+
+def test_the_line_leads_to_the_score() -> None:
+    rng = np.random.default_rng(13)
+    for _ in range(300):
+        games = random_position(rng)
+        question = replace(random_question(rng, games, int(rng.integers(3))), playout=0, table=False)
+        for found in search(games, question, 5, Weights()):
+            line = Line(games)
+            for move in found.line:
+                line.play(move)
+            assert len(found.line) >= min(found.depth, int(games[0]["max_turns"]) - int(games[0]["turn"]))
+            ground = ground_of(map_of(games))
+            assert score(line.games, 0, question.me, ground, compiled_weights(Weights())) == found.scores[found.best]
+            assert found.scores[found.line[0]] == found.scores[found.best]
+
+
+# ---- Mirrors ----
+
+
+def test_mirrored_boards_have_mirrored_answers() -> None:
+    """Two heroes and one tavern at most, where no order of blows and no choice of equal ways makes a difference."""
+    rng = np.random.default_rng(17)
+    for _ in range(50):
+        games = random_position(rng, heroes=2, taverns=1)
+        question = Question(mover(games), enemies(games), int(rng.integers(2)), clip=WHOLE)
+        plain = search(games, question, 6, Weights())
+        for flip in (False, True):
+            for quarter in range(4):
+                other, becomes = turned(games, quarter, flip)
+                for one, two in zip(plain, search(other, question, 6, Weights()), strict=True):
+                    for direction, value in enumerate(one.scores):
+                        same = two.scores[becomes[direction]]
+                        # sums of the same numbers in another order: the last hundredth may be rounded otherwise
+                        assert value is same is None or abs(value - same) <= 2, f"{draw(games)}\n{draw(other)}"  # type: ignore[operator]
+
+
+# ---- Ending early ----
+
+
+def as_far_as_it_came(done: Depth, before: Depth | None, whole: Depth) -> bool:
+    """Whether a depth that was broken off tells its finished directions' scores, and moves the others along with the first."""
+    moves = [move for move in range(5) if whole.scores[move] is not None]
+    assert [move for move in range(5) if done.scores[move] is not None] == moves
+    tried = [1, 3, 2, 4, 0]
+    if before is None:
+        finished = [move for move in tried if move in moves and done.scores[move] == whole.scores[move]]
+        least = min(done.scores[move] for move in finished)  # type: ignore[type-var]
+        return all(done.scores[move] in (whole.scores[move], least) for move in moves)
+    best = before.scores[before.best]
+    return any(_moved_along(done, before, whole, moves, first) for first in moves if before.scores[first] == best)
+
+
+def _moved_along(done: Depth, before: Depth, whole: Depth, moves: list[int], first: int) -> bool:
+    """Whether `first` can have been the direction that was searched first."""
+    if done.scores[first] != whole.scores[first]:
+        return False
+    for move in moves:
+        fallen = done.scores[first] + min(0, before.scores[move] - before.scores[first])  # type: ignore[operator]
+        if done.scores[move] not in (whole.scores[move], fallen):
+            return False
+    return True
+
+
+def test_a_depth_that_is_broken_off_counts_as_far_as_it_came() -> None:
+    rng = np.random.default_rng(19)
+    broken = 0
+    for _ in range(60):
+        games = random_position(rng)
+        question = replace(random_question(rng, games, int(rng.integers(3))), table=False)
+        whole = search(games, question, 5, Weights())
+        for nodes in rng.integers(1, max(2, whole[-1].nodes), 8).tolist():
+            part = search(games, question, 5, Weights(), nodes=nodes)
+            assert [depth for depth in part if depth.whole] == whole[: sum(depth.whole for depth in part)]
+            assert all(depth.nodes <= nodes for depth in part)
+            if part and not part[-1].whole:
+                broken += 1
+                before = part[-2] if len(part) > 1 else None
+                assert as_far_as_it_came(part[-1], before, whole[len(part) - 1]), draw(games)
+    assert broken > 100
+
+
+def test_a_set_stop_word_ends_the_search_within_some_hundred_nodes() -> None:
+    games = next(middle_games(1))
+    question = Question(mover(games), enemies(games), PARANOID)
+    found = search(games, question, 30, Weights(), stop=True)
+    assert found
+    assert found[-1].nodes <= 256
+    stop = np.zeros(1, np.int64)
+    running = deepen(games, map_of(games), question, Weights(), depths=range(1, 31), nodes=UNLIMITED, stop=stop)
+    before = [next(running) for _ in range(4)]
+    stop[0] = 1
+    assert all(depth.nodes <= before[-1].nodes + 256 for depth in running)
+
+
+# ---- Who is searched ----
+
+
+def test_the_nearest_enemies_are_searched_who_can_move() -> None:
+    games = parse("|@1      @2|\n|##    ##  |\n|    @3    |\n|      ##  |\n|$-      @4|\n@2 life 9 crashed")
+    where = map_of(games)
+    assert active_enemies(games, where, 0, 99, 3) == 0b1100  # @2 stands still for ever
+    assert active_enemies(games, where, 0, 99, 1) == 0b0100
+    assert active_enemies(games, where, 0, 4, 3) == 0b0100
+    assert active_enemies(games, where, 0, 3, 3) == 0
+    assert active_enemies(games, where, 3, 4, 3) == 0b0100
+    assert policy(games, 0, 1, ground_of(where)) == STAY
+    assert policy(games, 0, 3, ground_of(where)) != STAY
+
+
+# ---- Max-n ----
+
+
+def test_two_heroes_with_opposed_interests_play_max_n_as_minimax() -> None:
+    rng = np.random.default_rng(23)
+    weights = estates_only()
+    for _ in range(200):
+        games = random_position(rng, heroes=2)
+        me, depth = mover(games), int(rng.integers(1, 6))
+        line = Line(games)
+        scores, _ = max_n(line, worth_for_all(line, weights), depth)
+        found = search(games, Question(me, enemies(games), PARANOID, quiescence=0), depth, weights)[-1]
+        assert scores[me] == found.scores[found.best], draw(games)
+
+
+# ---- The plain search of the benchmark ----
+
+
+def plain_minimax(line: Line, me: int, active: int, depth: int, nodes: list[int]) -> int:
+    """`search_plainly` by definition: idle heroes stand still, a tavern is tried without the gold for it too."""
+    nodes[0] += 1
+    if depth == 0 or not line.running:
+        heroes = line.games[0]["hero"]
+        worth = [int(hero["gold"]) + 25 * int(hero["mines"]) + int(hero["life"]) for hero in heroes]
+        return worth[me] - max((worth[hero] for hero in range(4) if hero != me and active >> hero & 1), default=0)
+    hero = line.hero
+    moves: Sequence[int] = [STAY]
+    if hero == me or active >> hero & 1:
+        near = [int(line.games[0]["cell"][int(line.games[0]["hero"][hero]["pos"]) + way]) for way in (-32, 32, 1, -1)]
+        moves = sorted({*moves_of(line.games, hero), *(way for way, cell in enumerate(near, 1) if cell == TAVERN)})
+    values = []
+    for move in moves:
+        line.play(move)
+        values.append(plain_minimax(line, me, active, depth - 1, nodes))
+        line.take_back()
+    return max(values) if hero == me else min(values)
+
+
+def test_the_plain_search_is_minimax_too() -> None:
+    rng = np.random.default_rng(29)
+    work = Workspace()
+    fewer = 0
+    for _ in range(200):
+        games = random_position(rng)
+        me, active, depth, nodes = mover(games), enemies(games), int(rng.integers(1, 5)), [0]
+        work.begin(Question(me, active, PARANOID))
+        arrays = games, work.undos, work.frames, ground_of(map_of(games)), compiled_weights(Weights()), work.tasks, work.table
+        value = search_plainly(*arrays, work.memories, np.zeros(1, np.int64), -1, depth, -INFINITE, INFINITE)
+        assert value == plain_minimax(Line(games), me, active, depth, nodes), draw(games)
+        assert work.tasks["nodes"][0] <= nodes[0]
+        fewer += int(work.tasks["nodes"][0] < nodes[0])
+    assert fewer > 50
