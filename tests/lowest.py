@@ -1,7 +1,4 @@
-"""Print the lowest version of each dependency that pyproject.toml allows, as constraints for pip.
-
-    python tests/lowest.py > lowest.txt && pip install -c lowest.txt vindibot-*.whl
-"""
+"""Print the lowest version of each dependency that pyproject.toml allows, as constraints for ``pip install -c``."""
 
 from __future__ import annotations
 
