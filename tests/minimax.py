@@ -45,10 +45,11 @@ class Line:
         """Whether the game goes on."""
         return bool(self.games["status"].item(0) == RUNNING)
 
-    def play(self, move: int) -> None:
-        """Play a ply."""
+    def play(self, move: int) -> int:
+        """Play a ply; returns who died of it, a bit for each."""
         assert step_saving(self.games, 0, move, self._undos, self._played)
         self._played += 1
+        return int(self._undos["deaths"].item(self._played - 1))
 
     def take_back(self) -> None:
         """Take the last ply back."""

@@ -1,0 +1,45 @@
+"""The puzzles: their solutions are proven by trying everything, and the search finds them, with every bot's weights."""
+
+from __future__ import annotations
+
+import pytest
+from puzzles import Puzzle, proven, read_puzzles
+
+from behaviours.search import Search
+from vindibot.bots import load_bot
+from vindibot.files import shipped_folder
+from vindibot.testing import favourites, view
+
+PUZZLES = read_puzzles()
+
+
+def searches() -> dict[str, Search]:
+    """The search with its defaults, and as the bots that ship set it."""
+    found = {"defaults": Search()}
+    for name in sorted(path.stem for path in (shipped_folder() / "bots").glob("*.toml")):
+        for _, trait in load_bot(name).build():
+            if isinstance(trait, Search) and trait not in found.values():
+                found[name] = trait
+    return found
+
+
+SEARCHES = searches()
+
+
+def test_there_are_many() -> None:
+    assert len(PUZZLES) >= 40
+    assert len({puzzle.name for puzzle in PUZZLES}) == len(PUZZLES)
+
+
+@pytest.mark.parametrize("puzzle", PUZZLES, ids=str)
+def test_no_other_direction_solves_a_puzzle(puzzle: Puzzle) -> None:
+    assert proven(puzzle) == puzzle.best
+
+
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
+@pytest.mark.parametrize("puzzle", PUZZLES, ids=str)
+def test_the_search_solves_a_puzzle(puzzle: Puzzle, search: Search) -> None:
+    for nodes in (puzzle.nodes, 4 * puzzle.nodes):
+        found = favourites(search, view(puzzle.games, nodes=nodes))
+        assert found, f"no answer in {nodes} nodes"
+        assert found <= puzzle.best, f"{nodes} nodes\n{puzzle.board}"
