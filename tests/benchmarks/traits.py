@@ -6,15 +6,19 @@ Each trait is asked on a view of its own, so what traits share within a turn (co
 from __future__ import annotations
 
 import time
+from itertools import islice
 
 import numpy as np
 
 from behaviours.base import Behaviour, View
 from behaviours.registry import BUILT_IN, find
+from behaviours.route import Route
+from behaviours.tour.plan import plans
 from sim.game import Games, mover
 from sim.generator import generate
 from tests.benchmarks import Row
 from vindibot.look.stopwatch import self_play
+from vindibot.testing import votes
 
 #: Only every so many plies, and only of the middle of each game.
 SKIP, FIRST, LAST = 17, 200, 1000
@@ -36,13 +40,35 @@ def microseconds(trait: Behaviour, games: Games, repeats: int = 3) -> float:
     for _ in range(repeats):
         here = View(games, mover(games))
         begin = time.perf_counter()
-        trait.vote(here)
+        votes(trait, here)
         best = min(best, time.perf_counter() - begin)
     return best * 1e6
 
 
+def forty_mines(count: int = 12) -> list[Games]:
+    """Games before their first ply on 28x28 maps with 40 mines, all of them within reach and free."""
+    maps = (generate(seed, size=28, walls=20, mines=5) for seed in range(10_000))
+    return [found.new_game() for found in islice((found for found in maps if len(found.mines) == 40), count)]
+
+
+def planning() -> Row:
+    """How long a plan over 40 mines takes with the default budget, and how good it is compared with 50 times as much."""
+    shares, times, complete = [], [], 0
+    for games in forty_mines():
+        trait, here = Route(), View(games, 0)
+        times.append(microseconds(trait, games) / 1000)
+        last, better = [
+            list(plans(trait.task(here), nodes, trait.scale, here.budget.stop))[-1] for nodes in (trait.nodes, 50 * trait.nodes)
+        ]
+        shares.append(max(last.values) / max(better.values))
+        complete += last.complete
+    note = f"max {max(times):.1f} ms, {len(times)} maps, {complete} searched to the end; the tour is worth "
+    note += f"{100 * np.mean(shares):.1f}% (at least {100 * min(shares):.1f}%) of the one found with 50 times the nodes"
+    return Row("Route, 40 mines on 28x28, the whole game ahead", f"{np.percentile(times, 50):.1f} ms", note=note)
+
+
 def rows() -> list[Row]:
-    """Median, 99th percentile and maximum of every trait, in both versions where there are two."""
+    """Median, 99th percentile and maximum of every trait, in both versions where there are two; and routes over 40 mines."""
     kept = positions(range(8))
     traits = [find(name)() for name in BUILT_IN]
     traits += [find("tavern-finder")(life_threshold=100, beer_life=0, avoid_danger=True, every_step=True)]
@@ -54,4 +80,4 @@ def rows() -> list[Row]:
         name = type(trait).__name__ + (f" {', '.join(changed)}" if changed else "")
         note = f"p99 {np.percentile(times, 99):.0f} us, max {max(times):.0f} us, {len(kept)} positions"
         found.append(Row(name, f"{np.percentile(times, 50):.0f} us", note=note))
-    return found
+    return [*found, planning()]

@@ -1,0 +1,154 @@
+"""The chart of a turn: the squares where tours stop, and the ways between them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sim.game import AIR, CELLS, OFFSET, TILE_BITS
+from sim.kernels import kernel
+from sim.paths import FAR, spread
+
+
+class Chart(NamedTuple):
+    """Where stops are: `places` are squares beside mines and taverns, then five for the starts (after each direction).
+
+    ``legs[place]`` are the ways of taking a mine from there, rows (moves, place, mine), nearest first, ``bars[place]`` those of
+    drinking, rows (moves, place, moves to a tavern that lies on the way or 0); the counts are -1 before they are made.
+    ``reach[d]`` are the distances from start d.
+    """
+
+    table: Any
+    reach: Any
+    places: Any
+    known: int
+    sides: Any
+    drinks: Any
+    legs: Any
+    leg_counts: Any
+    bars: Any
+    bar_counts: Any
+
+
+@kernel
+def distance(chart, place, to):
+    """Moves between two places; the first may be a start."""
+    if place >= chart.known:
+        return np.int64(chart.reach[place - chart.known, chart.places[to]])
+    return np.int64(chart.table[chart.places[place], chart.places[to]])
+
+
+@kernel
+def _insert(rows, count, moves, place, third):
+    """Insert into rows that are sorted by moves, behind equal ones."""
+    at = count
+    while at > 0 and rows[at - 1, 0] > moves:
+        rows[at, 0], rows[at, 1], rows[at, 2] = rows[at - 1, 0], rows[at - 1, 1], rows[at - 1, 2]
+        at -= 1
+    rows[at, 0], rows[at, 1], rows[at, 2] = moves, place, third
+
+
+@kernel
+def make_rows(chart, place):
+    """Make the rows of a place.
+
+    A side of a mine is left out if the way to it leads past another side: taking the mine there comes sooner and leaves him
+    on the way.
+    """
+    count = 0
+    for mine in range(len(chart.sides)):
+        for side in range(4):
+            stand = chart.sides[mine, side]
+            steps = distance(chart, place, stand) if stand >= 0 else FAR
+            if steps >= FAR:
+                continue
+            passed = False
+            for other in range(4):
+                first = chart.sides[mine, other]
+                if first >= 0 and first != stand and distance(chart, place, first) + distance(chart, first, stand) <= steps:
+                    passed = True
+            if not passed:
+                _insert(chart.legs[place], count, steps + 1, stand, mine)
+                count += 1
+    chart.leg_counts[place] = count
+    count = 0
+    for stand in chart.drinks:
+        steps = distance(chart, place, stand)
+        if steps >= FAR:
+            continue
+        before = 0
+        for first in chart.drinks:
+            there = distance(chart, place, first)
+            if first != stand and there + distance(chart, first, stand) <= steps and (before == 0 or there < before):
+                before = there + 1
+        _insert(chart.bars[place], count, steps + 1, stand, before)
+        count += 1
+    chart.bar_counts[place] = count
+
+
+@kernel
+def _find_places(cells, mines, drinks, places, sides):
+    """List the squares beside mines and taverns; returns how many there are."""
+    index, known = np.full(CELLS, -1, np.int64), 0
+    for mine in range(len(mines)):
+        for side in range(4):
+            square = mines[mine] + OFFSET[side + 1]
+            sides[mine, side] = -1
+            if (np.int64(cells[square]) & TILE_BITS) == AIR:
+                if index[square] < 0:
+                    index[square], places[known] = known, square
+                    known += 1
+                sides[mine, side] = index[square]
+    for number in range(len(drinks)):
+        square = drinks[number]
+        if index[square] < 0:
+            index[square], places[known] = known, square
+            known += 1
+        drinks[number] = index[square]
+    return known
+
+
+@kernel
+def make_chart(afters, me, directions, mines, drinks, blocked, table):
+    """The chart of a turn; `drinks` are the squares beside taverns."""
+    most = 4 * len(mines) + len(drinks)
+    places, sides = np.zeros(most + 5, np.int64), np.empty((len(mines), 4), np.int64)
+    drinks = drinks.copy()
+    known = _find_places(afters[0].cell, mines, drinks, places, sides)
+    reach, source, queue = np.full((5, CELLS), FAR, np.int16), np.empty(1, np.int64), np.empty(CELLS, np.int16)
+    for number in range(5):
+        if directions >> number & 1:
+            source[0] = afters[number].hero[me].pos
+            places[known + number] = source[0]
+            spread(afters[number].cell, source, blocked, True, reach[number], queue)
+            for square in range(CELLS):
+                if blocked[square] and square != source[0]:
+                    reach[number, square] = FAR
+    legs = np.empty((known + 5, max(1, 4 * len(mines)), 3), np.int16)
+    bars = np.empty((known + 5, max(1, len(drinks)), 3), np.int16)
+    leg_counts, bar_counts = np.full(known + 5, -1, np.int64), np.full(known + 5, -1, np.int64)
+    return Chart(table, reach, places, known, sides, drinks, legs, leg_counts, bars, bar_counts)
+
+
+@kernel
+def usual_moves(table, mines, drinks):
+    """The means over all mines: moves for the nearest other mine, and half of those to the nearest tavern.
+
+    Of a few factors tried on games of all sizes, these led to the best tours.
+    """
+    pace, detour = 0.0, 0.0
+    for mine in mines:
+        nearest, tavern = np.int64(FAR), np.int64(FAR)
+        for other in mines:
+            away = np.int64(table[mine, other])
+            if other != mine and away < nearest:
+                nearest = away
+        for stand in drinks:
+            away = np.int64(table[mine, stand])
+            if away < tavern:
+                tavern = away
+        # From one square beside a mine to one beside the other, and the move that takes it.
+        pace += nearest - 1 if 1 < nearest < FAR else 1
+        detour += tavern if tavern < FAR else 1
+    return pace / max(1, len(mines)), 0.5 * detour / max(1, len(mines))

@@ -1,0 +1,307 @@
+"""Route: the best tour over mines and taverns, against trying every move; and what the trait votes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from worlds import odd_games
+
+from behaviours.base import Budget, Thought, View
+from behaviours.route import Route
+from behaviours.tour.plan import Plan, Task, plans
+from sim.board import parse
+from sim.game import AIR, EAST, MINE, NORTH, OFFSET, SOUTH, STAY, TAVERN, TILE_BITS, WALL, WEST, Games, mover, row_column
+from sim.generator import generate
+from sim.maps import map_of
+from sim.rules import step
+from vindibot.testing import favourites, view, votes
+
+RUNS_ON = np.zeros(1, np.int64)
+#: All that the model has apart from the rules switched off.
+PLAIN = Route(rival=0, late=1, home=0)
+
+
+def all_plans(here: View, trait: Route = PLAIN, nodes: int = 1_000_000) -> list[Plan]:
+    return list(plans(trait.task(here), nodes, 1e6, RUNS_ON))
+
+
+def best_plan(board: str, trait: Route = PLAIN) -> Plan:
+    """The best plan of the hero to move, which must be known to be the best."""
+    found = all_plans(view(board), trait)[-1]
+    assert found.complete
+    return found
+
+
+def stops(board: str, trait: Route = PLAIN) -> list[tuple[int, int] | str]:
+    """The stops of the best plan, with what it takes at once: mines as (row, column), and beers."""
+    here, plan = view(board), best_plan(board, trait)
+    mines = trait.task(here).mines
+    found: list[tuple[int, int] | str] = [row_column(int(mines[stop])) if stop >= 0 else "beer" for stop in plan.stops]
+    beside = here.pos + int(OFFSET[plan.direction])
+    tile = int(here.cells[beside]) & TILE_BITS
+    if tile < TAVERN:
+        return found
+    return ["beer" if tile == TAVERN else row_column(beside), *found]
+
+
+# ---- Against trying every move ----
+
+
+class Oracle:
+    """The best that can come of every direction, by trying every sequence of single moves. It knows nothing of stops."""
+
+    def __init__(self, here: View, task: Task) -> None:
+        self.task, self.here = task, here
+        self.cells = [int(cell) & TILE_BITS for cell in here.map.cells]
+        self.number = {int(mine): number for number, mine in enumerate(task.mines)}
+        self.plies = len(task.pay) - 1
+        self.best = lru_cache(maxsize=None)(self._best)
+
+    def home(self, square: int, blocked: bool) -> int:
+        """Moves to the nearest square beside a tavern; 0 if there is none."""
+        ring, seen, moves = {square}, {square}, 0
+        while ring:
+            if ring & set(self.task.drinks.tolist()):
+                return moves
+            beside = {there + int(offset) for there in ring for offset in OFFSET[1:]}
+            ring = {there for there in beside - seen if self.cells[there] == AIR and not (blocked and self.task.blocked[there])}
+            seen |= ring
+            moves += 1
+        return 0
+
+    def worth(self, mine: int, ply: int) -> float:
+        task = self.task
+        late = task.late if ply > task.deadlines[mine] else 1.0
+        return float(task.weights[mine] * late * task.pay[self.plies - ply + 1])
+
+    def _best(self, square: int, life: int, gold: int, ply: int, owned: int, taken: int, before: bool, may_end: bool) -> float:
+        """What can still be won with `ply` plies played, `before` the first stop or not."""
+        task = self.task
+        found = -1e9
+        if may_end:
+            found = -task.home * min(self.home(square, before), self.plies - ply)
+        if ply == self.plies:
+            return found
+        for offset in OFFSET.tolist():
+            there = square + offset
+            tile, thirsty = self.cells[there], max(1, life - 1)
+            if offset == 0 or (tile == AIR and not (before and task.blocked[there])):
+                found = max(found, self.best(there, thirsty, gold + owned, ply + 1, owned, taken, before, False))
+            elif tile == TAVERN and gold >= 2 and life < 99:
+                drunk = min(100, life + 50) - 1
+                after = self.best(square, drunk, gold - 2 + owned, ply + 1, owned, taken, False, False)
+                found = max(found, after - 2)
+            elif there in self.number and not taken >> self.number[there] & 1 and life >= task.floor:
+                mine = self.number[there]
+                if self.worth(mine, ply + 1) <= 0:
+                    continue  # who takes it all the same only wants to be through
+                after = self.best(square, max(1, life - 21), gold + owned + 1, ply + 1, owned + 1, taken | 1 << mine, False, True)
+                found = max(found, after + self.worth(mine, ply + 1))
+        return found
+
+    def value(self, move: int) -> float:
+        """The worth of a direction."""
+        was, game = self.here.hero, self.task.afters[move]
+        hero = game["hero"][self.here.me]
+        mine = MINE + 1 + self.here.me
+        gained = [number for place, number in self.number.items() if game["cell"][place] & TILE_BITS == mine]
+        lost = int(was.mines) + len(gained) - int(hero["mines"])
+        now = sum(self.worth(number, 1) for number in gained) - lost * float(self.task.pay[-1])
+        now += int(hero["gold"]) - int(was.gold) - int(hero["mines"])
+        taken = sum(1 << number for number in gained)
+        place, life, gold, owned = (int(hero[name]) for name in ("pos", "life", "gold", "mines"))
+        return now + self.best(place, life, gold, 1, owned, taken, True, True)
+
+
+@given(odd_games(), st.integers(1, 11), st.data())
+@settings(max_examples=150, deadline=None)
+def test_it_equals_trying_every_move(games: Games, plies: int, data: st.DataObject) -> None:
+    me = mover(games)
+    games[0]["max_turns"] = int(games[0]["turn"]) + 4 * plies
+    for mine in map_of(games).mines[data.draw(st.integers(1, 5)) :]:
+        if int(games[0]["cell"][mine]) == MINE:
+            games[0]["cell"][mine] = WALL
+    trait = data.draw(
+        st.sampled_from([PLAIN, Route(home=0.2, late=0.5, rival=0.5), Route(kept=30, late=0.7), Route(late=0), Route(reserve=9)])
+    )
+    here = View(games, me)
+    task = trait.task(here)
+    found = list(plans(task, 1_000_000, 1e6, RUNS_ON))[-1]
+    assert found.complete
+    oracle = Oracle(here, task)
+    for move in here.moves:
+        standing = int(task.afters[move]["cell"][here.landing(move)]) & TILE_BITS
+        if standing != AIR:
+            continue  # odd spawns: from inside a wall it plans nothing but what can be walked to
+        if not task.directions >> move & 1:
+            continue
+        assert found.values[move] == pytest.approx(oracle.value(move), abs=1e-6), move
+
+
+# ---- Tours ----
+
+
+def test_a_mine_near_the_end_is_worth_its_income_only() -> None:
+    board = "|@1$-##|\n|######|\n|######|\nturn {} of 1200\n@1 life 60"
+    for turn, gold in ((1196, 1), (1192, 2), (1156, 11)):
+        plan = best_plan(board.format(turn))
+        assert plan.values[EAST] == gold
+        assert plan.values[STAY] == gold - 1
+
+
+def test_who_would_die_does_not_attack() -> None:
+    board = "|[]@1$-|\n|$1  $1|\n|$1  $1|\n@1 life {} gold 9"
+    assert stops(board.format(21)) == [(0, 2)]
+    assert stops(board.format(20)) == ["beer", (0, 2)]
+    assert best_plan(board.format(20)).values[EAST] < best_plan(board.format(20)).values[STAY]
+    assert stops(board.format(21), Route(reserve=1)) == ["beer", (0, 2)]
+
+
+def test_beers_are_had_on_the_way() -> None:
+    board = """
+        |        $-$-|
+        |@1          |
+        |############|
+        |############|
+        |[]##########|
+        |############|
+        @1 life {} gold 9
+    """
+    assert stops(board.format(60)) == [(0, 4), (0, 5)]
+    assert stops(board.format(44)) == [(0, 4)]
+    # With a tavern beside the way he drinks before the life is needed, and not more than is needed.
+    on_the_way = board.replace("|############|", "|    []      |", 1)
+    assert stops(on_the_way.format(60)) == [(0, 4), (0, 5)]
+    assert stops(on_the_way.format(44)) == ["beer", (0, 4), (0, 5)]
+    assert stops(on_the_way.format(20)) == ["beer", (0, 4), (0, 5)]
+
+
+def test_several_beers_and_those_that_mines_pay_for() -> None:
+    board = """
+        |$-$-$-$-$-|
+        |          |
+        |@1        |
+        |[]      []|
+        |##########|
+        @1 life 1 gold 4
+        turn 1080 of 1200
+    """
+    found = stops(board)
+    assert found[0] == "beer"
+    assert sorted(stop for stop in found if stop != "beer") == [(0, column) for column in range(5)]
+    assert found.count("beer") == 3
+    # With gold for one beer only, the first mine earns the next one.
+    poor = stops(board.replace("gold 4", "gold 2"))
+    assert poor[:2] == ["beer", (0, 0)]
+    assert len(poor) == len(found)
+    assert stops(board.replace("gold 4", "gold 1")) == []
+
+
+def test_the_mines_of_enemies_count_more_and_those_that_they_reach_first_less() -> None:
+    board = (
+        """
+        |$2      @1      $-|
+        |##################|
+        |##########      @2|
+    """
+        + "        |##################|\n" * 6
+    )
+    assert stops(board, Route(rival=0.5))[0] == (0, 0)
+    assert stops(board.replace("$2", "$-").replace("$-|", "$2|"), Route(rival=0.5))[0] == (0, 8)
+    contested = (
+        """
+        |$-      @1      $-@2|
+        |####################|
+    """
+        + "        |####################|\n" * 8
+    )
+    assert stops(contested, Route(late=0.5))[0] == (0, 0)
+    assert stops(contested, Route(late=0)) == [(0, 0)]
+    # Who is too weak to take it is no rival.
+    assert len(stops(contested + "@2 life 20", Route(late=0))) == 2
+
+
+def test_the_hardest_come_first_where_it_pays() -> None:
+    """The left mine is as near, but the right one is the enemy's next."""
+    board = (
+        """
+        |$-    @1    $-      @2|
+        |######################|
+    """
+        + "        |######################|\n" * 9
+    )
+    assert stops(board, Route(late=0))[0] == (0, 6)
+
+
+def test_more_budget_is_never_worse() -> None:
+    for seed in range(6):
+        games = generate(seed, size=20, walls=25, mines=5).new_game()
+        for order in np.random.default_rng(seed).integers(0, 5, 200).tolist():
+            step(games, 0, order)
+        here = View(games, mover(games))
+        bests = [max(all_plans(here, nodes=nodes)[-1].values) for nodes in (0, 300, 3000, 30000)]
+        assert all(before <= after for before, after in pairwise(bests))
+        within = [max(plan.values) for plan in all_plans(here, nodes=10000)]
+        assert all(before <= after for before, after in pairwise(within))
+
+
+# ---- Budgets ----
+
+
+def test_it_stops_when_it_is_told_to() -> None:
+    games = generate(3, size=28, walls=20, mines=9).new_game()
+    stopped = np.ones(1, np.int64)
+    thoughts = list(Route().vote(View(games, 0, budget=Budget(None, stopped))))
+    assert len(thoughts) == 1
+    assert isinstance(thoughts[0], Thought)
+    few = list(Route(nodes=1_000_000).vote(View(games, 0, budget=Budget(500))))[-1]
+    assert few is not None
+    assert few.nodes is not None
+    assert few.nodes < 1500
+
+
+# ---- Votes ----
+
+
+def test_votes_are_differences_in_gold() -> None:
+    here = view("|$-@1  |\n|      |\n|      |\nturn 1160 of 1200")
+    # Taken now, the mine pays in 10 rounds; a step away and back costs two of them, staying one.
+    said = votes(Route(scale=4), here)
+    assert said is not None
+    assert said.tolist() == pytest.approx([-0.25, 0, -0.5, -0.5, 0])
+    assert votes(Route(scale=1), here).tolist() == pytest.approx([-1, 0, -1, -1, 0])  # type: ignore[union-attr]
+    thought = list(Route().vote(here))[-1]
+    assert thought is not None
+    assert (thought.score, thought.goal) == (10, here.map.mines[0])
+
+
+def test_it_votes_around_heroes_in_the_way() -> None:
+    board = """
+        |@1@2  $-|
+        |        |
+        |########|
+        |########|
+    """
+    assert favourites(Route(avoid_danger=False), view(board)) == {SOUTH}
+
+
+def test_with_nothing_to_take_it_goes_home() -> None:
+    assert favourites(Route(), view("|[]    @1$1|" + "\n|##########|" * 4)) == {WEST}
+    assert votes(Route(), view("|  @1|\n|    |")).tolist() == [0] * 5  # type: ignore[union-attr]
+    assert votes(Route(), View(parse("|@1$-|\n|    |\nturn 1200 of 1200 over TurnMax"), 0)) is None
+
+
+def test_it_does_not_give_up_mines_by_dying() -> None:
+    board = "|@1$-$1|\n|    $1|\n|    []|\n@1 life 15 gold 0"
+    assert EAST not in favourites(Route(), view(board))
+    # With nothing to lose, dying is another way of getting fresh; the trait is not afraid of it.
+    assert votes(Route(), view(board)).min() == -1  # type: ignore[union-attr]
+
+
+def test_north_is_a_direction_too() -> None:
+    assert favourites(Route(), view("|  $-|\n|    |\n|@1##|")) >= {NORTH}
