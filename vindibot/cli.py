@@ -21,7 +21,7 @@ from vindibot.doctor import doctor_command
 from vindibot.effective import config_command
 from vindibot.errors import VindibotError
 from vindibot.init import init_command
-from vindibot.look.cli import bench_command, explain_command, turn_command, watch_command
+from vindibot.look.cli import bench_command, explain_command, tree_command, turn_command, watch_command
 from vindibot.options import option_names, overrides, settings_options
 from vindibot.server.cli import serve_command
 from vindibot.server.league.cli import league_command
@@ -135,6 +135,7 @@ main.add_command(explain_command)
 main.add_command(watch_command)
 main.add_command(turn_command)
 main.add_command(bench_command)
+main.add_command(tree_command)
 
 
 @main.command(short_help="Replay recorded games and compare every state.")

@@ -42,7 +42,15 @@ class Search(Behaviour):
         if view.plies_left < 1 or view.game.status:
             return
         nodes = self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
-        question = Question(
+        question = self.question(view)
+        last = min(self.depth, int(view.games["max_turns"].item(0)) - view.turn)
+        depths = range(1, last + 1)
+        for found in deepen(view.games, view.map, question, self.weights, depths=depths, nodes=nodes, stop=view.budget.stop):
+            yield self._thought(found)
+
+    def question(self, view: View) -> Question:
+        """What is searched on this turn."""
+        return Question(
             me=view.me,
             active=active_enemies(view.games, view.map, view.me, self.contact, self.searched),
             mode=MODES[self.mode],
@@ -50,10 +58,6 @@ class Search(Behaviour):
             playout=self.playout,
             clip=round(self.scale * UNIT),
         )
-        last = min(self.depth, int(view.games["max_turns"].item(0)) - view.turn)
-        depths = range(1, last + 1)
-        for found in deepen(view.games, view.map, question, self.weights, depths=depths, nodes=nodes, stop=view.budget.stop):
-            yield self._thought(found)
 
     def _thought(self, found: Depth) -> Thought:
         best = found.scores[found.best]

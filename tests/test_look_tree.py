@@ -1,0 +1,140 @@
+"""`vindibot tree`: its scores are minimax, its cut-offs are allowed, and it can be read and drawn."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from minimax import Minimax
+from placements import random_position
+from recorded import BALLOT, HEADER, raw
+
+from behaviours.base import View
+from behaviours.evaluation import Weights
+from behaviours.search import Search
+from behaviours.search.deepening import Question, deepen
+from behaviours.search.engine import INFINITE
+from sim.board import draw
+from sim.game import ABSENT, Games, mover
+from sim.generator import generate
+from sim.maps import map_of
+from sim.rules import step
+from vindibot.cli import main
+from vindibot.look.branches import AT_LEAST, AT_MOST, EXACT, Node, grow
+from vindibot.recording import Recorder, TraitHeader
+
+
+def question_of(games: Games, mode: int, clip: int, *, quiescence: int = 3) -> Question:
+    me = mover(games)
+    active = sum(1 << hero for hero in range(4) if hero != me and games[0]["hero"][hero]["pos"] != ABSENT[hero])
+    return Question(me=me, active=active, mode=mode, quiescence=quiescence, clip=clip)
+
+
+def test_its_scores_are_those_of_minimax() -> None:
+    rng = np.random.default_rng(31)
+    cut = 0
+    for number in range(150):
+        games = random_position(rng)
+        question = question_of(games, number % 3, INFINITE >> 1)
+        depth, top = int(rng.integers(1, 6)), int(rng.integers(1, 7))
+        tree = grow(View(games, question.me), question, Weights(), depth, top)
+        exact = Minimax(games, question, Weights()).scores(depth)
+        assert {child.move: child.score for child in tree.root.children} == {
+            move: value for move, value in enumerate(exact) if value is not None
+        }, draw(games)
+        cut += sum(len(node.cut) for node in tree.root.walk())
+    assert cut > 300
+
+
+def bounds_hold(node: Node, me: int) -> Iterator[bool]:
+    """Whether each score follows from those below it, and each branch that was cut off may be."""
+    for one in node.walk():
+        if one.children:
+            best = (max if one.hero == me else min)(child.score for child in one.children)
+            yield one.score == best
+            yield not one.cut or one.bound == (AT_LEAST if one.hero == me else AT_MOST)
+
+
+def test_it_agrees_with_the_search_of_a_game() -> None:
+    for seed in range(3):
+        games = generate(seed, size=10).new_game()
+        for order in np.random.default_rng(seed).integers(0, 5, 121 + seed).tolist():
+            step(games, 0, order)
+        question = question_of(games, seed, 500)
+        tree = grow(View(games, question.me), question, Weights(), 7, 4)
+        found = list(
+            deepen(games, map_of(games), question, Weights(), depths=range(1, 8), nodes=1 << 60, stop=np.zeros(1, np.int64))
+        )[-1]
+        best = found.scores[found.best]
+        assert best is not None
+        assert tree.root.score == best
+        for child in tree.root.children:
+            assert child.move is not None
+            wanted = found.scores[child.move]
+            assert wanted is not None
+            assert max(child.score, best - 500) == max(wanted, best - 500)
+        assert all(bounds_hold(tree.root, question.me))
+        assert [node.number for node in tree.root.walk()] == list(range(1, 1 + len(list(tree.root.walk()))))
+        line = [node.move for node in tree.root.walk() if node.expected][1:]
+        assert len(line) == 4
+        assert all(node.bound == EXACT for node in tree.root.walk() if node.expected)
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    games = generate(4, size=10).new_game()
+    for order in np.random.default_rng(4).integers(0, 5, 80).tolist():
+        step(games, 0, order)
+    trait = TraitHeader(label="fight", weight=1, use="search", parameters={"mode": "best-reply", "contact": 30, "searched": 3})
+    with Recorder(tmp_path, HEADER.model_copy(update={"bot": 'the "quoted"', "traits": (trait,)})) as recorder:
+        recorder.turn(raw(games), BALLOT)
+    assert recorder.path is not None
+    return recorder.path
+
+
+def test_the_command_prints_and_draws_the_tree(recording: Path, tmp_path: Path) -> None:
+    drawing = tmp_path / "tree.dot"
+    done = CliRunner().invoke(main, ["tree", str(recording), "--turn", "80", "--depth", "6", "--top", "6", "--dot", str(drawing)])
+    assert done.exit_code == 0, done.output
+    assert "best-reply against @2 and @3 and @4, 6 plies deep" in done.output
+    assert "1* " in done.output
+    assert "cut off: " in done.output
+    lines = drawing.read_text().splitlines()
+    nodes = [line for line in lines if re.match(r"  n\d+ \[", line)]
+    edges = [line for line in lines if re.match(r"  n\d+ -> n\d+ ", line)]
+    assert len(nodes) == len(edges) + 1 > 10
+    assert lines[0] == "digraph search {"
+    assert lines[-1] == "}"
+    assert 'the \\"quoted\\"' in lines[1]
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graphviz_draws_it(recording: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "tree.svg"
+    done = CliRunner().invoke(main, ["tree", str(recording), "--turn", "80", "--depth", "6", "--svg", str(picture)])
+    assert done.exit_code == 0, done.output
+    assert "<svg" in picture.read_text()
+
+
+def test_without_graphviz_it_says_so(recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = CliRunner().invoke(main, ["tree", str(recording), "--turn", "80", "--svg", str(tmp_path / "tree.svg")])
+    assert done.exit_code == 2
+    assert "Graphviz" in done.output
+    assert not (tmp_path / "tree.svg").exists()
+
+
+def test_a_bot_that_does_not_search_has_no_tree(recording: Path) -> None:
+    done = CliRunner().invoke(main, ["tree", str(recording), "--turn", "80", "--bot", "seed"])
+    assert done.exit_code == 2
+    assert "seed does not search" in done.output
+
+
+def test_the_defaults_of_a_search_are_a_question() -> None:
+    games = generate(1, size=10).new_game()
+    assert Search().question(View(games, 0)).me == 0
