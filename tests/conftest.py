@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
+from hypothesis import settings
 
 import behaviours
 import sim
@@ -17,6 +18,10 @@ from sim import kernels
 
 #: A variable that says that tests must not be skipped because there is no browser.
 REQUIRED = "VINDIBOT_REQUIRE_BROWSER"
+
+# An example may take as long as it takes: the machine may be busy with other things.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser

@@ -36,7 +36,7 @@ one_game = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(one_game, min_size=1, max_size=6))
 def test_the_fit_is_the_maximum_of_the_likelihood(games: list[tuple[list[int], list[float]]]) -> None:
     found = strengths(collect([(number, *game) for number, game in enumerate(games)], 5))

@@ -85,7 +85,7 @@ def best(games: Games, me: int, waits: int) -> int:
     st.integers(0, 3),
     st.integers(1, 37),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_duel_equals_trying_everything_under_the_exact_rules(
     name: str, lives: tuple[int, int], gold: tuple[int, int], incomes: tuple[int, int], me: int, turn: int, plies: int
 ) -> None:
@@ -100,7 +100,7 @@ def test_a_duel_equals_trying_everything_under_the_exact_rules(
 
 
 @given(st.tuples(LIVES, LIVES), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_life_that_is_left_is_that_of_the_fight(lives: tuple[int, int], at_tavern: bool) -> None:
     games = meeting(MEETINGS["both taverns" if at_tavern else "open"], lives, (0, 0), (0, 0), 0, 400)
     found, saved = duel(games, 0, 1), np.zeros(1, UNDO)

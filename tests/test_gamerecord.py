@@ -60,7 +60,7 @@ def play(games: Games, wanted: list[int]) -> tuple[list[int], list[Games]]:
     return played, states
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32), st.lists(orders, max_size=60), st.booleans(), st.sampled_from([-4, 0, 1, 40, 1200]))
 def test_there_and_back_and_every_state(seed: int, wanted: list[int], training: bool, max_turns: int) -> None:
     game_map = generate(seed, size=10)

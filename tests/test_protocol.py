@@ -175,7 +175,7 @@ def test_two_heroes_on_one_square_show_the_lower_id() -> None:
 
 
 @given(seed=st.integers(0, 10_000), plies=st.integers(0, 300), training=st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_game_survives_the_wire(seed: int, plies: int, training: bool) -> None:
     games = generate(seed, size=8 + 2 * (seed % 11)).new_game(max_turns=250, training=training)
     random = np.random.default_rng(seed)

@@ -124,7 +124,7 @@ async def test_alone_on_this_machine_without_a_warning(tmp_path: Path) -> None:
         async with httpx.AsyncClient(base_url=url) as client:
             joined = await client.post("/api/training", data={"key": "anykey12"})
             assert joined.json()["game"]["maxTurns"] == 28
-            assert joined.headers["x-vindibot-time-limit"] == "777"
+            assert 0 < int(joined.headers["x-vindibot-time-limit"]) <= 777  # what is left of it
             bots = await client.get("/api/admin/matches", headers={"Authorization": "Bearer a long enough key"})
             assert bots.json() == []
         assert await stop(process) == ""

@@ -30,7 +30,7 @@ def fixture(*seats: int | None) -> Fixture:
     return Fixture(day=1, entrants=tuple(sorted({seat for seat in seats if seat is not None})), seats=seats, seed=1)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(counts, st.integers(1, 6))
 def test_a_round_robin_of_duels_is_complete_and_fair(count: int, seatings: int) -> None:
     wanted = LeagueSettings(table="duel", seatings=seatings)
@@ -57,7 +57,7 @@ def test_the_six_seatings() -> None:
         assert second == tuple(1 - side for side in first)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(counts, st.integers(1, 6), st.integers(0, 99))
 def test_at_tables_of_four_everybody_meets_everybody(count: int, seatings: int, seed: int) -> None:
     wanted = LeagueSettings(seatings=seatings, seed=seed)
@@ -85,7 +85,7 @@ def test_tables_are_as_equal_as_can_be(count: int) -> None:
     assert max(sizes) - min(sizes) <= 1
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(4, 30), st.sampled_from(["duel", "four"]), st.randoms(use_true_random=False))
 def test_a_swiss_league(count: int, table: str, rng: object) -> None:
     wanted = LeagueSettings(table=table, system="swiss", seatings=1)  # type: ignore[arg-type]

@@ -51,7 +51,7 @@ def test_no_request_is_the_servers_fault(url: str) -> None:
     for result in schema.get_all_operations():
         operation = result.ok()
 
-        @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+        @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
         @given(case=operation.as_strategy())
         def check(case: schemathesis.Case) -> None:
             for headers in ({}, {"Authorization": f"Bearer {ADMIN_KEY}"}) if "/admin/" in case.path else ({},):

@@ -12,7 +12,7 @@ from sim.game import ABSENT, MINE, TAVERN, WALL, Games, equal, row_column
 from sim.rules import step
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.one_of(odd_games(), played_games()), st.lists(orders, max_size=40))
 def test_parse_gives_back_what_was_drawn(games: Games, given_orders: list[int]) -> None:
     for order in given_orders:
@@ -103,7 +103,6 @@ def test_tiles_that_cannot_be_read(text: str, message: str) -> None:
         read_tiles(text, 3)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_nothing_but_a_board_error_comes_out_of_parse(text: str) -> None:
     try:

@@ -67,7 +67,7 @@ def measured(found: Map) -> list[float]:
     return [*(np.count_nonzero(tiles == tile) for tile in (WALL, AIR, MINE)), *found.spawns[0], *tavern]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 2**64 - 1), st.sampled_from(range(8, 29, 2)), st.integers(0, 41), st.integers(2, 20))
 def test_every_map_is_fair_and_one_piece(seed: int, size: int, walls: int, mines: int) -> None:
     try:

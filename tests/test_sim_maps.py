@@ -54,7 +54,7 @@ def test_a_bad_map_is_refused_with_line_and_column(text: str, line: int, column:
     assert str(caught.value).startswith(f"line {line}, column {column}: ")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(odd_games())
 def test_a_text_gives_back_the_map(games: Games) -> None:
     given_map = map_of(games)
@@ -93,7 +93,7 @@ def test_names() -> None:
         named_map("m7")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(played_games(), st.lists(orders, max_size=60))
 def test_the_map_of_a_game_stays_the_same_object(games: Games, given_orders: list[int]) -> None:
     before = map_of(games)

@@ -116,7 +116,7 @@ def plain_distances(games: Games, sources: list[int], blocked: np.ndarray, throu
     return distances
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.one_of(odd_games(), played_games()), st.data())
 def test_distances_are_those_of_the_plain_search(games: Games, data: st.DataObject) -> None:
     size = int(games[0]["size"])
@@ -141,7 +141,7 @@ def test_distances_are_those_of_the_plain_search(games: Games, data: st.DataObje
                 assert found[there] == found[pos] - 1
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(played_games(plies=0))
 def test_all_pairs_are_single_sources(games: Games) -> None:
     found = map_of(games)

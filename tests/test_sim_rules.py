@@ -35,7 +35,7 @@ def test_case(before: str, given_orders: list[str], after: str) -> None:
     assert draw(games).strip() == after.strip()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(odd_games(), st.lists(orders, min_size=1, max_size=40))
 def test_every_state_agrees_with_the_second_opinion(games: Games, given_orders: list[int]) -> None:
     opinion = reference(games)
@@ -45,7 +45,7 @@ def test_every_state_agrees_with_the_second_opinion(games: Games, given_orders: 
         assert snapshot(games) == opinion.snapshot()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(played_games(plies=1200), st.lists(orders, min_size=1, max_size=30))
 def test_generated_maps_agree_with_the_second_opinion(games: Games, given_orders: list[int]) -> None:
     opinion = reference(games)
@@ -55,7 +55,7 @@ def test_generated_maps_agree_with_the_second_opinion(games: Games, given_orders
         assert snapshot(games) == opinion.snapshot()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.one_of(odd_games(), played_games()), st.lists(st.integers(0, 4), min_size=1, max_size=40))
 def test_undo_takes_back_everything_and_the_hash_follows(games: Games, given_orders: list[int]) -> None:
     undos = np.zeros(len(given_orders), UNDO)
@@ -76,7 +76,6 @@ def test_undo_takes_back_everything_and_the_hash_follows(games: Games, given_ord
         assert equal(games, seen[slot])
 
 
-@settings(deadline=None)
 @given(odd_games())
 def test_the_hash_leaves_out_gold_and_the_turn_number_but_no_more(games: Games) -> None:
     before = position_hash(games, 0)
@@ -95,7 +94,6 @@ def test_the_hash_leaves_out_gold_and_the_turn_number_but_no_more(games: Games) 
         assert position_hash(other, 0) != before
 
 
-@settings(deadline=None)
 @given(odd_games())
 def test_an_order_has_an_effect_or_is_stay_by_another_name(games: Games) -> None:
     me = int(games[0]["turn"]) % 4
@@ -129,7 +127,7 @@ def test_a_crash_is_not_taken_back() -> None:
     assert equal(games, before)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(odd_games(), min_size=1, max_size=6), st.data())
 def test_a_batch_is_its_games(batch: list[Games], data: st.DataObject) -> None:
     games = np.concatenate(batch)

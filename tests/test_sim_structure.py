@@ -114,13 +114,13 @@ def agrees(here: Map) -> None:
     assert (here.choke.tolist(), here.dead_end.tolist()) == by_definition(here)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(played_games(plies=0))
 def test_it_equals_its_definition_on_generated_maps(games: Games) -> None:
     agrees(map_of(games))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(odd_games(), st.integers(0, 2**32))
 def test_it_equals_its_definition_on_odd_boards(games: Games, seed: int) -> None:
     agrees(map_of(games))

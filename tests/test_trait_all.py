@@ -97,7 +97,7 @@ def test_every_trait_survives_odd_boards(trait: Behaviour, board: str) -> None:
 
 
 @given(odd_games())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_every_trait_survives_boards_such_as_nobody_would_draw(games: Games) -> None:
     for trait in TRAITS:
         conforms(trait, games, mover(games))

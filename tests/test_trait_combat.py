@@ -248,7 +248,7 @@ def twin(games: Games, me: int, duel: bool) -> dict[int, float]:
 
 
 @given(odd_games(), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_map_equals_its_description(games: Games, duel: bool) -> None:
     me = mover(games)
     values = combat_map(games, me, duel=duel)

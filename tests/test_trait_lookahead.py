@@ -50,14 +50,14 @@ def every_sequence(games: Games, me: int, depth: int) -> list[int]:
 
 
 @given(odd_games(), st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_it_equals_trying_every_sequence_on_any_board(games: Games, depth: int) -> None:
     me = mover(games)
     assert look_ahead(games, me, depth).tolist() == every_sequence(games, me, depth)
 
 
 @given(played_games(plies=800), st.integers(1, 4))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_it_equals_trying_every_sequence_in_the_middle_of_games(games: Games, depth: int) -> None:
     me = mover(games)
     assert look_ahead(games, me, depth).tolist() == every_sequence(games, me, depth)
@@ -169,7 +169,7 @@ def test_the_game_ends_sooner_than_the_look_ahead() -> None:
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @example(0)
 def test_deeper_is_never_worth_less(seed: int) -> None:
     games = generate(seed, size=12).new_game()

@@ -151,7 +151,7 @@ def slow_sides(where: Map) -> dict[int, int]:
 
 
 @given(odd_games())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_trap_map_equals_its_definition(games: Games) -> None:
     where = map_of(games)
     counts, expected = trap_map(where), slow_sides(where)
