@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
+from architecture import FLOORS, PICTURE, TOP, circle, drawn, edges, essential, imports, modules
 
-TOP = Path(__file__).parent.parent
-FLOORS = ("sim", "behaviours", "vindibot")
 #: Parts of the top floor that meet in `sim`, the protocol, the configuration and the recording, not in their insides.
 PARTS = ("server", "arena", "viewer", "tuning", "challenge")
 #: What a floor must not know, though no import of ours shows it: networks, processes, clocks.
@@ -17,23 +12,6 @@ FORBIDDEN = {
     "sim": {"asyncio", "httpx", "multiprocessing", "random", "socket", "subprocess", "time", "fastapi", "structlog"},
     "behaviours": {"asyncio", "httpx", "multiprocessing", "random", "socket", "subprocess", "time", "fastapi"},
 }
-
-
-def modules(floor: str) -> list[Path]:
-    return sorted((TOP / floor).rglob("*.py"))
-
-
-def imports(path: Path) -> Iterator[str]:
-    """The dotted names that a module imports, anywhere in it; of ``from a import b`` both ``a`` and ``a.b``."""
-    package = path.relative_to(TOP).with_suffix("").parts[:-1]
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            start = list(package[: len(package) + 1 - node.level]) if node.level else []
-            base = ".".join([*start, *([node.module] if node.module else [])])
-            yield base
-            yield from (f"{base}.{name.name}" for name in node.names)
 
 
 @pytest.mark.parametrize("floor", FLOORS)
@@ -55,7 +33,17 @@ def test_parts_do_not_reach_into_each_other(part: str) -> None:
                 assert other == part or not inside, f"{path.relative_to(TOP)} imports {name}"
 
 
+def test_no_parts_import_each_other_in_a_circle() -> None:
+    assert circle(edges()) == []
+
+
+def test_the_picture_shows_the_imports() -> None:
+    assert drawn() == essential(edges()), f"run `python -m tests.architecture`, which draws {PICTURE.name} anew"
+
+
 def test_the_test_could_fail() -> None:
     assert modules("sim")
     assert "sim.game" in set(imports(TOP / "vindibot" / "worker.py"))
     assert "behaviours.base" in set(imports(TOP / "vindibot" / "worker.py"))
+    assert circle({("a", "b"), ("b", "c"), ("c", "b")}) == ["b", "c"]
+    assert essential({("a", "b"), ("b", "c"), ("a", "c")}) == {("a", "b"), ("b", "c")}
