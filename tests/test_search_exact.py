@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, permutations
 from math import comb, factorial
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from minimax import Line, Minimax, max_n, moves_of, worth_for_all
 from placements import World, placements, random_position, turned
-from worlds import odd_games
+from worlds import YARDSTICK, odd_games
 
 from behaviours.evaluation import Weights, compiled_weights, score
 from behaviours.ground import ground_of
@@ -422,3 +424,19 @@ def test_the_plain_search_is_minimax_too() -> None:
         assert work.tasks["nodes"][0] <= nodes[0]
         fewer += int(work.tasks["nodes"][0] < nodes[0])
     assert fewer > 50
+
+
+@pytest.mark.skipif(not YARDSTICK.exists() or shutil.which("gcc") is None, reason="no yardstick, or no compiler for it")
+def test_the_plain_search_looks_at_the_yardsticks_nodes(tmp_path: Path) -> None:
+    from benchmarks.yardstick import Yardstick
+
+    yardstick = Yardstick.build(YARDSTICK, tmp_path)
+    work = Workspace()
+    for size, active, depth in [(10, 1, 30), (10, 2, 16), (18, 3, 12), (28, 4, 9)]:
+        games = yardstick.position(7, size)
+        work.begin(Question(0, (1 << active) - 1, PARANOID))
+        arrays = games, work.undos, work.frames, ground_of(map_of(games)), compiled_weights(Weights()), work.tasks, work.table
+        score = search_plainly(*arrays, work.memories, np.zeros(1, np.int64), -1, depth, -INFINITE, INFINITE)
+        told = yardstick.search(depth, 7, active, size)
+        assert (score, work.tasks["nodes"][0]) == (told.score, told.nodes)
+        assert told.nodes > 1000

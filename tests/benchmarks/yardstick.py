@@ -13,12 +13,12 @@ import numpy as np
 from sim.board import read_tiles
 from sim.game import GAME, HERO_SHIFT, RUNNING, STRIDE, TILE_BITS, Games, mirrored, new_game
 from sim.playout import below, next_random, random_state
-from sim.rules import play
+from sim.rules import play, step
 
 SOURCE = Path(__file__).resolve().parents[3] / "shared" / "yardstick" / "limit.c"
 
-# The yardstick draws 0..4 for North, East, South, West, Stay.
-_ORDERS = np.array([1, 3, 2, 4, 0], np.int64)
+#: The yardstick draws 0..4 for North, East, South, West, Stay.
+ORDERS = np.array([1, 3, 2, 4, 0], np.int64)
 _PRIME = np.uint64(0x100000001B3)
 _BASIS = np.uint64(0xCBF29CE484222325)
 
@@ -30,6 +30,15 @@ class Playouts:
     plies: int
     seconds: float
     state_hash: str
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search of the yardstick came to."""
+
+    score: int
+    nodes: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,22 @@ class Yardstick:
         """Whole games of random orders, on its own clock of processor time."""
         told = json.loads(self._run("playout", seed, games, size))
         return Playouts(told["plies"], told["seconds"], told["hash"])
+
+    def search(self, depth: int, seed: int, active: int, size: int) -> Searched:
+        """Alpha-beta to a fixed depth from ply 400 of a game of random orders on the first of its maps, hero 1 to move; the
+        first `active` heroes move, the others stand still."""
+        told = json.loads(self._run("search", depth, seed, active, size))
+        return Searched(told["score"], told["nodes"], told["seconds"])
+
+    def position(self, seed: int, size: int) -> Games:
+        """The position that `search` searches: 400 random orders from a stream of its own, on the first map."""
+        games = np.frombuffer(bytearray(self.maps(seed, size)[:1].tobytes()), GAME)
+        with np.errstate(over="ignore"):
+            state = random_state.py_func(seed, 999)
+            for _ in range(400):
+                state = next_random.py_func(state)
+                step(games, 0, int(ORDERS[below.py_func(state, 5)]))
+        return games
 
     def maps(self, seed: int, size: int) -> Games:
         """The first states of the games that `playouts` plays in turn, as an array."""
@@ -94,7 +119,7 @@ def _play_out(maps, work, seed, games):
         state = random_state(seed, 1000 + number)
         while game.status == RUNNING:
             state = next_random(state)
-            play(game, _ORDERS[np.uintp(below(state, 5))], None)
+            play(game, ORDERS[np.uintp(below(state, 5))], None)
         plies += game.turn
         total = _hash(game, total)
     return plies, total

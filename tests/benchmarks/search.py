@@ -1,0 +1,229 @@
+"""The search: nodes a second beside the yardstick's, what the real evaluation costs, and how deep it comes in a move's time."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from behaviours.base import View
+from behaviours.evaluation import Weights, compiled_weights, evaluate
+from behaviours.ground import ground_of
+from behaviours.policy import policy, policy_order
+from behaviours.search import Search
+from behaviours.search.deepening import Depth, Question, Workspace, deepen
+from behaviours.search.engine import INFINITE, PARANOID, search_plainly
+from sim import kernels
+from sim.game import Games, mover
+from sim.maps import map_of
+from sim.rules import step
+from vindibot.arena.mapsets import standard_maps
+
+from . import Row, best
+from .yardstick import SOURCE, Yardstick
+
+SEED, ROUNDS = 7, 5
+#: Seconds that a measured search of the yardstick takes at least.
+LEAST = 0.3
+#: Seconds of a move, and the nodes with which speed is measured.
+TIMES, NODES = (0.1, 0.9), 200_000
+#: Plies of the games on the standard maps before the positions that are searched, and the share of moves drawn at random.
+PLIES, STRAY = 400, 0.15
+
+
+def rows() -> list[Row]:
+    """All measurements of this part."""
+    kernels.warm()
+    table: list[Row] = []
+    if SOURCE.exists() and shutil.which("gcc"):
+        with tempfile.TemporaryDirectory() as folder:
+            yardstick = Yardstick.build(SOURCE, Path(folder))
+            table += [_plain(yardstick, size, active) for size in (10, 18, 28) for active in (2, 4)]
+    else:
+        table.append(Row("plain alpha-beta", "", "", "no yardstick at hand"))
+    positions = [middle_game(number) for number in range(len(standard_maps()))]
+    return [*table, *_costs(positions), *_real(positions), *_depths(positions)]
+
+
+# ---- Beside the yardstick ----
+
+
+def _plain(yardstick: Yardstick, size: int, active: int) -> Row:
+    games = yardstick.position(SEED, size)
+    depth = 10
+    while yardstick.search(depth, SEED, active, size).seconds < LEAST:
+        depth += 1
+    work, stop = Workspace(), np.zeros(1, np.int64)
+    question = Question(me=0, active=(1 << active) - 1, mode=PARANOID)
+    ground, weights = ground_of(map_of(games)), compiled_weights(Weights())
+    ours, theirs, equal = [], [], True
+    for _ in range(ROUNDS):
+        work.begin(question)
+        start = time.process_time()
+        score = search_plainly(
+            games, work.undos, work.frames, ground, weights, work.tasks, work.table, work.memories, stop,
+            -1, depth, -INFINITE, INFINITE,
+        )  # fmt: skip
+        ours.append(time.process_time() - start)
+        told = yardstick.search(depth, SEED, active, size)
+        theirs.append(told.seconds)
+        nodes = int(work.tasks["nodes"][0])
+        equal = equal and (told.score, told.nodes) == (score, nodes)
+    note = f"depth {depth}, {nodes / 1e6:.0f} M nodes; " + ("wanted 0.70; equal results" if equal else "THE RESULTS DIFFER")
+    return Row(
+        f"plain alpha-beta, {size}x{size}, {active} active",
+        f"{nodes / min(ours) / 1e6:.0f} M nodes/s",
+        f"{min(theirs) / min(ours):.2f} of C",
+        note,
+    )
+
+
+# ---- The real one ----
+
+
+def middle_game(number: int) -> Games:
+    """A position on one of the standard maps after `PLIES` plies of the policy with some random moves, hero 1 to move."""
+    where = standard_maps()[number]
+    games, rng = where.new_game(), np.random.default_rng(number)
+    for stray in (rng.random(PLIES) < STRAY).tolist():
+        step(games, 0, int(rng.integers(5)) if stray else policy(games, 0, mover(games), ground_of(where)))
+    return games
+
+
+@numba.njit(error_model="numpy", nogil=True)
+def _evaluations(games, grounds, weights, times, what):
+    """`times` calls of a kernel: 0 the evaluation, 1 the policy, else none."""
+    total, game = np.int64(0), games[0]
+    for number in range(times):
+        me = number & 3
+        if what == 0:
+            total += evaluate(game, grounds[0], weights[0], me)
+        elif what == 1:
+            total += policy_order(game, grounds[0], me)
+        else:
+            total += np.int64(game.hero[me].gold)
+        game.turn ^= 4  # so that no call can be left out
+    return total
+
+
+def _costs(positions: Sequence[Games]) -> Iterator[Row]:
+    compiled = compiled_weights(Weights())
+    chosen = [(games.copy(), ground_of(map_of(games))) for games in positions[:: max(1, len(positions) // 8)]]
+
+    def seconds(what: int) -> float:
+        start = time.process_time()
+        for games, ground in chosen:
+            _evaluations(games, ground, compiled, 100_000, what)
+        return (time.process_time() - start) / (100_000 * len(chosen))
+
+    _evaluations(*chosen[0], compiled, 1, 0)
+    nothing = best(lambda: seconds(2))
+    for what, name in ((0, "evaluation"), (1, "order of the policy")):
+        yield Row(f"one {name}, standard maps", f"{(best(lambda what=what: seconds(what)) - nothing) * 1e9:.0f} ns")  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A search of a position: who was active, each depth with the processor time at which it was told."""
+
+    active: int
+    depths: list[Depth]
+    seconds: list[float]
+
+    def depth_at(self, seconds: float) -> int:
+        """The last depth that was whole by then."""
+        return max((d.depth for d, at in zip(self.depths, self.seconds, strict=True) if d.whole and at <= seconds), default=0)
+
+    def branching(self) -> float:
+        """How many times as many nodes another ply takes, over the last two rounds of plies that were whole."""
+        totals = [0, *(depth.nodes for depth in self.depths if depth.whole)]
+        work = np.diff(totals)
+        back = min(8, len(work) - 1)
+        return float((work[-1] / work[-1 - back]) ** (1 / back)) if back else 1.0
+
+
+def _run(games: Games, nodes: int, stop: NDArray[np.int64]) -> Run:
+    view, trait = View(games, mover(games)), Search()
+    question = trait.question(view)
+    start = time.process_time()
+    depths, seconds = [], []
+    for found in deepen(games, view.map, question, trait.weights, depths=range(1, 81), nodes=nodes, stop=stop):
+        seconds.append(time.process_time() - start)
+        depths.append(found)
+    return Run(question.active.bit_count(), depths, seconds)
+
+
+def _plain_speed(games: Games, work: Workspace) -> float:
+    """Nodes a second of the plain search, from a position in which those are active whom the real one would search."""
+    view = View(games, mover(games))
+    question, ground, stop = Search().question(view), ground_of(view.map), np.zeros(1, np.int64)
+    for depth in range(8, 80, 2):
+        work.begin(question)
+        start = time.process_time()
+        search_plainly(
+            games, work.undos, work.frames, ground, compiled_weights(Weights()), work.tasks, work.table, work.memories, stop,
+            -1, depth, -INFINITE, INFINITE,
+        )  # fmt: skip
+        if work.tasks["nodes"][0] >= NODES:
+            break
+    return float(work.tasks["nodes"][0]) / (time.process_time() - start)
+
+
+def _real(positions: Sequence[Games]) -> Iterator[Row]:
+    stop, work = np.zeros(1, np.int64), Workspace()
+    for games in positions:
+        _run(games, 100, stop)  # the maps' tables are made once for each game
+    plain = np.array([max(_plain_speed(games, work) for _ in range(3)) for games in positions])
+    spent = np.array([min(_run(games, NODES, stop).seconds[-1] for _ in range(3)) for games in positions])
+    speed = NODES / spent
+    ratio = f"{np.median(speed / plain):.2f} of plain"
+    yield Row("search of a game, standard maps", f"{np.median(speed) / 1e6:.1f} M nodes/s", ratio, _spread(speed / 1e6))
+
+
+@contextmanager
+def _stopping(stop: NDArray[np.int64], seconds: float) -> Iterator[None]:
+    """Set the stop word when this process has used so much processor time: others may be using the machine as well."""
+    end, done = time.process_time() + seconds, threading.Event()
+    stop[0] = 0
+
+    def watch() -> None:
+        while not done.wait(0.002) and time.process_time() < end:
+            pass
+        stop[0] = 1
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _depths(positions: Sequence[Games]) -> Iterator[Row]:
+    runs, stop = [], np.zeros(1, np.int64)
+    for games in positions:
+        with _stopping(stop, TIMES[-1]):
+            runs.append(_run(games, 1 << 60, stop))
+    for active in sorted({run.active for run in runs}):
+        same = [run for run in runs if run.active == active]
+        name = f"{active} searched with us, {len(same)} of {len(runs)} maps"
+        for seconds in TIMES:
+            reached = np.array([run.depth_at(seconds) for run in same])
+            yield Row(f"depth in {seconds * 1000:.0f} ms, {name}", f"{np.median(reached):.0f} plies", "", _spread(reached))
+        factors = np.array([run.branching() for run in same])
+        yield Row(f"branching, {name}", f"{np.median(factors):.2f} a ply", "", _spread(factors))
+
+
+def _spread(values: NDArray[np.float64] | NDArray[np.int64]) -> str:
+    low, first, third, high = np.quantile(values, (0.1, 0.25, 0.75, 0.9))
+    return f"10, 25, 75, 90 %: {low:.3g}, {first:.3g}, {third:.3g}, {high:.3g}"
