@@ -56,8 +56,13 @@ class Weights(BaseModel):
     loss: float = Field(0.1, ge=0, le=2, description="share of a mine's worth that is lost where an enemy reaches it before us")
     danger: float = Field(0.25, ge=0, le=2, description="share of our mines' worth at stake where an enemy can strike and win")
     prey: float = Field(0.15, ge=0, le=2, description="share of his mines' worth to win where we can strike an enemy and win")
-    dead_end: float = Field(0.0, ge=0, le=50, description="gold off for each move that leads out of a dead end, an enemy near")
-    spawn: float = Field(2.0, ge=0, le=100, description="gold off for standing on an enemy's spawn square")
+    dead_end: float = Field(
+        0.0,
+        ge=0,
+        le=50,
+        description="gold off for each move that leads out of a dead end, an enemy near; fades as life does",
+    )
+    spawn: float = Field(2.0, ge=0, le=100, description="gold off for standing on an enemy's spawn square; fades as life does")
 
 
 #: Weights and the tables made of them: `kept` the gold that a mine still brings by own plies left, `season` the share of its
@@ -182,17 +187,17 @@ def _fights(game, ground, weights, me):
     who = game.hero[me]
     pos, life = np.int64(who.pos), np.int64(who.life)
     mover = np.int64(game.turn) & 3
-    score = 0.0
+    score, season = 0.0, weights.season[_WORD(own_plies_left(game, me))]
     for step in range(1, 4):
         enemy = (me + step) & 3
         other = game.hero[enemy]
         his = np.int64(other.pos)
         if pos == np.int64(other.spawn):
-            score -= weights.spawn
+            score -= weights.spawn * season
         away = np.int64(ground.to_square[_WORD(pos * CELLS + his)])
         if away > 2:
             if away < 6 and ground.dead_end[_WORD(pos)]:
-                score -= weights.dead_end * ground.dead_end[_WORD(pos)]
+                score -= weights.dead_end * season * ground.dead_end[_WORD(pos)]
             continue
         left = weights.kept[_WORD(own_plies_left(game, me))]
         his_life = np.int64(other.life)

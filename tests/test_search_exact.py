@@ -176,6 +176,7 @@ def test_it_finds_what_minimax_finds_on_some_positions_of_tiny_worlds(world: Wor
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("world", TINY + SMALL, ids=lambda world: "/".join(world.rows))
 def test_it_finds_what_minimax_finds_on_every_position_of_tiny_worlds(world: World) -> None:
     assert examined(world, 3, 1) > 1000

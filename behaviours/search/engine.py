@@ -119,11 +119,12 @@ def _salted(word, salt):
 
 
 @kernel
-def key_of(game, position, deviated):
-    """The table's key: the hash of the position with the turn, all gold, and whether somebody deviated in this round."""
+def key_of(game, position):
+    """The table's key: the hash of the position with the turn and all gold. Who deviated in this round need not be in it:
+    where it matters, one who may not any more has one move only, and such positions are not kept."""
     gold = np.int64(game.hero[0].gold) | (np.int64(game.hero[1].gold) << 16)
     gold ^= (np.int64(game.hero[2].gold) << 32) ^ (np.int64(game.hero[3].gold) << 48)
-    return _salted(_salted(position, gold), (np.int64(game.turn) << 1) | deviated)
+    return _salted(_salted(position, gold), np.int64(game.turn))
 
 
 @kernel
@@ -301,7 +302,7 @@ def _search(game, undos, frames, ground, weights, task, table, memory, stop, dep
                         table_move = np.int64(-1)
                         if task.table and not fighting:
                             frame.kept = 1
-                            frame.key = key_of(game, frame.hash, np.int64(frame.deviated))
+                            frame.key = key_of(game, frame.hash)
                             entry_ = table[frame.key & mask]
                             if entry_.key == frame.key and entry_.age == task.age:
                                 table_move = np.int64(entry_.move)
