@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from minimax import Line, Minimax, max_n, moves_of, worth_for_all
 from placements import World, placements, random_position, turned
+from reference_evaluation import estates_only
 from worlds import YARDSTICK, odd_games
 
 from behaviours.evaluation import Weights, compiled_weights, score
@@ -32,14 +33,6 @@ MODES = {"paranoid": PARANOID, "best-reply": BEST_REPLY, "best-reply-plus": BEST
 #: No score is too far below the best to be told exactly.
 WHOLE = INFINITE >> 1
 UNLIMITED = 1 << 60
-ESTATE = {"keep", "life", "life_curve", "life_season", "rivals", "leader"}
-
-
-def estates_only() -> Weights:
-    """Weights with which the four scores of a position add up to nothing: estates alone count."""
-    fields = Weights.model_json_schema()["properties"]
-    off = {name: 0 for name in fields if name not in ESTATE and fields[name].get("minimum") == 0}
-    return Weights(**{**off, "rivals": 1, "leader": 0})
 
 
 def present(games: Games) -> list[int]:

@@ -1,0 +1,169 @@
+"""Evaluation and policy: kernels and second opinion agree; what must be symmetric is; what is over is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from minimax import Line, max_n, worth_for_all
+from placements import random_position
+from reference import Reference, reference
+from reference_evaluation import Evaluation, estates_only, present, wins
+from reference_evaluation import policy as plain_policy
+
+from behaviours.evaluation import UNIT, Weights, compiled_weights, score, wins_duel
+from behaviours.ground import ground_of
+from behaviours.policy import policy
+from sim.board import draw, parse
+from sim.game import Games, mover, row_column
+from sim.generator import generate
+from sim.maps import map_of
+from sim.rules import step
+
+
+def random_weights(rng: np.random.Generator) -> Weights:
+    """Weights from all over their ranges, the defaults among them."""
+    given = {}
+    for name, field in Weights.model_json_schema()["properties"].items():
+        if rng.random() < 0.6:
+            least = field["minimum"]
+            most = min(field["maximum"], 100)
+            given[name] = float(rng.choice([least, most, rng.uniform(least, most)], p=[0.2, 0.1, 0.7]))
+    return Weights(**given)
+
+
+def small_positions(seed: int, count: int) -> Iterator[Games]:
+    """Three positions of each of `count` small games."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        games = random_position(rng)
+        if rng.random() < 0.1:
+            games[0]["hero"]["crashed"][int(rng.integers(4))] = 1
+        for _ in range(3):
+            yield games.copy()
+            for order in rng.integers(0, 5, 5).tolist():
+                step(games, 0, order)
+
+
+def played_positions(seed: int, count: int) -> Iterator[Games]:
+    """Generated maps in the middle of a game of the policy and random orders, and near its end."""
+    for number in range(count):
+        rng = np.random.default_rng((seed, number))
+        games = generate(seed + number, size=int(rng.choice([8, 10, 12]))).new_game(max_turns=int(rng.choice([200, 1200])))
+        ground = ground_of(map_of(games))
+        for stray in (rng.random(int(rng.integers(40, 200))) < 0.4).tolist():
+            step(games, 0, int(rng.integers(5)) if stray else policy(games, 0, mover(games), ground))
+            if rng.random() < 0.1:
+                yield games.copy()
+
+
+def dead_ends_of(games: Games) -> dict[tuple[int, int], int]:
+    dead_end = map_of(games).dead_end
+    return {row_column(int(place)): int(dead_end[place]) for place in dead_end.nonzero()[0]}
+
+
+def agree(games: Games, weights: Weights) -> None:
+    game, twin = reference(games), Evaluation(weights)
+    arrays, dead_ends = (ground_of(map_of(games)), compiled_weights(weights)), dead_ends_of(games)
+    for hero in present(game):
+        wanted = UNIT * twin.score(game, hero, dead_ends)
+        assert abs(score(games, 0, hero, *arrays) - wanted) <= 0.5 + 1e-6, f"hero {hero + 1}, {weights}\n{draw(games)}"
+
+
+@pytest.mark.parametrize("positions", [small_positions(1, 150), played_positions(1, 20)], ids=["small", "played"])
+def test_kernel_and_second_opinion_agree_on_scores(positions: Iterator[Games]) -> None:
+    rng = np.random.default_rng(5)
+    for games in positions:
+        agree(games, Weights())
+        agree(games, random_weights(rng))
+
+
+@pytest.mark.parametrize("positions", [small_positions(2, 300), played_positions(2, 40)], ids=["small", "played"])
+def test_kernel_and_second_opinion_agree_on_orders(positions: Iterator[Games]) -> None:
+    orders = set()
+    for games in positions:
+        hero = mover(games)
+        order = policy(games, 0, hero, ground_of(map_of(games)))
+        assert order == plain_policy(reference(games), hero), f"hero {hero + 1}\n{draw(games)}"
+        orders.add(order)
+    assert orders == set(range(5))
+
+
+def test_duels_are_fought_as_the_second_opinion_says() -> None:
+    for striker in range(1, 101):
+        for other in range(1, 101):
+            assert wins_duel(striker, other) == wins(striker, other)
+
+
+def test_what_one_has_the_others_lack() -> None:
+    """With estates alone, and no extra for the leader, the four scores add up to nothing."""
+    weights = compiled_weights(estates_only())
+    for games in small_positions(3, 80):
+        ground, heroes = ground_of(map_of(games)), present(reference(games))
+        assert abs(sum(int(score(games, 0, hero, ground, weights)) for hero in heroes)) <= len(heroes) / 2
+
+
+def test_a_game_that_is_over_is_worth_its_gold() -> None:
+    """Neither places nor fights nor lives count any more."""
+    for games in small_positions(4, 60):
+        games[0]["turn"] = games[0]["max_turns"]
+        gold = {hero: int(games[0]["hero"][hero]["gold"]) for hero in present(reference(games))}
+        weights = Weights()
+        ground, compiled = ground_of(map_of(games)), compiled_weights(weights)
+        for hero, own in gold.items():
+            others = [held for other, held in gold.items() if other != hero]
+            wanted = own - weights.rivals * sum(others) / len(others) - weights.leader * max(others)
+            assert abs(score(games, 0, hero, ground, compiled) - UNIT * wanted) <= 0.5 + 1e-6, draw(games)
+
+
+def test_the_score_does_not_change_the_game() -> None:
+    for games in small_positions(5, 20):
+        before = games.tobytes()
+        score(games, 0, mover(games), ground_of(map_of(games)), compiled_weights(Weights()))
+        policy(games, 0, mover(games), ground_of(map_of(games)))
+        assert games.tobytes() == before
+
+
+def test_more_of_what_is_good_is_better() -> None:
+    """Gold, life, a mine, a nearer tavern: each alone, all else being equal."""
+
+    def worth(board: str) -> int:
+        games = parse(board)
+        return int(score(games, 0, 0, ground_of(map_of(games)), compiled_weights(Weights())))
+
+    plain = "|@1    []|\n|  ##$-  |\n|  ##    |\n|$-    @2|\n@1 life 50 gold 5"
+    assert worth(plain.replace("gold 5", "gold 6")) == worth(plain) + UNIT
+    assert worth(plain.replace("life 50", "life 51")) > worth(plain)
+    assert worth(plain.replace("##$-", "##$1")) > worth(plain) > worth(plain.replace("##$-", "##$2"))
+    empty = "|@1    []|\n|        |\n|        |\n|      @2|\n@1 life 50 gold 5 spawn 3,0"
+    assert worth(empty.replace("@1    []", "  @1  []")) > worth(empty)
+
+
+# ---- Max-n: by the kernels, and by both second opinions ----
+
+
+def plain_max_n(game: Reference, twin: Evaluation, dead_ends: dict[tuple[int, int], int], depth: int) -> list[int]:
+    """Max-n on copies of the second opinion's game: everybody takes what is best for himself, the first of equal moves."""
+    if depth == 0 or game.status != "running":
+        return [round(UNIT * twin.score(game, hero, dead_ends)) for hero in range(4)]
+    hero = game.turn % 4
+    best: list[int] | None = None
+    for move in range(5):
+        after = replace(game, tiles=dict(game.tiles), heroes=[replace(each) for each in game.heroes])
+        after.play(move)
+        scores = plain_max_n(after, twin, dead_ends, depth - 1)
+        if best is None or scores[hero] > best[hero]:
+            best = scores
+    assert best is not None
+    return best
+
+
+def test_max_n_by_kernels_and_by_second_opinions_agree() -> None:
+    rng = np.random.default_rng(6)
+    for number in range(16):
+        games = random_position(rng, heroes=4, size=4)
+        line = Line(games)
+        scores, _ = max_n(line, worth_for_all(line, Weights()), 2 + number % 2)
+        assert list(scores) == plain_max_n(reference(games), Evaluation(Weights()), dead_ends_of(games), 2 + number % 2)
