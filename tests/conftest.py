@@ -17,7 +17,7 @@ import sim
 from sim import kernels
 
 #: A variable that says that tests must not be skipped because there is no browser.
-REQUIRED = "VINDIBOT_REQUIRE_BROWSER"
+REQUIRED = "TESTS_REQUIRE_BROWSER"
 
 # An example may take as long as it takes: the machine may be busy with other things.
 settings.register_profile("unhurried", deadline=None)

@@ -117,6 +117,7 @@ def test_few_blocks_have_no_interval() -> None:
     assert [one.rating for one in rate([], ["a", "b"])] == [0, 0]
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_they_promise() -> None:
     """95 % intervals of A against B cover the truth in 95 % of tournaments whose blocks differ; at A against A, 0."""
     rng = np.random.default_rng(7)

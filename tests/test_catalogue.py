@@ -16,7 +16,7 @@ from pydantic import Field
 from behaviours.base import Behaviour, View, Votes
 from behaviours.registry import BUILT_IN, find
 from vindibot.bots import load_bot
-from vindibot.catalogue import parameters
+from vindibot.catalogue import chosen, parameters
 from vindibot.cli import main
 from vindibot.init import write_project
 
@@ -60,6 +60,19 @@ def test_what_is_printed_of_one_is_a_table_of_a_bot_file(name: str, tmp_path: Pa
     (tmp_path / "bot.toml").write_text(table)
     (trait,) = load_bot(tmp_path / "bot.toml").traits
     assert find(name)(**trait.parameters) == find(name)()
+
+
+def test_what_a_table_among_the_parameters_holds(tmp_path: Path) -> None:
+    path = tmp_path / "bot.toml"
+    path.write_text("[traits.search.weights]\nkeep = 80\n")
+    bot = load_bot(path)
+    weights = [one for one in parameters(find("search")) if one.name.startswith("weights.")]
+    assert [chosen(bot.traits[0], one) for one in weights[:2]] == ["80", None]
+    assert re.search(r"weights.keep = 80\s[^=]*\[default: 70\]", behaviours("search", "--bot", str(path)))
+    said = CliRunner().invoke(main, ["config", str(path)]).output
+    assert re.search(r"weights.keep = 80 +# .*bot.toml, line 1", said)
+    path.write_text(said)
+    assert load_bot(path).build()[0][1] == bot.build()[0][1]
 
 
 def test_those_beside_a_bot_file(project: Path) -> None:

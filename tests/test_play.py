@@ -13,7 +13,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from click.testing import CliRunner
 
+from vindibot.cli import main
 from vindibot.recording import read_recording
 
 TOP = Path(__file__).parent.parent
@@ -219,37 +221,49 @@ async def test_interrupt_while_a_server_cannot_be_reached(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "said"),
     [
-        (["--server", "http://127.0.0.1:9", "--connect-patience-s", "0"], 1, "unreachable"),
-        (["--server", "no url at all"], 2, "server"),
-        (["--server", "http://vindinium.org"], 2, "no longer belongs"),
-        (["--server", "http://play.vindinium.org:80"], 2, "no longer belongs"),
-        (["--bot", "sead"], 2, "seed"),
-        (["--bot", "broken.toml"], 2, "broken.toml"),
-        (["--bot", "unknown.toml"], 2, "mine-finder"),
-        (["--bot", "parameter.toml"], 2, "life_threshold"),
-        (["--config", "config.toml"], 2, "rounds"),
-        (["--map", "bad.txt"], 2, "line 2"),
-        (["--map", "m99"], 2, "m99"),
-        (["--rounds", "many"], 2, "--rounds"),
-        (["--rounds", "0"], 2, "--rounds"),
-        (["--roundz", "3"], 2, "--rounds"),
-        (["--mode", "arena"], 2, "arena"),
-        (["--key-file", "missing.key", "--server", "http://127.0.0.1:9"], 2, "missing.key"),
+        (["--server", "no url at all"], "server"),
+        (["--server", "http://vindinium.org"], "no longer belongs"),
+        (["--server", "http://play.vindinium.org:80"], "no longer belongs"),
+        (["--bot", "sead"], "seed"),
+        (["--bot", "broken.toml"], "broken.toml"),
+        (["--bot", "unknown.toml"], "mine-finder"),
+        (["--bot", "parameter.toml"], "life_threshold"),
+        (["--config", "config.toml"], "rounds"),
+        (["--map", "bad.txt"], "line 2"),
+        (["--map", "m99"], "m99"),
+        (["--rounds", "many"], "--rounds"),
+        (["--rounds", "0"], "--rounds"),
+        (["--roundz", "3"], "--rounds"),
+        (["--mode", "arena"], "arena"),
+        (["--key-file", "missing.key", "--server", "http://127.0.0.1:9"], "missing.key"),
     ],
 )
-def test_bad_input_gets_one_clear_message(tmp_path: Path, words: Sequence[str], code: int, said: str) -> None:
-    (tmp_path / "broken.toml").write_text("[traits.combat\n")
-    (tmp_path / "unknown.toml").write_text("[traits.mine-findr]\nweight = 1\n")
-    (tmp_path / "parameter.toml").write_text("[traits.tavern-finder]\nlife_treshold = 3\n")
-    (tmp_path / "config.toml").write_text("ronds = 3\n")
-    (tmp_path / "bad.txt").write_text("@1    @4\n  $?#?  \n@2    @3\n")
+def test_bad_input_gets_one_clear_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: Sequence[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("broken.toml").write_text("[traits.combat\n")
+    Path("unknown.toml").write_text("[traits.mine-findr]\nweight = 1\n")
+    Path("parameter.toml").write_text("[traits.tavern-finder]\nlife_treshold = 3\n")
+    Path("config.toml").write_text("ronds = 3\n")
+    Path("bad.txt").write_text("@1    @4\n  $?#?  \n@2    @3\n")
     key = {} if "--key-file" in words else {"VINDIBOT_KEY": SECRET}
-    done = run(tmp_path, "play", "--rounds", "3", *words, **key)
+    done = CliRunner().invoke(main, ["play", "--rounds", "3", *words], env=key)
+    assert done.exit_code == 2, done.output
+    assert isinstance(done.exception, SystemExit), "no traceback"
+    assert said in done.output
+    assert SECRET not in done.output
+    assert not recordings(tmp_path)
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    words = ["--server", "http://127.0.0.1:9", "--connect-patience-s", "0"]
+    done = run(tmp_path, "play", "--rounds", "3", *words, VINDIBOT_KEY=SECRET)
     text = done.stdout + done.stderr
-    assert done.returncode == code, text
-    assert said in text
+    assert done.returncode == 1, text
+    assert "unreachable" in text
     assert "Traceback" not in text
     assert SECRET not in text
     assert not recordings(tmp_path)

@@ -1,36 +1,31 @@
-"""What the README shows is what there is: its trait and its test run. (What holds for all documents is in test_docs.py.)"""
+"""What the README shows is what there is: its trait, its test, its bot. (What holds for all documents is in test_docs.py.)"""
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
-TOP = Path(__file__).parent.parent
+import pytest
+from documents import TOP, blocks
+
+from vindibot.bots import load_bot
+from vindibot.files import shipped
+
 README = (TOP / "README.md").read_text()
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-
-
-def test_the_trait_is_loaded_tested_and_plays(tmp_path: Path) -> None:
-    coward, test, _ = blocks("python")
-    (bot,) = blocks("toml")
+def test_the_trait_the_test_and_the_bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    coward, test, _ = (block.text for block in blocks(README, "python"))
+    (bot,) = (block.text for block in blocks(README, "toml"))
+    assert coward in shipped("project/coward.py").read_text(), "it is what `vindibot init` writes, and so tried in every way"
     (tmp_path / "coward.py").write_text(coward)
     (tmp_path / "test_coward.py").write_text(test)
     (tmp_path / "mybot.toml").write_text(bot)
-    environment = {**os.environ, "PYTHONPATH": str(TOP)}
-    tested = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "test_coward.py"], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    assert tested.returncode == 0, tested.stdout
-    words = ["play", "--bot", "mybot.toml", "--against", "seed", "--rounds", "5", "--display", "none"]
-    played = subprocess.run(
-        [sys.executable, "-m", "vindibot", *words], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    assert played.returncode == 0, played.stdout + played.stderr
-    (recording,) = (tmp_path / "recordings").iterdir()
-    assert '"label":"coward"' in recording.read_text()
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.delitem(sys.modules, "coward", raising=False)
+    tests = runpy.run_path(str(tmp_path / "test_coward.py"))
+    tests["test_a_coward_steps_away"]()
+    spec, behaviour = load_bot(tmp_path / "mybot.toml").build()[-1]
+    assert (spec.label, spec.weight, type(behaviour).__name__) == ("coward", 100, "Coward")
+    sys.modules.pop("coward")  # others have one too

@@ -151,6 +151,7 @@ def test_every_trait_ends_quickly_on_the_largest_maps() -> None:
             assert time.process_time() - begin < 0.1, trait
 
 
+@pytest.mark.slow
 def test_kernels_do_the_same_without_the_compiler() -> None:
     """The interpreter sees what compiled code hides: types that wrap around, names that mean something else in numpy."""
     chosen = "odd_boards or equals_its_de"

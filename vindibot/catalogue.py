@@ -7,13 +7,14 @@ import importlib
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from pydantic import BaseModel
 
 from behaviours.registry import BUILT_IN, GROUP, BehaviourError, find
 from vindibot.bots import Bot, TraitSpec, load_bot, make_importable
@@ -131,8 +132,11 @@ def _in_module(path: Path) -> Iterator[Listed]:
             yield Listed(f"{module.__name__}:{name}", home, value)
 
 
-def parameters(kind: type[Behaviour]) -> list[Parameter]:
-    """What can be set in a trait, in the order of its fields."""
+def parameters(kind: type[BaseModel], given: Any = None) -> list[Parameter]:
+    """What can be set in a trait, in the order of its fields; what a table among them holds has dotted names.
+
+    `given` is what stands in for the class's own defaults: the default of the table that `kind` describes.
+    """
     try:
         schema = kind.model_json_schema()
     except Exception:  # a type of the user's own that has no schema
@@ -140,10 +144,24 @@ def parameters(kind: type[Behaviour]) -> list[Parameter]:
     properties, definitions = schema.get("properties", {}), schema.get("$defs", {})
     result = []
     for name, info in kind.model_fields.items():
-        entry = properties.get(name, {})
-        default = "" if info.is_required() else toml(info.get_default(call_default_factory=True))
-        result.append(Parameter(name, _values(entry, definitions), default, info.description or ""))
+        default = getattr(given, name) if given is not None else info.get_default(call_default_factory=True)
+        if isinstance(default, BaseModel):
+            inner = parameters(type(default), default)
+            result += [replace(parameter, name=f"{name}.{parameter.name}") for parameter in inner]
+            continue
+        text = "" if info.is_required() and given is None else toml(default)
+        result.append(Parameter(name, _values(properties.get(name, {}), definitions), text, info.description or ""))
     return result
+
+
+def chosen(spec: TraitSpec, parameter: Parameter) -> str | None:
+    """What a bot sets for a parameter, as TOML; None where it leaves the default."""
+    value: Any = spec.parameters
+    for part in parameter.name.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return None
+        value = value[part]
+    return toml(value)
 
 
 def toml(value: Any) -> str:
@@ -152,6 +170,8 @@ def toml(value: Any) -> str:
         return shown(value)
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(toml, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{shown(str(key))} = {toml(one)}' for key, one in value.items())}}}"
     return f"{value:g}" if isinstance(value, float) and abs(value) < 1e6 and float(f"{value:g}") == value else str(value)
 
 
@@ -196,8 +216,8 @@ def table(kind: type[Behaviour], spec: TraitSpec | None = None) -> list[str]:
     rows = []
     for parameter in parameters(kind):
         value, note = parameter.default or "(must be given)", ""
-        if spec is not None and parameter.name in spec.parameters:
-            value, note = toml(spec.parameters[parameter.name]), f" [default: {parameter.default or 'none'}]"
+        if spec is not None and (own := chosen(spec, parameter)) is not None:
+            value, note = own, f" [default: {parameter.default or 'none'}]"
         rows.append((f"{parameter.name} = {value}", parameter.values, parameter.description + note))
     first, second = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
     lines = []
@@ -246,7 +266,7 @@ def details(trait: Listed, spec: TraitSpec | None) -> Iterator[str]:
         yield f'    use = "{trait.use}"'
     yield f"    weight = {spec.weight if spec is not None else 1:g}"
     for parameter in parameters(kind):
-        value = toml(spec.parameters[parameter.name]) if spec and parameter.name in spec.parameters else parameter.default
+        value = (chosen(spec, parameter) if spec is not None else None) or parameter.default
         yield f"    {parameter.name} = {value}" if value not in ("", "None") else f"    # {parameter.name} = ..."
 
 

@@ -70,7 +70,7 @@ def settings_lines(rows: list[Row]) -> Iterator[str]:
 def bot_lines(bot: Bot) -> Iterator[str]:
     """A bot with all its traits and their parameters, as one file that extends nothing."""
     from behaviours.registry import find
-    from vindibot.catalogue import heading, parameters, toml
+    from vindibot.catalogue import chosen, heading, parameters, toml
     from vindibot.files import short
 
     rows = [(f"name = {toml(bot.name)}", short(bot.path))]
@@ -81,10 +81,11 @@ def bot_lines(bot: Bot) -> Iterator[str]:
             rows.append((f"use = {toml(spec.use)}", bot.origins.get(f"{table}.use", "default")))
         rows.append((f"weight = {toml(spec.weight)}", bot.origins.get(f"{table}.weight", "default")))
         for parameter in parameters(find(spec.class_path)):
-            given = parameter.name in spec.parameters
-            value = toml(spec.parameters[parameter.name]) if given else parameter.default
+            given = chosen(spec, parameter)
+            value = given or parameter.default
             setting = f"{parameter.name} = {value}" if value != "None" else f"# {parameter.name} is not set"
-            rows.append((setting, bot.origins.get(f"{table}.{parameter.name}", "default")))
+            key = parameter.name if given is None else parameter.name.partition(".")[0]
+            rows.append((setting, bot.origins.get(f"{table}.{key}", "default")))
     yield from _lines(rows)
 
 
