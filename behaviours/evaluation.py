@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from behaviours.ground import AWAY, GROUNDS, MAX_MINES
-from sim.game import BEER_COST, BLOW, CELLS, GAMES, MAX_LIFE, MINE, MINE_COST, STRIDE
+from sim.game import BEER_COST, BEER_HEALS, BLOW, CELLS, GAMES, MAX_LIFE, MINE, MINE_COST, STRIDE
 from sim.kernels import entry, kernel
 from sim.rules import tile_at
 
@@ -42,6 +42,8 @@ class Weights(BaseModel):
         40, ge=5, le=500, description="life at which most of its worth is reached (smaller: the last points matter)"
     )
     life_season: float = Field(25, ge=1, le=500, description="rounds left below which life loses its worth")
+    frailty: float = Field(0.3, ge=0, le=1, description="share of his mines' worth that a hero without life is expected to lose")
+    frail: float = Field(25, ge=1, le=200, description="life over which that expectation falls to a third")
     rivals: float = Field(1.0, ge=0, le=3, description="how much of the rivals' mean estate is taken off")
     leader: float = Field(0.5, ge=0, le=3, description="how much of the best rival's estate is taken off besides")
     reach: float = Field(
@@ -76,6 +78,7 @@ WEIGHTS = np.dtype(
             ("kept", "f8", LONGEST + 1),
             ("season", "f8", LONGEST + 1),
             ("vigour", "f8", MAX_LIFE + 1),
+            ("safe", "f8", MAX_LIFE + 1),
             ("able", "f8", MAX_LIFE + 1),
             ("pull", "f8", 256),
             ("duel", "u1", (MAX_LIFE + 1) * (MAX_LIFE + 1)),
@@ -98,6 +101,7 @@ def compiled_weights(weights: Weights) -> NDArray[np.void]:
     record["season"] = np.minimum(1, plies / weights.life_season)
     life = np.arange(MAX_LIFE + 1)
     record["vigour"] = weights.life * (1 - np.exp(-life / weights.life_curve)) / (1 - np.exp(-MAX_LIFE / weights.life_curve))
+    record["safe"] = 1 - weights.frailty * np.exp(-life / weights.frail)
     record["able"] = np.clip((life - MINE_COST) / (weights.stamina - MINE_COST), 0, 1)
     record["pull"] = weights.patience ** np.arange(256)
     record["pull"][255] = 0
@@ -134,8 +138,15 @@ def is_present(game, hero):
 def estate(game, weights, hero):
     """Gold, the gold that his mines will still bring, and what his life is worth."""
     who = game.hero[hero]
-    left = own_plies_left(game, hero)
-    return who.gold + who.mines * weights.kept[_WORD(left)] + weights.vigour[_WORD(who.life)] * weights.season[_WORD(left)]
+    return who.gold + _worth_of_life(weights, own_plies_left(game, hero), np.int64(who.mines), np.int64(who.life))
+
+
+@kernel
+def _worth_of_life(weights, left, mines, life):
+    """What `mines` mines and this much life are worth together, `left` own plies before the end."""
+    return (
+        mines * weights.kept[_WORD(left)] * weights.safe[_WORD(life)] + weights.vigour[_WORD(life)] * weights.season[_WORD(left)]
+    )
 
 
 @kernel
@@ -168,10 +179,9 @@ def _places(game, ground, weights, me):
     if who.gold >= BEER_COST or who.mines > 0:
         near = weights.pull[_WORD(ground.to_tavern[_WORD(pos)])]
         promise += (1.0 - able) * near * there
-        healed = weights.vigour[_WORD(life + 50 if life < 50 else MAX_LIFE)] - weights.vigour[_WORD(life)]
-        return (
-            worth * (weights.reach * promise - weights.loss * loss) + weights.tavern * healed * weights.season[_WORD(left)] * near
-        )
+        mines, better = np.int64(who.mines), life + BEER_HEALS if life < MAX_LIFE - BEER_HEALS else MAX_LIFE
+        healed = _worth_of_life(weights, left, mines, better) - _worth_of_life(weights, left, mines, life)
+        return worth * (weights.reach * promise - weights.loss * loss) + weights.tavern * healed * near
     return worth * (weights.reach * promise - weights.loss * loss)
 
 

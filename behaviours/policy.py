@@ -1,8 +1,14 @@
 """The cheap policy: what a hero does who is not worth searching.
 
+<<<<<<< HEAD
 He kills who can be killed with one blow, drinks when beside a tavern and hurt, goes to the nearest mine that is not his while
 his life lasts, and else to the nearest tavern; one who has crashed stands still for ever. A dozen look-ups on the
 `behaviours.ground` record, nothing random.
+=======
+He kills who can be killed with one blow, stands and strikes at others beside him unless they are much stronger, drinks when
+beside a tavern and hurt, goes to the nearest mine that is not his while his life lasts, and else to the nearest tavern.
+A dozen look-ups on the `behaviours.ground` record, nothing random.
+>>>>>>> f42e36e (Let a hero without life count for less, and the policy fight back)
 """
 
 from __future__ import annotations
@@ -11,7 +17,7 @@ import numpy as np
 from numba import types
 
 from behaviours.ground import AWAY, GROUNDS, LISTED, MAX_MINES, NO_MINE
-from sim.game import BEER_COST, BLOW, CELLS, GAMES, HERO_SHIFT, MINE, MINE_COST, OFFSET, STAY, STRIDE
+from sim.game import BEER_COST, BLOW, CELLS, GAMES, HERO_SHIFT, MAX_LIFE, MINE, MINE_COST, OFFSET, STAY, STRIDE
 from sim.kernels import entry, kernel
 from sim.rules import play, tile_at
 
@@ -24,13 +30,17 @@ _WORD = np.uintp
 
 
 @kernel
-def _kills_here(game, pos):
-    """Whether an enemy beside `pos` would die of the next blow."""
+def _strongest_beside(game, pos):
+    """Life of the strongest enemy beside `pos`; 0 if the next blow kills one of them: then nothing else matters."""
+    strongest = np.int64(0)
     for direction in range(1, 5):
         there = np.int64(game.cell[_WORD(pos + OFFSET[direction])]) >> HERO_SHIFT
-        if there and game.hero[_WORD(there - 1)].life <= BLOW:
-            return True
-    return False
+        if there:
+            life = np.int64(game.hero[_WORD(there - 1)].life)
+            if life <= BLOW:
+                return np.int64(0)
+            strongest = life if life > strongest else strongest
+    return strongest
 
 
 @kernel
@@ -51,10 +61,18 @@ def policy_order(game, ground, hero):
     pos, life = np.int64(game.hero[hero].pos), np.int64(game.hero[hero].life)
     near = game.cell[_WORD(pos - STRIDE)] | game.cell[_WORD(pos + 1)]
     near |= game.cell[_WORD(pos + STRIDE)] | game.cell[_WORD(pos - 1)]
-    if near >> HERO_SHIFT and _kills_here(game, pos):
-        return STAY
     pays = game.hero[hero].gold >= BEER_COST
     away = np.int64(ground.to_tavern[_WORD(pos)])
+    if near >> HERO_SHIFT:
+        strongest = _strongest_beside(game, pos)
+        if strongest == 0:
+            return STAY
+        if pays and away == 1 and life <= MAX_LIFE - BLOW:
+            return np.int64(ground.tavern_step[_WORD(pos)])
+        if life > strongest - BLOW:
+            return STAY
+        if away != AWAY:
+            return np.int64(ground.tavern_step[_WORD(pos)])
     if pays and life <= DRINK and away == 1:
         return np.int64(ground.tavern_step[_WORD(pos)])
     mine = _nearest_foreign(game, ground, hero, pos)
