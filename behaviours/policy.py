@@ -1,14 +1,8 @@
 """The cheap policy: what a hero does who is not worth searching.
 
-<<<<<<< HEAD
-He kills who can be killed with one blow, drinks when beside a tavern and hurt, goes to the nearest mine that is not his while
-his life lasts, and else to the nearest tavern; one who has crashed stands still for ever. A dozen look-ups on the
-`behaviours.ground` record, nothing random.
-=======
 He kills who can be killed with one blow, stands and strikes at others beside him unless they are much stronger, drinks when
-beside a tavern and hurt, goes to the nearest mine that is not his while his life lasts, and else to the nearest tavern.
-A dozen look-ups on the `behaviours.ground` record, nothing random.
->>>>>>> f42e36e (Let a hero without life count for less, and the policy fight back)
+beside a tavern and hurt, goes to the nearest mine that is not his while his life lasts, and else to the nearest tavern; one
+who has crashed stands still for ever. A dozen look-ups on the `behaviours.ground` record, nothing random.
 """
 
 from __future__ import annotations

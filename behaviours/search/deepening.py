@@ -8,7 +8,7 @@ keep their distance from the best of the depth before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -32,7 +32,8 @@ class Question:
 
     `quiescence` is how many plies a fight at the horizon is followed, `playout` how many plies of policy precede every
     evaluation, `clip` how far below the best (in hundredths of gold) a score is told apart, `table` whether positions are
-    remembered (it changes the time only).
+    remembered (it changes the time only). `blend` is the share of the depths before in the running means: without it, what
+    can as well be done next round is put off for ever, because at the horizon both come to the same.
     """
 
     me: int
@@ -42,18 +43,21 @@ class Question:
     playout: int = 0
     clip: int = 20 * UNIT
     table: bool = True
+    blend: float = 0.0
 
 
 @dataclass(frozen=True)
 class Depth:
     """What is known after a depth: `scores` by direction (None where it would do nothing) in hundredths of gold.
 
+    `blended` are running means of the scores over the depths (see `Question.blend`), rounded.
     `whole` says whether every direction was searched to `depth` plies; `line` is the principal variation from our ply on,
     hero after hero; `nodes` counts from the beginning.
     """
 
     depth: int
     scores: tuple[int | None, ...]
+    blended: tuple[int | None, ...]
     line: tuple[int, ...]
     nodes: int
     whole: bool
@@ -61,7 +65,12 @@ class Depth:
     @property
     def best(self) -> int:
         """The direction with the highest score."""
-        return max((score, -move) for move, score in enumerate(self.scores) if score is not None)[1] * -1
+        return _best_of(self.scores)
+
+
+def _best_of(scores: Sequence[int | None]) -> int:
+    """The direction with the highest score; the lowest of equally good ones."""
+    return max((score, -move) for move, score in enumerate(scores) if score is not None)[1] * -1
 
 
 class Workspace:
@@ -142,6 +151,7 @@ def _deepen(
     mask = effects(position, 0, question.me)
     order = [move for move in (1, 3, 2, 4, 0) if mask >> move & 1]
     known: dict[int, int] = {}
+    means: dict[int, float] = {}
     task = work.tasks[0]
     task["limit"] = max(nodes, 1)
     last: Depth | None = None
@@ -170,8 +180,14 @@ def _deepen(
             found |= dict.fromkeys((move for move in order if move not in found), min(found.values()))
         order.sort(key=lambda move: -found[move])  # stable: equal ones keep their order
         known = found
+        means = {move: score + question.blend * (means.get(move, score) - score) for move, score in found.items()}
         last = Depth(
-            depth, tuple(found.get(move) for move in range(5)), line or (last.line if last else ()), int(task["nodes"]), whole
+            depth,
+            tuple(found.get(move) for move in range(5)),
+            tuple(round(means[move]) if move in means else None for move in range(5)),
+            line or (last.line if last else ()),
+            int(task["nodes"]),
+            whole,
         )
         yield last
         if not whole:

@@ -33,6 +33,9 @@ class Search(Behaviour):
     depth: int = Field(40, ge=1, le=MAX_PLY - 16, description="plies searched at most (four are a round)")
     quiescence: int = Field(4, ge=0, le=12, description="plies that an undecided fight at the horizon is followed")
     playout: int = Field(0, ge=0, le=48, description="plies of everybody's policy before each evaluation")
+    blend: float = Field(
+        0.3, ge=0, le=0.9, description="share of the depths before in a score: what can be done now is not put off"
+    )
     scale: float = Field(20, gt=0, le=1000, description="gold by which a direction is worse when its vote is -1")
     nodes: int = Field(2_000_000, ge=10, le=1_000_000_000, description="nodes searched at most; a budget may allow fewer")
     weights: Weights = Field(default_factory=Weights, description="the weights of the evaluation")
@@ -57,11 +60,11 @@ class Search(Behaviour):
             quiescence=self.quiescence,
             playout=self.playout,
             clip=round(self.scale * UNIT),
+            blend=self.blend,
         )
 
     def _thought(self, found: Depth) -> Thought:
-        best = found.scores[found.best]
-        assert best is not None
-        unit = self.scale * UNIT
-        votes = {move: max(-1.0, (score - best) / unit) for move, score in enumerate(found.scores) if score is not None}
+        scores = {move: score for move, score in enumerate(found.blended) if score is not None}
+        best, unit = max(scores.values()), self.scale * UNIT
+        votes = {move: max(-1.0, (score - best) / unit) for move, score in scores.items()}
         return Thought(votes, depth=found.depth, score=best / UNIT, nodes=found.nodes, line=found.line)
