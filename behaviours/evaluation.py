@@ -50,8 +50,6 @@ class Weights(BaseModel):
         0.3, ge=0, le=3, description="share of a mine's worth that reaching it first promises, before the distance"
     )
     contested: float = Field(0.3, ge=0, le=1, description="what is left of that promise where an enemy is nearer")
-    lure: float = Field(0.7, ge=0, le=3, description="share of its worth for which the best mine lures, before the way there")
-    urge: float = Field(1.0, ge=0, le=20, description="gold by which it lures less for each move of the way, a beer included")
     patience: float = Field(0.88, ge=0.3, le=0.99, description="how much a promise keeps per move of distance")
     stamina: float = Field(
         85, ge=25, le=100, description="life from which on all mines in reach count; below, the way by a tavern does"
@@ -159,10 +157,7 @@ def _places(game, ground, weights, me):
     left = own_plies_left(game, me)
     first, second, third = _row(game, (me + 1) & 3), _row(game, (me + 2) & 3), _row(game, (me + 3) & 3)
     mine_row, tavern_row = pos * MAX_MINES, np.int64(ground.tavern[_WORD(pos)]) * MAX_MINES
-    here, there, loss, lure = 0.0, 0.0, 0.0, 0.0
-    worth = weights.kept[_WORD(left)]
-    drinks = who.gold >= BEER_COST or who.mines > 0
-    to_tavern = np.int64(ground.to_tavern[_WORD(pos)])
+    here, there, loss = 0.0, 0.0, 0.0
     nearest = np.int64(AWAY)
     for place in range(ground.mines):
         away = np.int64(ground.to_mine[_WORD(mine_row + place)])
@@ -176,21 +171,18 @@ def _places(game, ground, weights, me):
         else:
             nearest = away if away < nearest else nearest
             share = weights.contested if rival < away else 1.0
-            beyond = np.int64(ground.to_mine[_WORD(tavern_row + place)])
             here += weights.pull[_WORD(away)] * share
-            there += weights.pull[_WORD(beyond)] * share
-            if life <= MINE_COST + away:
-                away = to_tavern + 1 + beyond if drinks else np.int64(AWAY)
-            lure = max(lure, weights.lure * worth * share - weights.urge * away)
+            there += weights.pull[_WORD(ground.to_mine[_WORD(tavern_row + place)])] * share
+    worth = weights.kept[_WORD(left)]
     able = weights.able[_WORD(life - nearest)] if life > nearest else 0.0
     promise = able * here
-    if drinks:
-        near = weights.pull[_WORD(to_tavern)]
+    if who.gold >= BEER_COST or who.mines > 0:
+        near = weights.pull[_WORD(ground.to_tavern[_WORD(pos)])]
         promise += (1.0 - able) * near * there
         mines, better = np.int64(who.mines), life + BEER_HEALS if life < MAX_LIFE - BEER_HEALS else MAX_LIFE
         healed = _worth_of_life(weights, left, mines, better) - _worth_of_life(weights, left, mines, life)
-        return worth * (weights.reach * promise - weights.loss * loss) + lure + weights.tavern * healed * near
-    return worth * (weights.reach * promise - weights.loss * loss) + lure
+        return worth * (weights.reach * promise - weights.loss * loss) + weights.tavern * healed * near
+    return worth * (weights.reach * promise - weights.loss * loss)
 
 
 @kernel
