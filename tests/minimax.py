@@ -69,14 +69,22 @@ class Minimax:
         self.line = Line(self.games)
         self.ground = ground_of(map_of(self.games))
         self.compiled = compiled_weights(self.weights)
+        self.fallen = 0
+
+    def _after(self, move: int, left: int, calm: int, deviated: bool) -> int:
+        """The value after a move; meanwhile a death of ours is counted."""
+        died = self.line.play(move) >> self.question.me & 1
+        self.fallen += died
+        value = self._value(left, calm, deviated)
+        self.fallen -= died
+        self.line.take_back()
+        return value
 
     def scores(self, depth: int) -> list[int | None]:
         """The score of each direction, searched `depth` plies (its own included); None for those without effect."""
         found: list[int | None] = [None] * 5
         for move in moves_of(self.line.games, self.question.me):
-            self.line.play(move)
-            found[move] = self._value(depth - 1, self.question.quiescence, False)
-            self.line.take_back()
+            found[move] = self._after(move, depth - 1, self.question.quiescence, False)
         return found
 
     def _value(self, left: int, calm: int, deviated: bool) -> int:
@@ -101,13 +109,11 @@ class Minimax:
             after = deviated or (enemy and active and move != usual)
             if not enemy or (hero + 1) % 4 == question.me:
                 after = False  # a new round of theirs
-            line.play(move)
-            values.append(self._value(max(0, left - 1), calm if left else calm - 1, after))
-            line.take_back()
+            values.append(self._after(move, max(0, left - 1), calm if left else calm - 1, after))
         return min(values) if enemy else max(values)
 
     def _leaf(self) -> int:
-        """The evaluation, after some plies of everybody's policy."""
+        """The evaluation, after some plies of everybody's policy, less the price of our deaths on the way here."""
         played = 0
         while played < self.question.playout and self.line.running:
             self.line.play(policy(self.line.games, 0, self.line.hero, self.ground))
@@ -115,7 +121,7 @@ class Minimax:
         value = score(self.line.games, 0, self.question.me, self.ground, self.compiled)
         for _ in range(played):
             self.line.take_back()
-        return int(value)
+        return int(value) - self.fallen * self.question.death
 
     def _moves_to(self, hero: int) -> int:
         """Squares between us and a hero, there and over."""

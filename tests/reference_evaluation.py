@@ -18,7 +18,7 @@ from behaviours.evaluation import Weights
 Place = tuple[int, int]
 
 #: Fields of the weights that belong to the estates: what is left when all others are 0.
-ESTATE = {"keep", "life", "life_curve", "life_season", "rivals", "leader"}
+ESTATE = {"keep", "life", "life_curve", "life_season", "frailty", "frail", "rivals", "leader"}
 #: What cannot be reached is as far as this.
 AWAY = 255
 #: The directions in the order of their numbers.
@@ -117,7 +117,8 @@ class Evaluation:
         """What mines and life are worth together."""
         weights = self.weights
         vigour = weights.life * (1 - exp(-life / weights.life_curve)) / (1 - exp(-100 / weights.life_curve))
-        return mines * self._kept(plies) + vigour * min(1, plies / weights.life_season)
+        safe = 1 - weights.frailty * exp(-life / weights.frail)
+        return mines * self._kept(plies) * safe + vigour * min(1, plies / weights.life_season)
 
     def estate(self, game: Reference, hero: int) -> float:
         """Gold, what mines will bring, and what life is worth."""
@@ -205,8 +206,15 @@ def policy(game: Reference, hero: int) -> int:
     pays = who.gold >= 2
     far, _ = ground.tavern(who.pos)
     to_tavern = ground.step(who.pos, ground.taverns)
-    if any(other.life <= 20 for other in beside):
-        return 0
+    if beside:
+        if min(other.life for other in beside) <= 20:
+            return 0
+        if pays and far == 1 and who.life <= 80:
+            return to_tavern
+        if who.life > max(other.life for other in beside) - 20:
+            return 0
+        if far < AWAY:
+            return to_tavern
     if pays and who.life <= 50 and far == 1:
         return to_tavern
     mines = [(ground.away(mine, who.pos), mine) for mine in ground.mines if game.tiles[mine] != f"${hero + 1}"]

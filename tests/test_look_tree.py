@@ -32,7 +32,7 @@ from vindibot.recording import Recorder, TraitHeader
 def question_of(games: Games, mode: int, clip: int, *, quiescence: int = 3) -> Question:
     me = mover(games)
     active = sum(1 << hero for hero in range(4) if hero != me and games[0]["hero"][hero]["pos"] != ABSENT[hero])
-    return Question(me=me, active=active, mode=mode, quiescence=quiescence, clip=clip)
+    return Question(me=me, active=active, mode=mode, quiescence=quiescence, clip=clip, death=2000)
 
 
 def test_its_scores_are_those_of_minimax() -> None:

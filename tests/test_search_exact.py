@@ -63,6 +63,7 @@ def random_question(rng: np.random.Generator, games: Games, mode: int) -> Questi
         playout=int(rng.choice([0, 0, 0, 5])),
         clip=WHOLE,
         table=bool(rng.random() < 0.8),
+        death=int(rng.choice([0, 3000])),
     )
 
 
@@ -265,11 +266,11 @@ def test_the_line_leads_to_the_score() -> None:
         question = replace(random_question(rng, games, int(rng.integers(3))), playout=0, table=False)
         for found in search(games, question, 5, Weights()):
             line = Line(games)
-            for move in found.line:
-                line.play(move)
+            died = sum(line.play(move) >> question.me & 1 for move in found.line)
             assert len(found.line) >= min(found.depth, int(games[0]["max_turns"]) - int(games[0]["turn"]))
             ground = ground_of(map_of(games))
-            assert score(line.games, 0, question.me, ground, compiled_weights(Weights())) == found.scores[found.best]
+            value = score(line.games, 0, question.me, ground, compiled_weights(Weights())) - died * question.death
+            assert value == found.scores[found.best]
             assert found.scores[found.line[0]] == found.scores[found.best]
 
 

@@ -33,7 +33,8 @@ class Question:
     `quiescence` is how many plies a fight at the horizon is followed, `playout` how many plies of policy precede every
     evaluation, `clip` how far below the best (in hundredths of gold) a score is told apart, `table` whether positions are
     remembered (it changes the time only). `blend` is the share of the depths before in the running means: without it, what
-    can as well be done next round is put off for ever, because at the horizon both come to the same.
+    can as well be done next round is put off for ever, because at the horizon both come to the same. `death` is what each
+    death of ours takes off the score, in hundredths of gold.
     """
 
     me: int
@@ -44,6 +45,7 @@ class Question:
     clip: int = 20 * UNIT
     table: bool = True
     blend: float = 0.0
+    death: int = 0
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class Workspace:
         self.tasks[:] = np.zeros(1, TASK)
         task = self.tasks[0]
         task["me"], task["active"], task["mode"] = question.me, question.active, question.mode
-        task["quiescence"], task["playout"] = question.quiescence, question.playout
+        task["quiescence"], task["playout"], task["death"] = question.quiescence, question.playout, question.death
         task["table"], task["age"] = question.table, self.age
 
 
@@ -180,7 +182,11 @@ def _deepen(
             found |= dict.fromkeys((move for move in order if move not in found), min(found.values()))
         order.sort(key=lambda move: -found[move])  # stable: equal ones keep their order
         known = found
-        means = {move: score + question.blend * (means.get(move, score) - score) for move, score in found.items()}
+        lowest = max(found.values()) - question.clip  # below it scores are bounds only, which may differ from run to run
+        means = {
+            move: max(score, lowest) + question.blend * (means.get(move, score) - max(score, lowest))
+            for move, score in found.items()
+        }
         last = Depth(
             depth,
             tuple(found.get(move) for move in range(5)),

@@ -65,6 +65,7 @@ FRAME = np.dtype(
             ("default", "i1"),
             ("maximises", "u1"),
             ("deviated", "u1"),
+            ("fallen", "u1"),
             ("kept", "u1"),
             ("moves", "u1", 5),
             ("line_length", "i2"),
@@ -83,6 +84,7 @@ TASK = np.dtype(
             ("mode", "i8"),
             ("quiescence", "i8"),
             ("playout", "i8"),
+            ("death", "i8"),
             ("nodes", "i8"),
             ("limit", "i8"),
             ("age", "i8"),
@@ -119,12 +121,15 @@ def _salted(word, salt):
 
 
 @kernel
-def key_of(game, position):
-    """The table's key: the hash of the position with the turn and all gold. Who deviated in this round need not be in it:
-    where it matters, one who may not any more has one move only, and such positions are not kept."""
+def key_of(game, position, fallen):
+    """The table's key: the hash of the position with the turn, all gold, and how often we died.
+
+    Who deviated in this round need not be in it: where it matters, one who may not any more has one move only, and such
+    positions are not kept.
+    """
     gold = np.int64(game.hero[0].gold) | (np.int64(game.hero[1].gold) << 16)
     gold ^= (np.int64(game.hero[2].gold) << 32) ^ (np.int64(game.hero[3].gold) << 48)
-    return _salted(_salted(position, gold), np.int64(game.turn))
+    return _salted(_salted(position, gold), (np.int64(game.turn) << 8) | fallen)
 
 
 @kernel
@@ -234,7 +239,7 @@ def leaf_score(game, ground, weights, task, undos, level):
 
 
 @inlined
-def _search(game, undos, frames, ground, weights, task, table, memory, stop, depth, alpha, beta, deviated, cheap):
+def _search(game, undos, frames, ground, weights, task, table, memory, stop, depth, alpha, beta, fallen, cheap):
     """Score the position for ``task.me``, `depth` plies deep, within (alpha, beta): fail-soft. See the module.
 
     With `cheap` (a constant) all that costs is left out: no table, no ordering, no policy, no quiescence, no limits, and
@@ -245,7 +250,7 @@ def _search(game, undos, frames, ground, weights, task, table, memory, stop, dep
     mask = _WORD(len(table) - 1)
     level, value = 0, np.int64(0)
     frames[0].alpha, frames[0].beta, frames[0].left, frames[0].calm = alpha, beta, depth, task.quiescence
-    frames[0].deviated = deviated
+    frames[0].deviated, frames[0].fallen = 0, fallen
     if not cheap:
         frames[0].hash = hash_of(game)
     entering = True
@@ -270,7 +275,8 @@ def _search(game, undos, frames, ground, weights, task, table, memory, stop, dep
                 else:
                     fighting = game.status == RUNNING and frame.calm > 0 and _is_hot(game, me, active)
                     if not fighting:
-                        value, entering = leaf_score(game, ground, weights, task, undos, level), False
+                        value = leaf_score(game, ground, weights, task, undos, level) - np.int64(frame.fallen) * task.death
+                        entering = False
             if entering:
                 # An inner node: which moves has he, and who is he?
                 frame.maximises = hero == me
@@ -302,7 +308,7 @@ def _search(game, undos, frames, ground, weights, task, table, memory, stop, dep
                         table_move = np.int64(-1)
                         if task.table and not fighting:
                             frame.kept = 1
-                            frame.key = key_of(game, frame.hash)
+                            frame.key = key_of(game, frame.hash, np.int64(frame.fallen))
                             entry_ = table[frame.key & mask]
                             if entry_.key == frame.key and entry_.age == task.age:
                                 table_move = np.int64(entry_.move)
@@ -359,6 +365,7 @@ def _search(game, undos, frames, ground, weights, task, table, memory, stop, dep
             below = frames[_WORD(level + 1)]
             if not cheap:
                 below.hash = rehash(frame.hash, game, undos[_WORD(level)])
+                below.fallen = frame.fallen + ((undos[_WORD(level)].deaths >> me) & 1)
                 below.deviated = 0
                 if hero != me:
                     below.deviated = frame.deviated
@@ -430,10 +437,14 @@ def search_below(games, undos, frames, grounds, weights, tasks, table, memories,
     `move` -1 searches the position itself. Within (alpha, beta) the score is exact; outside it is a bound.
     """
     game, task = games[0], tasks[0]
+    fallen = 0
     if move >= 0:
         play(game, move, undos[MAX_PLY])
         depth -= 1
-    value = _search(game, undos, frames, grounds[0], weights[0], task, table, memories[0], stop, depth, alpha, beta, 0, False)
+        fallen = (undos[MAX_PLY].deaths >> task.me) & 1
+    value = _search(
+        game, undos, frames, grounds[0], weights[0], task, table, memories[0], stop, depth, alpha, beta, fallen, False
+    )
     if move >= 0:
         undo(game, undos[MAX_PLY])
     return value

@@ -36,6 +36,7 @@ class Search(Behaviour):
     blend: float = Field(
         0.3, ge=0, le=0.9, description="share of the depths before in a score: what can be done now is not put off"
     )
+    death: float = Field(0, ge=0, le=10_000, description="gold that each death of ours takes off, besides what is lost by it")
     scale: float = Field(20, gt=0, le=1000, description="gold by which a direction is worse when its vote is -1")
     nodes: int = Field(2_000_000, ge=10, le=1_000_000_000, description="nodes searched at most; a budget may allow fewer")
     weights: Weights = Field(default_factory=Weights, description="the weights of the evaluation")
@@ -61,6 +62,7 @@ class Search(Behaviour):
             playout=self.playout,
             clip=round(self.scale * UNIT),
             blend=self.blend,
+            death=round(self.death * UNIT),
         )
 
     def _thought(self, found: Depth) -> Thought:

@@ -97,6 +97,7 @@ class _Grower:
         self._best: dict[tuple[int, ...], int] = {}
         self._stop = np.zeros(1, np.int64)
         self._looked = 0
+        self._fallen = 0  # how often we died on the way to the position
 
     def root(self, depth: int, top: int) -> Node:
         """The tree of one depth. Every direction has a window of its own, as far below the best as the question's clip."""
@@ -117,8 +118,11 @@ class _Grower:
     def _child(self, move: int, left: int, top: int, alpha: int, beta: int, *, deviated: bool) -> Node:
         """The position after a move, with `left` plies to go."""
         assert step_saving(self._games, 0, move, self._undos, len(self._path))
+        died = int(self._undos["deaths"].item(len(self._path))) >> self._question.me & 1
         self._path.append(move)
+        self._fallen += died
         node = self._node(left, top, alpha, beta, deviated=deviated)
+        self._fallen -= died
         node.move = move
         self._path.pop()
         step_back(self._games, 0, self._undos, len(self._path))
@@ -180,14 +184,14 @@ class _Grower:
             self._looked += 1
             usual = self._usual(hero, free=False)
             return self._child(usual, left - 1, 0, alpha, beta, deviated=not self._round_ends(hero)).score
-        work = self._work
+        work, price = self._work, self._fallen * self._question.death
         before = int(work.tasks["nodes"][0])
         score = search_below(
             self._games, work.undos, work.frames, self._ground, self._weights, work.tasks, work.table, work.memories, self._stop,
-            -1, left, alpha, beta,
+            -1, left, alpha + price, beta + price,
         )  # fmt: skip
         self._looked += int(work.tasks["nodes"][0]) - before
-        return int(score)
+        return int(score) - price
 
 
 def _bound(score: int, alpha: int, beta: int) -> str:
