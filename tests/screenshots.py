@@ -31,7 +31,7 @@ from vindibot.settings import RecordingSettings
 
 FOLDER = Path(__file__).parent.parent / "docs" / "screenshots"
 #: Who plays, and where: size and seed of the map.
-BOT, AGAINST, MAP = "malvert", "seed", (14, 13)
+BOT, AGAINST, MAP = "strong", "seed", (14, 13)
 
 
 @dataclass(frozen=True)
