@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -93,3 +94,11 @@ def test_the_name_of_the_bot(tmp_path: Path, folder: str, name: str) -> None:
     assert run(tmp_path / folder).exit_code == 0
     text = (tmp_path / folder / "bot.toml").read_text()
     assert tomllib.loads(text)["name"] == name
+
+
+def test_its_tests_do_not_follow_the_rules_of_a_project_around_it(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "--no-such-option"\n')
+    assert run(tmp_path / "mine").exit_code == 0
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q"]
+    done = subprocess.run(command, cwd=tmp_path / "mine", capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -22,6 +22,7 @@ FILES = {
     "bot.toml": "the bot: the traits of seed, and one of your own",
     "coward.py": "that trait, in ten lines",
     "test_coward.py": "its tests, on a drawn board and on a recorded turn",
+    "pytest.ini": "what keeps these tests apart from those of a project around them",
     "recordings/sample.jsonl": "the recorded game",
 }
 
