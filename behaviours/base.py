@@ -38,7 +38,7 @@ Votes: TypeAlias = "int | Mapping[int, float] | Sequence[float] | NDArray[np.flo
 Answer: TypeAlias = "Votes | Thought | Iterator[Votes] | Iterator[Thought] | Iterator[Votes | Thought]"
 
 #: Turns of ours that `View.history` goes back at most.
-HISTORY = 8
+HISTORY = 24
 #: Plies of a `Thought.line` that are kept.
 LONGEST_LINE = 24
 

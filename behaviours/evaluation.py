@@ -226,8 +226,8 @@ def _fights(game, ground, weights, me):
 
 
 @kernel
-def evaluate(game, ground, weights, me):
-    """The score of hero `me` (0..3) in hundredths of gold: int64. Never changes the game."""
+def standing(game, weights, me):
+    """The hero's estate less what his rivals have, in gold: what is sure, without what places promise."""
     total, best = 0.0, -1e9
     count = 0
     for step in range(1, 4):
@@ -240,6 +240,13 @@ def evaluate(game, ground, weights, me):
     score = estate(game, weights, me)
     if count:
         score -= weights.rivals * total / count + weights.leader * best
+    return score
+
+
+@kernel
+def evaluate(game, ground, weights, me):
+    """The score of hero `me` (0..3) in hundredths of gold: int64. Never changes the game."""
+    score = standing(game, weights, me)
     score += _places(game, ground, weights, me) + _fights(game, ground, weights, me)
     return np.int64(np.rint(score * UNIT))
 

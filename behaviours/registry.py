@@ -32,6 +32,7 @@ BUILT_IN = {
     "mine-finder": "behaviours.mine:MineFinder",
     "movement-premium": "behaviours.premium:MovementPremium",
     "random": "behaviours.random:Random",
+    "rollout": "behaviours.rollout:Rollout",
     "route": "behaviours.route:Route",
     "search": "behaviours.search:Search",
     "spawn-avoider": "behaviours.spawn:SpawnAvoider",

@@ -1,0 +1,238 @@
+"""Following a style: the order that a hero gives who plays by it, and on the way to a goal if he has one.
+
+In this order: he kills who can be killed; beside a tavern he drinks when struck at; he fights duels that he wins, and flees to
+a tavern that he can reach from others. Else he goes where he wants to go, to his goal if he has one, to prey, the nearest mine
+or a tavern, but not onto a square on which the enemies around would strike first and win.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from behaviours.evaluation import WEIGHT_ARRAY
+from behaviours.ground import AWAY, GROUNDS, LISTED, MAX_MINES, NO_MINE
+from behaviours.rollout.style import FEARS_ALL, STYLES
+from sim.game import (
+    AIR,
+    BEER_COST,
+    BEER_HEALS,
+    BLOW,
+    CELLS,
+    GAMES,
+    LAST_MINE,
+    MAX_LIFE,
+    MINE,
+    MINE_COST,
+    OFFSET,
+    STAY,
+    TAVERN,
+)
+from sim.kernels import entry, kernel
+from sim.rules import tile_at
+
+#: Goals: the number of a mine (`behaviours.ground`), a tavern, or an enemy (`GOAL_HERO` + 0..3); or none.
+NO_GOAL, GOAL_TAVERN, GOAL_HERO = -1, 128, 130
+
+#: Beside an enemy he flees to a tavern at most this many moves away.
+FLIGHT = 3
+#: A tavern fewer moves away than this is near for the thirsty.
+NEAR_TAVERN = 5
+#: Enemies at most this many moves away make him look where he steps.
+CLOSE = 4
+#: With this life or less a kill is struck while drinking, where there is a tavern beside him.
+_SIP = MAX_LIFE - 30
+
+_WORD = np.uintp
+
+
+@kernel
+def _away(ground, here, there):
+    """Moves from one square to another."""
+    return np.int64(ground.to_square[_WORD(here * CELLS + there)])
+
+
+@kernel
+def _wins(weights, striker, other):
+    """Whether the one who strikes first wins a duel, by their lives."""
+    return weights.duel[_WORD(striker * (MAX_LIFE + 1) + other)] != 0
+
+
+@kernel
+def _at_bar(game, ground, hero):
+    """Whether the hero stands beside a tavern and can pay."""
+    return ground.to_tavern[_WORD(np.int64(game.hero[_WORD(hero)].pos))] == 1 and game.hero[_WORD(hero)].gold >= BEER_COST
+
+
+@kernel
+def _around(game, ground, weights, style, hero):
+    """What the enemies mean: (is one close, can one be killed now, how many are beside us, life of the strongest of them,
+    the prey's index or -1, how far away it is)."""
+    me = game.hero[hero]
+    pos, life = np.int64(me.pos), np.int64(me.life)
+    close, kill = False, False
+    beside, strongest = np.int64(0), np.int64(0)
+    prey, prey_away, best = np.int64(-1), np.int64(AWAY), np.int64(0)
+    for step in range(1, 4):
+        enemy = (hero + step) & 3
+        other = game.hero[_WORD(enemy)]
+        away = _away(ground, pos, np.int64(other.pos))
+        if away > CLOSE and away > style.hunt:
+            continue
+        his, mines, alert = np.int64(other.life), np.int64(other.mines), other.crashed == 0
+        close = close or (alert and away <= CLOSE)
+        if away == 1:
+            if his <= BLOW:
+                kill = True
+            elif alert:
+                strongest = max(strongest, his)
+            if alert:
+                beside += 1
+        guarded = alert and _at_bar(game, ground, enemy)
+        gain = np.int64(0)
+        if away <= 2:
+            if (mines > 0 or away == 1) and (his <= BLOW or (not guarded and _wins(weights, life, his))):
+                gain = 4 * mines + 3 - away
+        elif away <= style.hunt and prey < 0 and mines >= style.greed and not guarded and life >= his + style.margin + away:
+            gain = mines
+        if gain > best:
+            best, prey, prey_away = gain, enemy, away
+    return close, kill, beside, strongest, prey, prey_away
+
+
+@kernel
+def toward(game, ground, pos, there):
+    """The direction of a free square (or `there` itself) nearest to `there`; `STAY` if all are taken."""
+    best, choice = np.int64(AWAY), np.int64(STAY)
+    for move in range(1, 5):
+        square = pos + OFFSET[_WORD(move)]
+        if np.int64(game.cell[_WORD(square)]) == AIR or square == there:
+            away = _away(ground, square, there)
+            if away < best:
+                best, choice = away, np.int64(move)
+    return choice
+
+
+@kernel
+def _nearest_foreign(game, ground, hero, pos):
+    """The number of the nearest mine that is not the hero's, `NO_MINE` where the list has none."""
+    for slot in range(LISTED):
+        mine = np.int64(ground.nearest[_WORD(pos * LISTED + slot)])
+        if mine == NO_MINE or tile_at(game, np.int64(ground.mine[_WORD(mine)])) != MINE + 1 + hero:
+            return mine
+    return np.int64(NO_MINE)
+
+
+@kernel
+def _to_goal(game, ground, pos, goal):
+    """The first step of the way to a goal."""
+    if goal < GOAL_TAVERN:
+        return np.int64(ground.mine_step[_WORD(goal * CELLS + pos)])
+    if goal == GOAL_TAVERN:
+        return np.int64(ground.tavern_step[_WORD(pos)])
+    return toward(game, ground, pos, np.int64(game.hero[_WORD(goal - GOAL_HERO)].pos))
+
+
+@kernel
+def _errand(game, ground, style, hero, prey):
+    """Where he goes of his own accord: to drink, to prey, to the nearest mine, to a tavern."""
+    me = game.hero[hero]
+    pos, life, pays = np.int64(me.pos), np.int64(me.life), me.gold >= BEER_COST
+    tavern = np.int64(ground.to_tavern[_WORD(pos)])
+    if pays and tavern == 1 and life <= style.drink:
+        return np.int64(ground.tavern_step[_WORD(pos)])
+    if prey >= 0:
+        return toward(game, ground, pos, np.int64(game.hero[_WORD(prey)].pos))
+    mine = _nearest_foreign(game, ground, hero, pos)
+    strong = mine != NO_MINE and life - np.int64(ground.to_mine[_WORD(pos * MAX_MINES + mine)]) >= MINE_COST + style.reserve
+    if strong and not (pays and life <= style.thirst and tavern < NEAR_TAVERN):
+        return np.int64(ground.mine_step[_WORD(mine * CELLS + pos)])
+    if tavern != AWAY and (tavern > 1 or (pays and life <= MAX_LIFE - BLOW)):
+        return np.int64(ground.tavern_step[_WORD(pos)])
+    return np.int64(STAY)
+
+
+@kernel
+def _danger(game, ground, weights, style, hero, square, life):
+    """How many enemies strike first and win if he stands on `square` with this `life` after his ply; those he would then
+    stand beside count twice, one is forgiven beside a tavern."""
+    danger = np.int64(0)
+    for step in range(1, 4):
+        other = game.hero[_WORD((hero + step) & 3)]
+        away = _away(ground, square, np.int64(other.pos))
+        if away > 2 or other.crashed:
+            continue
+        his = np.int64(other.life) - (BLOW if away == 1 else 0)
+        if his > 0 and ((style.fear == FEARS_ALL and away == 2) or _wins(weights, his, max(life - 1, 1))):
+            danger += 3 - away
+    if danger and life > BLOW + 1 and ground.to_tavern[_WORD(square)] == 1 and game.hero[hero].gold >= BEER_COST:
+        danger -= 1
+    return danger
+
+
+@kernel
+def _careful(game, ground, weights, style, hero, want):
+    """The least dangerous direction: `want` among equals, then what brings him nearer to a tavern (or Stay, if he freezes)."""
+    me = game.hero[hero]
+    pos, life, pays = np.int64(me.pos), np.int64(me.life), me.gold >= BEER_COST
+    tavern = ground.to_tavern[_WORD(pos)]
+    least, choice = np.int64(1 << 40), want
+    for move in range(5):
+        target = pos + OFFSET[_WORD(move)]
+        there = np.int64(game.cell[_WORD(target)])
+        square, then = pos, life
+        if move == STAY or there == AIR:
+            square = target
+        elif there == TAVERN and pays:
+            then = min(life + BEER_HEALS, MAX_LIFE)
+        elif TAVERN < there and there <= LAST_MINE and move == want:
+            then = life - MINE_COST
+        else:
+            continue
+        cost = 16 * _danger(game, ground, weights, style, hero, square, then)
+        if move != want:
+            cost += 4
+            if style.freeze:
+                cost -= 3 if move == STAY else 0
+            elif ground.to_tavern[_WORD(square)] < tavern or then > life:
+                cost -= 2
+        if cost < least:
+            least, choice = cost, np.int64(move)
+    return choice
+
+
+@kernel
+def styled_order(game, ground, weights, style, hero, goal):
+    """The order (0..4) of `hero` (0..3), who is to move, by `style` and on the way to `goal`."""
+    me = game.hero[hero]
+    if me.crashed:
+        return np.int64(STAY)
+    pos, life = np.int64(me.pos), np.int64(me.life)
+    tavern, bar = np.int64(ground.to_tavern[_WORD(pos)]), _at_bar(game, ground, hero)
+    close, kill, beside, strongest, prey, prey_away = _around(game, ground, weights, style, hero)
+    if kill:
+        return np.int64(ground.tavern_step[_WORD(pos)]) if bar and life <= _SIP else np.int64(STAY)
+    if beside:
+        if bar and life <= MAX_LIFE - BLOW:
+            return np.int64(ground.tavern_step[_WORD(pos)])
+        if beside == 1 and prey_away == 1:
+            return np.int64(STAY)
+        if beside > 1 or not _wins(weights, life, strongest):
+            if tavern <= FLIGHT and me.gold >= BEER_COST and life > BLOW * (tavern - 1):
+                return np.int64(ground.tavern_step[_WORD(pos)])
+            if goal == NO_GOAL:
+                return np.int64(STAY)
+    want = _to_goal(game, ground, pos, goal) if goal != NO_GOAL else _errand(game, ground, style, hero, prey)
+    if close and style.fear and not (goal == NO_GOAL and bar and life <= style.drink):
+        return _careful(game, ground, weights, style, hero, want)
+    return want
+
+
+@entry(types.int64(GAMES, types.int64, types.int64, GROUNDS, WEIGHT_ARRAY, STYLES, types.int64, types.int64))
+def follow(games, index, hero, grounds, weights, styles, number, goal):
+    """`styled_order` for Python: the order of `hero` (0..3) in ``games[index]`` by ``styles[number]`` and with this goal.
+
+    `grounds` from `behaviours.ground.ground_of`, `weights` from `behaviours.evaluation.compiled_weights` (for its table of
+    duels), `styles` from `compiled_styles`.
+    """
+    return styled_order(games[index], grounds[0], weights[0], styles[number], hero, goal)

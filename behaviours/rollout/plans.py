@@ -1,0 +1,60 @@
+"""Plans: what we could set out to do from here, as up to three goals one after the other.
+
+A plan is a row of `GOALS` numbers: goals as in `behaviours.rollout.follow`, or `GOAL_MOVE` + direction for one ply in that
+direction, whatever happens; `NO_GOAL` at its end. After its last goal a plan goes on as our style does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from behaviours.base import View
+from behaviours.ground import AWAY, LISTED, MAX_MINES, NO_MINE, ground_of
+from behaviours.rollout.follow import GOAL_HERO, GOAL_TAVERN, NO_GOAL
+from sim.game import CELLS, MINE, TILE_BITS
+
+#: The goal of one ply North is ``GOAL_MOVE + NORTH``.
+GOAL_MOVE = 200
+#: Goals in a plan at most.
+GOALS = 2
+#: Enemies at most this many moves away may be a goal.
+CHASE = 10
+
+
+def plans_of(view: View, mines: int, pairs: bool = True) -> NDArray[np.int16]:
+    """The plans of the hero of a view: int16[n, `GOALS`], the first of which is to follow our style.
+
+    Goals are the `mines` nearest mines that are not his, the nearest tavern and the enemies around. There is a plan for each
+    goal, for each direction that does something, and with `pairs` for two goals and for a direction and a goal.
+    """
+    goals = _goals(view, mines)
+    moves = [GOAL_MOVE + move for move in view.moves]
+    plans = [(NO_GOAL, NO_GOAL), *((goal, NO_GOAL) for goal in (*goals, *moves))]
+    if pairs:
+        plans += [(first, second) for first in goals for second in goals if first != second]
+        plans += [(move, goal) for move in moves for goal in goals if goal < GOAL_HERO]
+    return np.array(plans, np.int16)
+
+
+def _goals(view: View, mines: int) -> list[int]:
+    ground = ground_of(view.map)[0]
+    numbers = [int(mine) for mine in ground["nearest"][view.pos * LISTED : (view.pos + 1) * LISTED] if mine != NO_MINE]
+    goals = [mine for mine in numbers if int(view.cells[int(ground["mine"][mine])]) & TILE_BITS != MINE + 1 + view.me][:mines]
+    if ground["to_tavern"][view.pos] != AWAY:
+        goals.append(GOAL_TAVERN)
+    away = ground["to_square"][view.pos * CELLS : (view.pos + 1) * CELLS]
+    return goals + [GOAL_HERO + enemy for enemy in view.enemies if away[int(view.game.hero[enemy].pos)] <= CHASE]
+
+
+def square_of(view: View, goal: int) -> int | None:
+    """The square of a goal, for those who look on; None for a direction and for no goal."""
+    ground = ground_of(view.map)[0]
+    if goal == NO_GOAL or goal >= GOAL_MOVE:
+        return None
+    if goal >= GOAL_HERO:
+        return int(view.game.hero[goal - GOAL_HERO].pos)
+    return int(ground["tavern"][view.pos]) if goal == GOAL_TAVERN else int(ground["mine"][goal])
+
+
+assert MAX_MINES <= GOAL_TAVERN < GOAL_HERO < GOAL_MOVE

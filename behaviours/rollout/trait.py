@@ -1,0 +1,95 @@
+"""The trait that votes what playouts of its plans bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from behaviours.base import Behaviour, Thought, View
+from behaviours.evaluation import Weights, compiled_weights
+from behaviours.ground import ground_of
+from behaviours.rollout.plans import plans_of, square_of
+from behaviours.rollout.playouts import FINDING, INQUIRY, WHIM, play_plans
+from behaviours.rollout.rivals import styles_drawn
+from behaviours.rollout.style import LIBRARY, Style, compiled_styles
+
+#: Scenarios that every plan of a stage meets in the first cycle; each cycle has twice as many.
+SCENARIOS = 2
+#: A seed that is not the game's: the same turn gives the same votes.
+_SEED = 1
+
+
+class Rollout(Behaviour):
+    """Plays plans out, everybody by a style, and votes (outcome - best) / scale for directions, at least -1.
+
+    A plan is one or two goals (a mine, a tavern, an enemy) or one move and a goal, and then as `style` does; an outcome is
+    the gold that we are ahead of the others, what comes sooner counting more. The others play by the styles of a library that
+    foretold their last orders best. The direction of the best plan wins. Plans are compared by successive halving (Karnin,
+    Koren and Somekh 2013), again and again with more playouts; anytime, with a thought after each halving.
+    """
+
+    rounds: int = Field(25, ge=1, le=100, description="rounds that a playout lasts at most")
+    patience: float = Field(0.9, ge=0, le=1, description="what a round keeps of what comes after it (1: only the end counts)")
+    mines: int = Field(5, ge=0, le=24, description="how many of the nearest mines may be goals")
+    pairs: bool = Field(True, description="plans of two goals too")
+    death: float = Field(20, ge=0, le=10_000, description="gold that each death of ours takes off, besides what is lost by it")
+    whims: float = Field(0.05, ge=0, le=1, description="share of the others' orders in playouts that are drawn at random")
+    trust: float = Field(0.7, ge=0, le=5, description="how soon a style that foretells a rival's orders prevails (0: all alike)")
+    scale: float = Field(20, gt=0, le=1000, description="gold by which a direction is worse when its vote is -1")
+    nodes: int = Field(20_000_000, ge=100, le=10**12, description="plies played out at most; a budget may allow fewer")
+    style: Style = Field(default_factory=Style, description="how we go on after a plan")
+    rivals: tuple[Style, ...] = Field(LIBRARY, min_length=1, description="styles that the others may have")
+    weights: Weights = Field(default_factory=Weights, description="weights of the evaluation, of which those of estates matter")
+
+    def vote(self, view: View) -> Iterator[Thought]:
+        """A thought after each halving."""
+        if view.plies_left < 1 or view.game.status:
+            return
+        plans = plans_of(view, self.mines, self.pairs)
+        limit = self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
+        for findings in self._compare(view, plans, limit):
+            yield self._thought(view, plans, findings)
+
+    def _compare(self, view: View, plans: NDArray[np.int16], limit: int) -> Iterator[NDArray[np.void]]:
+        """The findings after each stage: all plans meet some scenarios, then the better half of them, and so on; again."""
+        ground, weights = ground_of(view.map), compiled_weights(self.weights)
+        styles = compiled_styles((self.style, *self.rivals))
+        draws = styles_drawn(view, weights, styles, self.trust)
+        findings, scratch = np.zeros(len(plans), FINDING), view.games.copy()
+        inquiry, order = self._inquiry(view), np.arange(len(plans))
+        scenario, cycle, halvings = 0, 0, 0
+        while int(findings["plies"].sum()) < limit and not view.budget.expired():
+            chosen, more = np.sort(order[: len(plans) >> halvings]), SCENARIOS << cycle + halvings
+            play_plans(
+                view.games, 0, ground, weights, styles, draws, inquiry, plans, chosen, findings, scratch,
+                scenario, scenario + more, limit - int(findings["plies"].sum()), view.budget.stop,
+            )  # fmt: skip
+            if findings["count"].min() == 0:
+                return  # there was no time for one whole scenario
+            yield findings
+            scenario += more
+            halvings += 1
+            if len(plans) >> halvings < 2:
+                cycle, halvings = cycle + 1, 0
+            order = np.argsort(-findings["sum"] / findings["count"], kind="stable")
+
+    def _inquiry(self, view: View) -> NDArray[np.void]:
+        inquiry = np.zeros(1, INQUIRY)
+        record = inquiry[0]
+        record["me"], record["plies"], record["seed"] = view.me, 4 * self.rounds, _SEED
+        record["whims"], record["patience"], record["death"] = round(WHIM * self.whims), self.patience, self.death
+        return inquiry
+
+    def _thought(self, view: View, plans: NDArray[np.int16], findings: NDArray[np.void]) -> Thought:
+        means = findings["sum"] / findings["count"]
+        best = int(means.argmax())
+        outcome: dict[int, float] = {}
+        for move, mean in zip(findings["first"].tolist(), means.tolist(), strict=True):
+            outcome[move] = max(mean, outcome.get(move, -np.inf))
+        votes = {move: max(-1.0, (outcome[move] - means[best]) / self.scale) for move in view.moves if move in outcome}
+        votes |= {move: -1.0 for move in view.moves if move not in outcome}
+        nodes = int(findings["plies"].sum())
+        return Thought(votes, score=float(means[best]), nodes=nodes, goal=square_of(view, int(plans[best, 0])))
