@@ -185,7 +185,7 @@ def _careful(game, ground, weights, style, hero, want):
             square = target
         elif there == TAVERN and pays:
             then = min(life + BEER_HEALS, MAX_LIFE)
-        elif TAVERN < there and there <= LAST_MINE and move == want:
+        elif move == want and TAVERN < there and there <= LAST_MINE and there != MINE + 1 + hero:
             then = life - MINE_COST
         else:
             continue

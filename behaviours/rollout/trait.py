@@ -11,6 +11,7 @@ from pydantic import Field
 from behaviours.base import Behaviour, Thought, View
 from behaviours.evaluation import Weights, compiled_weights
 from behaviours.ground import ground_of
+from behaviours.rollout.follow import NO_GOAL, follow
 from behaviours.rollout.plans import plans_of, square_of
 from behaviours.rollout.playouts import FINDING, INQUIRY, WHIM, play_plans
 from behaviours.rollout.rivals import styles_drawn
@@ -18,6 +19,8 @@ from behaviours.rollout.style import LIBRARY, Style, compiled_styles
 
 #: Scenarios that every plan of a stage meets in the first cycle; each cycle has twice as many.
 SCENARIOS = 2
+#: Nodes from which on plans of two goals are looked at: with fewer there are too many of them.
+PAIRS_FROM = 20_000
 #: A seed that is not the game's: the same turn gives the same votes.
 _SEED = 1
 
@@ -28,7 +31,8 @@ class Rollout(Behaviour):
     A plan is one or two goals (a mine, a tavern, an enemy) or one move and a goal, and then as `style` does; an outcome is
     the gold that we are ahead of the others, what comes sooner counting more. The others play by the styles of a library that
     foretold their last orders best. The direction of the best plan wins. Plans are compared by successive halving (Karnin,
-    Koren and Somekh 2013), again and again with more playouts; anytime, with a thought after each halving.
+    Koren and Somekh 2013), again and again with more playouts; anytime, with a thought after each halving. The first thought,
+    at once, is what our style would do.
     """
 
     rounds: int = Field(25, ge=1, le=100, description="rounds that a playout lasts at most")
@@ -45,11 +49,12 @@ class Rollout(Behaviour):
     weights: Weights = Field(default_factory=Weights, description="weights of the evaluation, of which those of estates matter")
 
     def vote(self, view: View) -> Iterator[Thought]:
-        """A thought after each halving."""
+        """A thought at once and after each halving."""
         if view.plies_left < 1 or view.game.status:
             return
-        plans = plans_of(view, self.mines, self.pairs)
+        yield self._first_thought(view)
         limit = self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
+        plans = plans_of(view, self.mines, self.pairs and limit >= PAIRS_FROM)
         for findings in self._compare(view, plans, limit):
             yield self._thought(view, plans, findings)
 
@@ -82,6 +87,11 @@ class Rollout(Behaviour):
         record["me"], record["plies"], record["seed"] = view.me, 4 * self.rounds, _SEED
         record["whims"], record["patience"], record["death"] = round(WHIM * self.whims), self.patience, self.death
         return inquiry
+
+    def _first_thought(self, view: View) -> Thought:
+        ground, weights = ground_of(view.map), compiled_weights(self.weights)
+        order = follow(view.games, 0, view.me, ground, weights, compiled_styles((self.style,)), 0, NO_GOAL)
+        return Thought({move: 0.0 if move == order else -1.0 for move in view.moves}, nodes=0)
 
     def _thought(self, view: View, plans: NDArray[np.int16], findings: NDArray[np.void]) -> Thought:
         means = findings["sum"] / findings["count"]

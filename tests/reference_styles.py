@@ -1,0 +1,146 @@
+"""What a hero of a style does, once more and plainly: the second opinion on `behaviours.rollout.follow`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference import STEPS, Reference
+from reference_evaluation import AWAY, Ground, wins
+
+from behaviours.rollout.style import Style
+
+Place = tuple[int, int]
+_WAYS = ("Stay", "North", "South", "East", "West")
+
+
+def _next(place: Place, way: str) -> Place:
+    return (place[0] + STEPS[way][0], place[1] + STEPS[way][1]) if way in STEPS else place
+
+
+class Follower:
+    """One question: what does `hero` do by `style`, with a goal: ("mine", place), ("tavern",), ("hero", index) or None?"""
+
+    def __init__(self, game: Reference, hero: int, style: Style, goal: tuple[Any, ...] | None) -> None:
+        self.game, self.hero, self.style, self.goal = game, hero, style, goal
+        self.ground, self.who = Ground(game), game.heroes[hero]
+        self.enemies = [other for other in range(4) if other != hero]
+        self.enemies.sort(key=lambda other: (other - hero) % 4)
+        self.pays = self.who.gold >= 2
+        self.tavern = self.ground.tavern(self.who.pos)[0]
+        self.to_tavern = self.ground.step(self.who.pos, self.ground.taverns)
+
+    def _away(self, enemy: int, place: Place | None = None) -> int:
+        return self.ground.away(place or self.who.pos, self.game.heroes[enemy].pos)
+
+    def _guarded(self, enemy: int) -> bool:
+        other = self.game.heroes[enemy]
+        return not other.crashed and other.gold >= 2 and self.ground.tavern(other.pos)[0] == 1
+
+    def _prey(self) -> tuple[int | None, int]:
+        """Whom he would rather fight, and how far away that is. A prey at arm's length hides all that are farther."""
+        best, prey, far = 0, None, AWAY
+        for enemy in self.enemies:
+            other, away, mines = self.game.heroes[enemy], self._away(enemy), self.game.mines(enemy)
+            if away <= 2:
+                takes = other.life <= 20 or (wins(self.who.life, other.life) and not self._guarded(enemy))
+                gain = 4 * mines + 3 - away if takes and (mines or away == 1) else 0
+            elif away <= self.style.hunt and prey is None and not self._guarded(enemy):
+                gain = mines if mines >= self.style.greed and self.who.life >= other.life + self.style.margin + away else 0
+            else:
+                gain = 0
+            if gain > best:
+                best, prey, far = gain, enemy, away
+        return prey, far
+
+    def order(self) -> int:
+        """The direction 0..4."""
+        who, style = self.who, self.style
+        if who.crashed:
+            return 0
+        beside = [enemy for enemy in self.enemies if self._away(enemy) == 1]
+        bar = self.pays and self.tavern == 1
+        if any(self.game.heroes[enemy].life <= 20 for enemy in beside):
+            return self.to_tavern if bar and who.life <= 70 else 0
+        awake = [enemy for enemy in beside if not self.game.heroes[enemy].crashed]
+        prey, far = self._prey()
+        if awake:
+            if bar and who.life <= 80:
+                return self.to_tavern
+            if len(awake) == 1 and far == 1:
+                return 0
+            if len(awake) > 1 or not wins(who.life, self.game.heroes[awake[0]].life):
+                if self.pays and self.tavern <= 3 and who.life > 20 * (self.tavern - 1):
+                    return self.to_tavern
+                if self.goal is None:
+                    return 0
+        if self.goal is None and bar and who.life <= style.drink:
+            return self.to_tavern
+        want = self._errand(prey) if self.goal is None else self._way_to(self.goal)
+        near = [enemy for enemy in self.enemies if self._away(enemy) <= 4 and not self.game.heroes[enemy].crashed]
+        return self._careful(want) if near and style.fear else want
+
+    def _way_to(self, goal: tuple[Any, ...]) -> int:
+        if goal[0] == "mine":
+            return self.ground.step(self.who.pos, [goal[1]])
+        return self.to_tavern if goal[0] == "tavern" else self._chase(goal[1])
+
+    def _chase(self, enemy: int) -> int:
+        there = self.game.heroes[enemy].pos
+        ways = []
+        for number in range(1, 5):
+            place = _next(self.who.pos, _WAYS[number])
+            free = self.game.tiles.get(place) == "  " and self.game.hero_at(place) is None
+            if place == there or free:
+                ways.append((self._away(enemy, place), number))
+        away, number = min(ways, default=(AWAY, 0))
+        return number if away < AWAY else 0
+
+    def _errand(self, prey: int | None) -> int:
+        if prey is not None:
+            return self._chase(prey)
+        who, style, ground = self.who, self.style, self.ground
+        mines = [(ground.away(mine, who.pos), mine) for mine in ground.mines if self.game.tiles[mine] != f"${self.hero + 1}"]
+        away, mine = min(mines, default=(AWAY, None))
+        thirsty = self.pays and who.life <= style.thirst and self.tavern < 5
+        if away < AWAY and mine is not None and who.life - away >= 20 + style.reserve and not thirsty:
+            return ground.step(who.pos, [mine])
+        if self.tavern < AWAY and (self.tavern > 1 or (self.pays and who.life <= 80)):
+            return self.to_tavern
+        return 0
+
+    def _careful(self, want: int) -> int:
+        costs = []
+        for number, way in enumerate(_WAYS):
+            target, who = _next(self.who.pos, way), self.who
+            tile = self.game.tiles.get(target, "##")
+            place, life = who.pos, who.life
+            if way == "Stay" or (tile == "  " and self.game.hero_at(target) is None):
+                place = target
+            elif tile == "[]" and self.pays:
+                life = min(100, life + 50)
+            elif tile[0] == "$" and tile != f"${self.hero + 1}" and number == want:
+                life -= 20
+            else:
+                continue
+            cost = 16 * self._danger(place, life)
+            if number != want:
+                cost += 4
+                if self.style.freeze:
+                    cost -= 3 * (number == 0)
+                elif self.ground.tavern(place)[0] < self.tavern or life > who.life:
+                    cost -= 2
+            costs.append((cost, number))
+        return min(costs)[1]
+
+    def _danger(self, place: Place, life: int) -> int:
+        danger = 0
+        for enemy in self.enemies:
+            other, away = self.game.heroes[enemy], self._away(enemy, place)
+            if other.crashed or away > 2:
+                continue
+            his = other.life - 20 * (away == 1)
+            if his > 0 and ((self.style.fear == 2 and away == 2) or wins(his, max(1, life - 1))):
+                danger += 3 - away
+        if danger and life > 21 and self.pays and self.ground.tavern(place)[0] == 1:
+            danger -= 1
+        return danger

@@ -1,0 +1,271 @@
+"""Rollout: the orders of styles and their second opinion, playouts counted by hand, styles found out, and the trait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from reference import reference
+from reference_styles import Follower
+from test_evaluation import played_positions, small_positions
+
+from behaviours.base import HISTORY, Budget, Thought, View
+from behaviours.evaluation import Weights, compiled_weights
+from behaviours.ground import NO_MINE, ground_of
+from behaviours.rollout import Rollout
+from behaviours.rollout.follow import GOAL_HERO, GOAL_TAVERN, NO_GOAL, follow
+from behaviours.rollout.plans import GOAL_MOVE, plans_of, square_of
+from behaviours.rollout.playouts import DRAWS, FINDING, play_plans
+from behaviours.rollout.rivals import count_hits, styles_drawn
+from behaviours.rollout.style import LIBRARY, Style, compiled_styles
+from sim.board import draw
+from sim.game import GAME, STAY, TAVERN, Games, mover, row_column
+from sim.generator import generate
+from sim.maps import map_of
+from sim.rules import effects, step
+
+WEIGHTS = compiled_weights(Weights())
+
+
+def random_style(rng: np.random.Generator) -> Style:
+    return Style(
+        reserve=int(rng.integers(0, 30)),
+        drink=int(rng.integers(0, 100)),
+        thirst=int(rng.integers(0, 101)),
+        hunt=int(rng.integers(2, 12)),
+        margin=int(rng.integers(-20, 30)),
+        greed=int(rng.integers(0, 4)),
+        fear=int(rng.integers(0, 3)),
+        freeze=bool(rng.integers(0, 2)),
+    )
+
+
+def random_goal(rng: np.random.Generator, games: Games, hero: int) -> tuple[int, tuple[Any, ...] | None]:
+    """A goal that can be reached, as a number and as the second opinion has it; often none."""
+    ground, where = ground_of(map_of(games))[0], map_of(games)
+    pos = int(games[0].hero[hero].pos)
+    choice = rng.integers(6)
+    mines = [int(mine) for mine in ground["nearest"].reshape(1024, -1)[pos] if mine != NO_MINE]
+    if choice == 0 and mines:
+        mine = int(rng.choice(mines))
+        return mine, ("mine", row_column(int(ground["mine"][mine])))
+    if choice == 1 and ground["to_tavern"][pos] < 255:
+        return GOAL_TAVERN, ("tavern",)
+    others = [other for other in range(4) if other != hero and where.distances[pos][int(games[0].hero[other].pos)] < 255]
+    if choice == 2 and others:
+        enemy = int(rng.choice(others))
+        return GOAL_HERO + enemy, ("hero", enemy)
+    return NO_GOAL, None
+
+
+@pytest.mark.parametrize("positions", [small_positions(5, 400), played_positions(5, 15)], ids=["small", "played"])
+def test_orders_and_their_second_opinion_agree(positions: Iterator[Games]) -> None:
+    rng = np.random.default_rng(7)
+    orders: set[int] = set()
+    for games in positions:
+        hero, before = mover(games), games.copy()
+        for _ in range(3):
+            style, (number, goal) = random_style(rng), random_goal(rng, games, hero)
+            order = follow(games, 0, hero, ground_of(map_of(games)), WEIGHTS, compiled_styles((style,)), 0, number)
+            assert order == Follower(reference(games), hero, style, goal).order(), f"{style} {goal}\n{draw(games)}"
+            orders.add(order)
+        assert games.tobytes() == before.tobytes()
+    assert orders == {0, 1, 2, 3, 4}
+
+
+def games_under_way(seed: int, plies: int, size: int = 12) -> Games:
+    """A generated game after so many plies of the library's styles."""
+    games = generate(seed, size=size).new_game()
+    ground, styles = ground_of(map_of(games)), compiled_styles(LIBRARY)
+    for _ in range(plies):
+        hero = mover(games)
+        step(games, 0, follow(games, 0, hero, ground, WEIGHTS, styles, hero, NO_GOAL))
+    return games
+
+
+def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **changes: Any) -> NDArray[np.void]:
+    """The findings about all plans, everybody else being of the second of two styles."""
+    trait = Rollout(**{"whims": 0, **changes})
+    view = View(games, mover(games))
+    findings = np.zeros(len(plans), FINDING)
+    play_plans(
+        games, 0, ground_of(view.map), compiled_weights(trait.weights), compiled_styles((trait.style, LIBRARY[3])),
+        np.ones((4, DRAWS), np.int64), trait._inquiry(view), plans, np.arange(len(plans)), findings, games.copy(),
+        begin, end, 10**9, np.zeros(1, np.int64),
+    )  # fmt: skip
+    return findings
+
+
+def by_hand(games: Games, plan: list[int], trait: Rollout, patience: float) -> tuple[float, int]:
+    """One playout again, step by step in Python: (outcome, first order)."""
+    games, me = games.copy(), mover(games)
+    ground, styles = ground_of(map_of(games)), compiled_styles((trait.style, LIBRARY[3]))
+    plan, spent, first = [goal for goal in plan if goal != NO_GOAL], 0, -1
+    rounds: list[float] = []
+    price = 0.0
+
+    def standing() -> float:
+        weights, heroes = trait.weights, games[0].hero
+        worth = []
+        for hero in range(4):
+            left = len(range(int(games[0].turn) + (hero - int(games[0].turn)) % 4, int(games[0].max_turns), 4))
+            kept = weights.keep * (1 - np.exp(-left / weights.keep))
+            life = int(heroes[hero].life)
+            vigour = weights.life * (1 - np.exp(-life / weights.life_curve)) / (1 - np.exp(-100 / weights.life_curve))
+            safe = 1 - weights.frailty * np.exp(-life / weights.frail)
+            worth.append(heroes[hero].gold + heroes[hero].mines * kept * safe + vigour * min(1, left / weights.life_season))
+        others = [one for hero, one in enumerate(worth) if hero != me]
+        return float(worth[me] - weights.rivals * sum(others) / 3 - weights.leader * max(others))
+
+    for ply in range(4 * trait.rounds):
+        if games[0].status:
+            break
+        hero, pos, life = mover(games), int(games[0].hero[mover(games)].pos), int(games[0].hero[me].life)
+        drinks = False
+        if hero == me:
+            if ply:
+                rounds.append(standing())
+            while plan and plan[0] < GOAL_MOVE:
+                mine = int(ground[0]["mine"][plan[0]]) if plan[0] < GOAL_TAVERN else 0
+                beside = mine and abs(mine - pos) in (1, 32)
+                if spent <= (12 if plan[0] >= GOAL_HERO else 40) and not (
+                    mine and (int(games[0].cell[mine]) & 15 == 4 + me or (beside and life <= 20))
+                ):
+                    break
+                plan, spent = plan[1:], 0
+            goal = plan[0] if plan else NO_GOAL
+            order = goal - GOAL_MOVE if goal >= GOAL_MOVE else follow(games, 0, me, ground, WEIGHTS, styles, 0, goal)
+            spent += 1
+            target = pos + [0, -32, 32, 1, -1][order]
+            drinks = int(games[0].cell[target]) & 15 == TAVERN
+            if goal >= GOAL_MOVE or (goal == GOAL_TAVERN and drinks):
+                plan, spent = plan[1:], 0
+            first = order if first < 0 else first
+        else:
+            order = follow(games, 0, hero, ground, WEIGHTS, styles, 1, NO_GOAL)
+        step(games, 0, order)
+        price += trait.death * (int(games[0].hero[me].life) > life and not drinks)
+    shares = [(1 - patience) * patience**number for number in range(len(rounds))]
+    end = standing() * (1 - sum(shares))
+    return sum(share * worth for share, worth in zip(shares, rounds, strict=True)) + end - price, first
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_playouts_are_what_they_are_step_by_step(seed: int) -> None:
+    games = games_under_way(seed, 4 * 25 * (seed + 1) + seed % 4)
+    trait = Rollout(rounds=20, patience=0.8, death=7)
+    plans = plans_of(View(games, mover(games)), 4)
+    findings = played_out(games, plans, 0, 1, rounds=20, patience=0.8, death=7)
+    for plan, finding in zip(plans.tolist(), findings, strict=True):
+        outcome, first = by_hand(games, plan, trait, 0.8)
+        assert finding["first"] == first
+        assert finding["count"] == 1
+        assert finding["sum"] == pytest.approx(outcome, abs=1e-6)
+
+
+def test_scenarios_add_up_and_change_nothing() -> None:
+    games = games_under_way(3, 200)
+    before, plans = games.copy(), plans_of(View(games, mover(games)), 3)
+    whole = played_out(games, plans, 0, 10, whims=0.3)
+    first, second = played_out(games, plans, 0, 4, whims=0.3), played_out(games, plans, 4, 10, whims=0.3)
+    np.testing.assert_allclose(whole["sum"], first["sum"] + second["sum"])
+    assert (whole["count"] == 10).all()
+    assert (whole["plies"] == first["plies"] + second["plies"]).all()
+    assert games.tobytes() == before.tobytes()
+    again = np.repeat(plans[:1], 3, axis=0)  # equal plans meet equal scenarios
+    assert len(set(played_out(games, again, 0, 5, whims=0.3)["sum"].tolist())) == 1
+
+
+@pytest.mark.parametrize("number", range(len(LIBRARY)))
+def test_a_style_is_found_out(number: int) -> None:
+    """A rival who plays by a style of the library: it foretells all he does, and scenarios are full of it."""
+    games, styles = generate(11, size=12).new_game(), compiled_styles((Style(), *LIBRARY))
+    ground, seen, rng = ground_of(map_of(games)), [], np.random.default_rng(1)
+    for _ in range(4 * 60):
+        hero = mover(games)
+        if hero == 0:
+            seen.append(games.copy())
+        order = int(rng.integers(5)) if hero == 3 else follow(games, 0, hero, ground, WEIGHTS, styles, 1 + number, NO_GOAL)
+        step(games, 0, order)
+    seen = seen[-HISTORY - 1 :]
+    hits = np.zeros((4, len(styles)), np.int64)
+    count_hits(np.concatenate(seen), 0, ground, WEIGHTS, styles, seen[-1].copy(), hits)
+    assert hits[1, 1 + number] == hits[2, 1 + number] == HISTORY == max(hits[1])
+    assert hits[3].max() < HISTORY
+    assert not hits[0].any()
+    view = View(seen[-1], 0, history=np.concatenate(seen[:-1]))
+    drawn = styles_drawn(view, WEIGHTS, styles, 0.7)
+    equal = [style for style in range(1, len(styles)) if hits[1, style] >= HISTORY - 3]
+    assert np.isin(drawn[1], equal).mean() > 0.8
+    assert set(styles_drawn(view, WEIGHTS, styles, 0).ravel().tolist()) == set(range(1, len(styles)))
+
+
+def test_rounds_that_are_missing_are_passed_over() -> None:
+    turns = [games_under_way(2, 4 * number) for number in (0, 1, 2, 5, 6)]
+    hits = np.zeros((4, 1), np.int64)
+    styles = compiled_styles((Style(),))
+    ground = ground_of(map_of(turns[0]))
+    count_hits(np.concatenate(turns), 0, ground, WEIGHTS, styles, np.zeros(1, GAME), hits)
+    assert hits.max() <= 3
+
+
+def thoughts(trait: Rollout, games: Games, nodes: int, **more: Any) -> list[Thought]:
+    return list(trait.vote(View(games, mover(games), budget=Budget(nodes=nodes), **more)))
+
+
+def best(trait: Rollout, games: Games, nodes: int = 60_000) -> int:
+    votes = thoughts(trait, games, nodes)[-1].votes
+    assert isinstance(votes, dict)
+    assert max(votes.values()) == 0
+    assert min(votes.values()) >= -1
+    return max(votes, key=lambda move: votes[move])
+
+
+def test_votes_improve_and_depend_on_the_budget_alone() -> None:
+    games = games_under_way(4, 240)
+    said = thoughts(Rollout(), games, 100_000)
+    assert said == thoughts(Rollout(), games.copy(), 100_000, seed=99)
+    nodes = [thought.nodes for thought in said]
+    assert nodes == sorted(nodes)
+    assert nodes[0] == 0
+    assert len(said) > 4
+    assert 100_000 <= nodes[-1] < 140_000  # the last scenario is finished
+    mask = effects(games, 0, mover(games))
+    assert all(set(thought.votes) == {move for move in range(5) if mask >> move & 1} for thought in said)
+
+
+def test_a_stop_ends_it_with_what_there_is() -> None:
+    games, budget = games_under_way(4, 240), Budget()
+    said = []
+    for thought in Rollout().vote(View(games, mover(games), budget=budget)):
+        said.append(thought)
+        if len(said) == 3:
+            budget.stop[0] = 1
+    assert len(said) == 3
+    budget.stop[0] = 1
+    assert len(list(Rollout().vote(View(games, mover(games), budget=budget)))) == 1  # what our style does
+
+
+def test_goals_have_squares() -> None:
+    games = games_under_way(4, 240)
+    view = View(games, mover(games))
+    plans = plans_of(view, 24)
+    assert len({tuple(plan) for plan in plans.tolist()}) == len(plans)
+    for goal in plans[:, 0].tolist():
+        square = square_of(view, goal)
+        if goal == NO_GOAL or goal >= GOAL_MOVE:
+            assert square is None
+        elif goal >= GOAL_HERO:
+            assert square == int(games[0].hero[goal - GOAL_HERO].pos)
+        else:
+            assert square in (view.map.taverns if goal == GOAL_TAVERN else view.map.mines)
+
+
+def test_nothing_is_said_after_the_end() -> None:
+    games = generate(1, size=10).new_game(max_turns=4)
+    for _ in range(4):
+        step(games, 0, STAY)
+    assert list(Rollout().vote(View(games, 0))) == []
