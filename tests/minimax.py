@@ -15,7 +15,7 @@ from behaviours.evaluation import Weights, compiled_weights, score
 from behaviours.ground import ground_of
 from behaviours.policy import policy
 from behaviours.search.deepening import Question
-from behaviours.search.engine import BEST_REPLY, PARANOID
+from behaviours.search.records import BEST_REPLY, PARANOID
 from sim.game import BLOW, RUNNING, STAY, UNDO, Games
 from sim.maps import map_of
 from sim.rules import effects, step_back, step_saving
@@ -113,14 +113,8 @@ class Minimax:
         return min(values) if enemy else max(values)
 
     def _leaf(self) -> int:
-        """The evaluation, after some plies of everybody's policy, less the price of our deaths on the way here."""
-        played = 0
-        while played < self.question.playout and self.line.running:
-            self.line.play(policy(self.line.games, 0, self.line.hero, self.ground))
-            played += 1
+        """The evaluation, less the price of our deaths on the way here."""
         value = score(self.line.games, 0, self.question.me, self.ground, self.compiled)
-        for _ in range(played):
-            self.line.take_back()
         return int(value) - self.fallen * self.question.death
 
     def _moves_to(self, hero: int) -> int:

@@ -18,7 +18,7 @@ from behaviours.base import View
 from behaviours.evaluation import Weights
 from behaviours.search import Search
 from behaviours.search.deepening import Question, deepen
-from behaviours.search.engine import INFINITE
+from behaviours.search.records import INFINITE
 from sim.board import draw
 from sim.game import ABSENT, Games, mover
 from sim.generator import generate

@@ -22,7 +22,8 @@ from behaviours.ground import ground_of
 from behaviours.policy import policy
 from behaviours.search.contact import active_enemies
 from behaviours.search.deepening import Depth, Question, Workspace, deepen
-from behaviours.search.engine import BEST_REPLY, BEST_REPLY_PLUS, INFINITE, PARANOID, search_below, search_plainly
+from behaviours.search.engine import search_below, search_plainly
+from behaviours.search.records import BEST_REPLY, BEST_REPLY_PLUS, INFINITE, PARANOID
 from sim.board import draw, parse
 from sim.game import ABSENT, STAY, TAVERN, Games, mover
 from sim.generator import generate
@@ -60,7 +61,6 @@ def random_question(rng: np.random.Generator, games: Games, mode: int) -> Questi
         active=active,
         mode=mode,
         quiescence=int(rng.integers(0, 4)),
-        playout=int(rng.choice([0, 0, 0, 5])),
         clip=WHOLE,
         table=bool(rng.random() < 0.8),
         death=int(rng.choice([0, 3000])),
@@ -247,7 +247,7 @@ def test_a_search_leaves_the_game_as_it_was() -> None:
     work = Workspace()
     for _ in range(200):
         games = random_position(rng)
-        question = replace(random_question(rng, games, int(rng.integers(3))), playout=int(rng.integers(0, 9)))
+        question = random_question(rng, games, int(rng.integers(3)))
         work.begin(question)
         work.tasks["limit"] = int(rng.integers(1, 200))  # most end in the middle
         before = games.tobytes()
@@ -263,7 +263,7 @@ def test_the_line_leads_to_the_score() -> None:
     rng = np.random.default_rng(13)
     for _ in range(300):
         games = random_position(rng)
-        question = replace(random_question(rng, games, int(rng.integers(3))), playout=0, table=False)
+        question = replace(random_question(rng, games, int(rng.integers(3))), table=False)
         for found in search(games, question, 5, Weights()):
             line = Line(games)
             died = sum(line.play(move) >> question.me & 1 for move in found.line)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from behaviours.evaluation import UNIT, Weights, compiled_weights
 from behaviours.ground import ground_of
-from behaviours.search.engine import ENTRY, FRAME, INFINITE, MAX_PLY, MEMORY, TASK, search_below
+from behaviours.search.engine import search_below
+from behaviours.search.records import ENTRY, FRAME, INFINITE, MAX_PLY, MEMORY, TASK
 from sim.game import UNDO, Games, copy_of
 from sim.maps import Map
 from sim.rules import effects
@@ -30,18 +31,16 @@ TABLE_SIZE = 1 << 18
 class Question:
     """What is to be searched: for whom, who is active (a set, bit by hero), by which mode, and with which extras.
 
-    `quiescence` is how many plies a fight at the horizon is followed, `playout` how many plies of policy precede every
-    evaluation, `clip` how far below the best (in hundredths of gold) a score is told apart, `table` whether positions are
-    remembered (it changes the time only). `blend` is the share of the depths before in the running means: without it, what
-    can as well be done next round is put off for ever, because at the horizon both come to the same. `death` is what each
-    death of ours takes off the score, in hundredths of gold.
+    `quiescence` is how many plies a fight at the horizon is followed, `clip` how far below the best (in hundredths of gold) a
+    score is told apart, `table` whether positions are remembered (it changes the time only). `blend` is the share of the
+    depths before in the running means: without it, what can as well be done next round is put off for ever, because at the
+    horizon both come to the same. `death` is what each death of ours takes off the score, in hundredths of gold.
     """
 
     me: int
     active: int
     mode: int
     quiescence: int = 4
-    playout: int = 0
     clip: int = 20 * UNIT
     table: bool = True
     blend: float = 0.0
@@ -97,7 +96,7 @@ class Workspace:
         self.tasks[:] = np.zeros(1, TASK)
         task = self.tasks[0]
         task["me"], task["active"], task["mode"] = question.me, question.active, question.mode
-        task["quiescence"], task["playout"], task["death"] = question.quiescence, question.playout, question.death
+        task["quiescence"], task["death"] = question.quiescence, question.death
         task["table"], task["age"] = question.table, self.age
 
 

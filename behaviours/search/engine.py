@@ -18,94 +18,33 @@ At the horizon a fight that the next blow decides is searched on (quiescence).
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numba import types
 
 from behaviours.evaluation import WEIGHT_ARRAY, evaluate
 from behaviours.ground import GROUNDS
 from behaviours.policy import policy_order
-from sim.game import AIR, BLOW, GAMES, LAST_MINE, MINE, OFFSET, RUNNING, STAY, STRIDE, TAVERN, UNDOS
+from behaviours.search.ordering import credit, rank
+from behaviours.search.records import (
+    AT_LEAST,
+    AT_MOST,
+    BEST_REPLY,
+    BEST_REPLY_PLUS,
+    EXACT,
+    FRAMES,
+    INFINITE,
+    MAX_LINE,
+    MAX_PLY,
+    MEMORIES,
+    PARANOID,
+    STOP,
+    STOP_MASK,
+    TABLE,
+    TASKS,
+)
+from sim.game import AIR, BLOW, GAMES, LAST_MINE, MINE, OFFSET, RUNNING, STAY, TAVERN, UNDOS
 from sim.kernels import entry, inlined, kernel
 from sim.rules import hash_of, play, rehash, undo
-
-PARANOID, BEST_REPLY, BEST_REPLY_PLUS = range(3)
-
-#: More than any score.
-INFINITE = 1 << 29
-#: Plies from the root to the deepest node, quiescence included.
-MAX_PLY = 96
-#: Longest principal variation that is kept.
-MAX_LINE = 24
-#: Nodes between two looks at the stop word.
-STOP_MASK = 255
-
-# What an entry of the table knows about its score.
-EXACT, AT_LEAST, AT_MOST = range(3)
-
-#: One entry of the transposition table: 16 bytes. Those of another `age` (search) are as good as empty.
-ENTRY = np.dtype((np.record, [("key", "u8"), ("value", "i4"), ("depth", "u1"), ("bound", "u1"), ("move", "u1"), ("age", "u1")]))
-#: One level of the stack.
-FRAME = np.dtype(
-    (
-        np.record,
-        [
-            ("hash", "u8"),
-            ("key", "u8"),
-            ("alpha", "i4"),
-            ("beta", "i4"),
-            ("from_alpha", "i4"),
-            ("from_beta", "i4"),
-            ("best", "i4"),
-            ("left", "i2"),
-            ("calm", "i2"),
-            ("count", "i1"),
-            ("cursor", "i1"),
-            ("best_move", "i1"),
-            ("default", "i1"),
-            ("maximises", "u1"),
-            ("deviated", "u1"),
-            ("fallen", "u1"),
-            ("kept", "u1"),
-            ("moves", "u1", 5),
-            ("line_length", "i2"),
-            ("line", "u1", MAX_LINE),
-        ],
-    )
-)
-#: What a search is told, and what it tells: `nodes` counts up to `limit`; `cut` its cut-offs, `tries` the moves made at nodes
-#: with a choice, `choices` these nodes.
-TASK = np.dtype(
-    (
-        np.record,
-        [
-            ("me", "i8"),
-            ("active", "i8"),
-            ("mode", "i8"),
-            ("quiescence", "i8"),
-            ("playout", "i8"),
-            ("death", "i8"),
-            ("nodes", "i8"),
-            ("limit", "i8"),
-            ("age", "i8"),
-            ("table", "i8"),
-            ("cut", "i8"),
-            ("hits", "i8"),
-            ("choices", "i8"),
-            ("aborted", "i8"),
-            ("line_length", "i8"),
-            ("line", "u1", MAX_LINE),
-        ],
-    )
-)
-#: Ordering: by ply two killers; by hero, square and direction the history.
-MEMORY = np.dtype((np.record, [("killers", "i1", 2 * MAX_PLY), ("history", "i4", 4 * 5 * STRIDE * STRIDE)]))
-
-FRAMES = numba.types.Array(numba.from_dtype(FRAME), 1, "C")
-TASKS = numba.types.Array(numba.from_dtype(TASK), 1, "C")
-TABLE = numba.types.Array(numba.from_dtype(ENTRY), 1, "C")
-MEMORIES = numba.types.Array(numba.from_dtype(MEMORY), 1, "C")
-STOP = types.Array(types.int64, 1, "C")
 
 _WORD = np.uintp
 _MIX_1, _MIX_2, _32 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93), np.uint64(32)
@@ -174,43 +113,6 @@ def _list_moves(game, frame, hero, cheap):
 
 
 @kernel
-def _rank(frame, memory, hero, pos, level, table_move):
-    """Order the listed moves: the table's, the killers of this ply, then by history; ties keep their order."""
-    count = np.int64(frame.count)
-    ranks = (np.int64(0), np.int64(0))
-    for place in range(1, count):
-        move = np.int64(frame.moves[place])
-        mine = _worth_of(memory, hero, pos, level, table_move, move)
-        slot = place
-        while slot > 0 and _worth_of(memory, hero, pos, level, table_move, np.int64(frame.moves[slot - 1])) < mine:
-            frame.moves[slot] = frame.moves[slot - 1]
-            slot -= 1
-        frame.moves[slot] = move
-    return ranks
-
-
-@inlined
-def _worth_of(memory, hero, pos, level, table_move, move):
-    if move == table_move:
-        return np.int64(1) << 40
-    if move == memory.killers[_WORD(2 * level)]:
-        return np.int64(1) << 39
-    if move == memory.killers[_WORD(2 * level + 1)]:
-        return np.int64(1) << 38
-    return np.int64(memory.history[_WORD((hero * 5 + move) * (STRIDE * STRIDE) + pos)])
-
-
-@kernel
-def _credit(memory, hero, pos, level, move, depth):
-    """A cut-off: remember the move as a killer of its ply and in the history."""
-    if memory.killers[2 * level] != move:
-        memory.killers[2 * level + 1] = memory.killers[2 * level]
-        memory.killers[2 * level] = move
-    place = (hero * 5 + move) * (STRIDE * STRIDE) + pos
-    memory.history[place] = min(np.int64(memory.history[place]) + depth * depth, 1 << 28)
-
-
-@kernel
 def cheap_score(game, me, active):
     """Gold, 25 a mine, and life, less those of the best active rival: what the plain benchmark compares engines with."""
     mine = np.int64(game.hero[me].gold) + 25 * np.int64(game.hero[me].mines) + np.int64(game.hero[me].life)
@@ -220,22 +122,6 @@ def cheap_score(game, me, active):
             worth = np.int64(game.hero[hero].gold) + 25 * np.int64(game.hero[hero].mines) + np.int64(game.hero[hero].life)
             rival, alone = max(rival, worth), False
     return mine if alone else mine - rival
-
-
-@kernel
-def leaf_score(game, ground, weights, task, undos, level):
-    """The evaluation, after `playout` plies of everybody's policy if the task asks for them."""
-    if task.playout == 0:
-        return evaluate(game, ground, weights, task.me)
-    played = 0
-    while played < task.playout and game.status == RUNNING and level + played < MAX_PLY:
-        play(game, policy_order(game, ground, np.int64(game.turn) & 3), undos[level + played])
-        played += 1
-    value = evaluate(game, ground, weights, task.me)
-    while played > 0:
-        played -= 1
-        undo(game, undos[level + played])
-    return value
 
 
 @inlined
@@ -275,7 +161,7 @@ def _search(game, undos, frames, ground, weights, task, table, memory, stop, dep
                 else:
                     fighting = game.status == RUNNING and frame.calm > 0 and _is_hot(game, me, active)
                     if not fighting:
-                        value = leaf_score(game, ground, weights, task, undos, level) - np.int64(frame.fallen) * task.death
+                        value = evaluate(game, ground, weights, me) - np.int64(frame.fallen) * task.death
                         entering = False
             if entering:
                 # An inner node: which moves has he, and who is he?
@@ -322,7 +208,7 @@ def _search(game, undos, frames, ground, weights, task, table, memory, stop, dep
                                         value, entering = known, False
                                         task.hits += 1
                         if entering and task.table:
-                            _rank(frame, memory, hero, np.int64(game.hero[hero].pos), level, table_move)
+                            rank(frame, memory, hero, np.int64(game.hero[hero].pos), level, table_move)
         if not entering:
             # Hand the value to the level above.
             if level == 0:
@@ -352,7 +238,7 @@ def _search(game, undos, frames, ground, weights, task, table, memory, stop, dep
                     task.cut += 1
                     if task.table:
                         hero = np.int64(game.turn) & 3
-                        _credit(
+                        credit(
                             memory, hero, np.int64(game.hero[hero].pos), level, np.int64(frame.best_move), np.int64(frame.left)
                         )
                 frame.cursor = frame.count

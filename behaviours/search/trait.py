@@ -11,7 +11,7 @@ from behaviours.base import Behaviour, Thought, View
 from behaviours.evaluation import UNIT, Weights
 from behaviours.search.contact import active_enemies
 from behaviours.search.deepening import Depth, Question, deepen
-from behaviours.search.engine import BEST_REPLY, BEST_REPLY_PLUS, MAX_PLY, PARANOID
+from behaviours.search.records import BEST_REPLY, BEST_REPLY_PLUS, MAX_PLY, PARANOID
 
 MODES = {"paranoid": PARANOID, "best-reply": BEST_REPLY, "best-reply-plus": BEST_REPLY_PLUS}
 
@@ -32,7 +32,6 @@ class Search(Behaviour):
     searched: int = Field(2, ge=0, le=3, description="how many opponents are searched at most, the nearest first")
     depth: int = Field(40, ge=1, le=MAX_PLY - 16, description="plies searched at most (four are a round)")
     quiescence: int = Field(4, ge=0, le=12, description="plies that an undecided fight at the horizon is followed")
-    playout: int = Field(0, ge=0, le=48, description="plies of everybody's policy before each evaluation")
     blend: float = Field(
         0.3, ge=0, le=0.9, description="share of the depths before in a score: what can be done now is not put off"
     )
@@ -59,7 +58,6 @@ class Search(Behaviour):
             active=active_enemies(view.games, view.map, view.me, self.contact, self.searched),
             mode=MODES[self.mode],
             quiescence=self.quiescence,
-            playout=self.playout,
             clip=round(self.scale * UNIT),
             blend=self.blend,
             death=round(self.death * UNIT),

@@ -21,7 +21,8 @@ from behaviours.ground import ground_of
 from behaviours.policy import policy, policy_order
 from behaviours.search import Search
 from behaviours.search.deepening import Depth, Question, Workspace, deepen
-from behaviours.search.engine import INFINITE, PARANOID, search_plainly
+from behaviours.search.engine import search_plainly
+from behaviours.search.records import INFINITE, PARANOID
 from sim import kernels
 from sim.game import Games, mover
 from sim.maps import map_of

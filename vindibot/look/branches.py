@@ -16,7 +16,8 @@ from behaviours.evaluation import Weights, compiled_weights
 from behaviours.ground import ground_of
 from behaviours.policy import policy
 from behaviours.search.deepening import Question, borrowed
-from behaviours.search.engine import BEST_REPLY, BEST_REPLY_PLUS, INFINITE, PARANOID, search_below
+from behaviours.search.engine import search_below
+from behaviours.search.records import BEST_REPLY, BEST_REPLY_PLUS, INFINITE, PARANOID
 from sim.game import RUNNING, STAY, UNDO, copy_of
 from sim.rules import effects, step_back, step_saving
 
