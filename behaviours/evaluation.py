@@ -31,8 +31,8 @@ LONGEST = 512
 _WORD = np.uintp
 
 
-class Weights(BaseModel):
-    """The weights of the evaluation. Each says what it multiplies; 0 switches a feature off."""
+class EstateWeights(BaseModel):
+    """The weights of what is sure: estates, and how a hero stands to his rivals."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -46,6 +46,11 @@ class Weights(BaseModel):
     frail: float = Field(25, ge=1, le=200, description="life over which that expectation falls to a third")
     rivals: float = Field(1.0, ge=0, le=3, description="how much of the rivals' mean estate is taken off")
     leader: float = Field(0.5, ge=0, le=3, description="how much of the best rival's estate is taken off besides")
+
+
+class Weights(EstateWeights):
+    """The weights of the evaluation. Each says what it multiplies; 0 switches a feature off."""
+
     reach: float = Field(
         0.3, ge=0, le=3, description="share of a mine's worth that reaching it first promises, before the distance"
     )

@@ -13,12 +13,12 @@ from math import exp
 
 from reference import STEPS, Hero, Reference
 
-from behaviours.evaluation import Weights
+from behaviours.evaluation import EstateWeights, Weights
 
 Place = tuple[int, int]
 
 #: Fields of the weights that belong to the estates: what is left when all others are 0.
-ESTATE = {"keep", "life", "life_curve", "life_season", "frailty", "frail", "rivals", "leader"}
+ESTATE = set(EstateWeights.model_fields)
 #: What cannot be reached is as far as this.
 AWAY = 255
 #: The directions in the order of their numbers.

@@ -51,6 +51,7 @@ def test_every_parameter_is_described_and_has_a_range(name: str) -> None:
         for parameter, schema in part.get("properties", {}).items():
             assert schema.get("description"), parameter
             limited = {"minimum", "maximum"} <= schema.keys() or {"exclusiveMinimum", "maximum"} <= schema.keys()
+            limited |= "maxItems" in schema
             assert limited or "enum" in schema or "$ref" in schema or schema["type"] == "boolean", parameter
 
 

@@ -92,7 +92,7 @@ def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **c
     view = View(games, mover(games))
     findings = np.zeros(len(plans), FINDING)
     play_plans(
-        games, 0, ground_of(view.map), compiled_weights(trait.weights), compiled_styles((trait.style, LIBRARY[3])),
+        games, 0, ground_of(view.map), trait._weights(), compiled_styles((trait.style, LIBRARY[3])),
         np.ones((4, DRAWS), np.int64), trait._inquiry(view), plans, np.arange(len(plans)), findings, games.copy(),
         begin, end, 10**9, np.zeros(1, np.int64),
     )  # fmt: skip

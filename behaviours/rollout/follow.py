@@ -184,7 +184,7 @@ def _careful(game, ground, weights, style, hero, want):
         if move == STAY or there == AIR:
             square = target
         elif there == TAVERN and pays:
-            then = min(life + BEER_HEALS, MAX_LIFE)
+            then = min(life + BEER_HEALS, np.int64(MAX_LIFE))
         elif move == want and TAVERN < there and there <= LAST_MINE and there != MINE + 1 + hero:
             then = life - MINE_COST
         else:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from behaviours.base import Behaviour, Thought, View
-from behaviours.evaluation import Weights, compiled_weights
+from behaviours.evaluation import EstateWeights, Weights, compiled_weights
 from behaviours.ground import ground_of
 from behaviours.rollout.follow import NO_GOAL, follow
 from behaviours.rollout.plans import plans_of, square_of
@@ -39,14 +39,16 @@ class Rollout(Behaviour):
     patience: float = Field(0.9, ge=0, le=1, description="what a round keeps of what comes after it (1: only the end counts)")
     mines: int = Field(5, ge=0, le=24, description="how many of the nearest mines may be goals")
     pairs: bool = Field(True, description="plans of two goals too")
-    death: float = Field(20, ge=0, le=10_000, description="gold that each death of ours takes off, besides what is lost by it")
+    death: float = Field(40, ge=0, le=10_000, description="gold that each death of ours takes off, besides what is lost by it")
     whims: float = Field(0.05, ge=0, le=1, description="share of the others' orders in playouts that are drawn at random")
     trust: float = Field(0.7, ge=0, le=5, description="how soon a style that foretells a rival's orders prevails (0: all alike)")
     scale: float = Field(20, gt=0, le=1000, description="gold by which a direction is worse when its vote is -1")
     nodes: int = Field(20_000_000, ge=100, le=10**12, description="plies played out at most; a budget may allow fewer")
     style: Style = Field(default_factory=Style, description="how we go on after a plan")
-    rivals: tuple[Style, ...] = Field(LIBRARY, min_length=1, description="styles that the others may have")
-    weights: Weights = Field(default_factory=Weights, description="weights of the evaluation, of which those of estates matter")
+    rivals: tuple[Style, ...] = Field(
+        (), max_length=64, description="styles that the others may have (none: the library of eight)"
+    )
+    weights: EstateWeights = Field(default_factory=EstateWeights, description="the weights of estates, as in the evaluation")
 
     def vote(self, view: View) -> Iterator[Thought]:
         """A thought at once and after each halving."""
@@ -60,8 +62,8 @@ class Rollout(Behaviour):
 
     def _compare(self, view: View, plans: NDArray[np.int16], limit: int) -> Iterator[NDArray[np.void]]:
         """The findings after each stage: all plans meet some scenarios, then the better half of them, and so on; again."""
-        ground, weights = ground_of(view.map), compiled_weights(self.weights)
-        styles = compiled_styles((self.style, *self.rivals))
+        ground, weights = ground_of(view.map), self._weights()
+        styles = compiled_styles((self.style, *(self.rivals or LIBRARY)))
         draws = styles_drawn(view, weights, styles, self.trust)
         findings, scratch = np.zeros(len(plans), FINDING), view.games.copy()
         inquiry, order = self._inquiry(view), np.arange(len(plans))
@@ -81,6 +83,9 @@ class Rollout(Behaviour):
                 cycle, halvings = cycle + 1, 0
             order = np.argsort(-findings["sum"] / findings["count"], kind="stable")
 
+    def _weights(self) -> NDArray[np.void]:
+        return compiled_weights(Weights(**self.weights.model_dump()))
+
     def _inquiry(self, view: View) -> NDArray[np.void]:
         inquiry = np.zeros(1, INQUIRY)
         record = inquiry[0]
@@ -89,7 +94,7 @@ class Rollout(Behaviour):
         return inquiry
 
     def _first_thought(self, view: View) -> Thought:
-        ground, weights = ground_of(view.map), compiled_weights(self.weights)
+        ground, weights = ground_of(view.map), self._weights()
         order = follow(view.games, 0, view.me, ground, weights, compiled_styles((self.style,)), 0, NO_GOAL)
         return Thought({move: 0.0 if move == order else -1.0 for move in view.moves}, nodes=0)
 
