@@ -216,14 +216,6 @@ def thoughts(trait: Rollout, games: Games, nodes: int, **more: Any) -> list[Thou
     return list(trait.vote(View(games, mover(games), budget=Budget(nodes=nodes), **more)))
 
 
-def best(trait: Rollout, games: Games, nodes: int = 60_000) -> int:
-    votes = thoughts(trait, games, nodes)[-1].votes
-    assert isinstance(votes, dict)
-    assert max(votes.values()) == 0
-    assert min(votes.values()) >= -1
-    return max(votes, key=lambda move: votes[move])
-
-
 def test_votes_improve_and_depend_on_the_budget_alone() -> None:
     games = games_under_way(4, 240)
     said = thoughts(Rollout(), games, 100_000)

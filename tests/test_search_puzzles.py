@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from puzzles import Puzzle, proven, read_puzzles
 
+from behaviours.rollout import Rollout
 from behaviours.search import Search
 from vindibot.bots import load_bot
 from vindibot.files import shipped_folder
@@ -49,3 +50,10 @@ def test_the_search_solves_a_puzzle(puzzle: Puzzle, search: Search) -> None:
         found = favourites(search, view(puzzle.games, nodes=nodes))
         assert found, f"no answer in {nodes} nodes"
         assert found <= puzzle.best, f"{nodes} nodes\n{puzzle.board}"
+
+
+@pytest.mark.parametrize("puzzle", PUZZLES, ids=str)
+def test_playing_plans_out_solves_a_puzzle(puzzle: Puzzle) -> None:
+    if puzzle.name in BY_DYING:
+        pytest.skip("rollouts set a price on dying")
+    assert favourites(Rollout(), view(puzzle.games, nodes=60_000)) <= puzzle.best, puzzle.board
