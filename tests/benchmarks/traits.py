@@ -1,6 +1,7 @@
 """How long every trait takes in the middle of games of four classic bots on 28x28 maps: ``python -m tests.benchmarks traits``.
 
-Each trait is asked on a view of its own, so what traits share within a turn (combat map, moves tried out) is in its time.
+Each trait is asked on a view of its own, so what traits share within a turn (combat map, moves tried out) is in its time. Those
+that think as long as there is time get `NODES` nodes.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from itertools import islice
 
 import numpy as np
 
-from behaviours.base import Behaviour, View
+from behaviours.base import Behaviour, Budget, View
 from behaviours.registry import BUILT_IN, find
+from behaviours.rollout import Rollout
+from behaviours.rollout.plans import plans_of
 from behaviours.route import Route
 from behaviours.tour.plan import plans
 from sim.game import Games, mover
@@ -22,6 +25,8 @@ from vindibot.testing import votes
 
 #: Only every so many plies, and only of the middle of each game.
 SKIP, FIRST, LAST = 17, 200, 1000
+#: Nodes for a trait that would take more.
+NODES = 100_000
 
 
 def positions(seeds: range, size: int = 28) -> list[Games]:
@@ -38,7 +43,7 @@ def microseconds(trait: Behaviour, games: Games, repeats: int = 3) -> float:
     """The best time of a few, each on a fresh view."""
     best = float("inf")
     for _ in range(repeats):
-        here = View(games, mover(games))
+        here = View(games, mover(games), budget=Budget(nodes=NODES))
         begin = time.perf_counter()
         votes(trait, here)
         best = min(best, time.perf_counter() - begin)
@@ -67,8 +72,21 @@ def planning() -> Row:
     return Row("Route, 40 mines on 28x28, the whole game ahead", f"{np.percentile(times, 50):.1f} ms", note=note)
 
 
+def playing_out(kept: list[Games]) -> Row:
+    """How many plies a second rollouts play out, and how many plans there are to choose from."""
+    speeds, counts = [], []
+    for games in kept:
+        here = View(games, mover(games), budget=Budget(nodes=NODES))
+        begin = time.perf_counter()
+        *_, last = Rollout().vote(here)
+        speeds.append((last.nodes or 0) / (time.perf_counter() - begin) / 1e6)
+        counts.append(len(plans_of(here, Rollout().mines)))
+    note = f"min {min(speeds):.1f}, {np.median(counts):.0f} plans (at most {max(counts)}), {len(kept)} positions"
+    return Row(f"Rollout, {NODES:,} plies played out", f"{np.median(speeds):.1f} M plies/s", note=note)
+
+
 def rows() -> list[Row]:
-    """Median, 99th percentile and maximum of every trait, in both versions where there are two; and routes over 40 mines."""
+    """Median, 99th percentile and maximum of every trait, in both versions where there are two; routes over 40 mines, playouts."""
     kept = positions(range(8))
     traits = [find(name)() for name in BUILT_IN]
     traits += [find("tavern-finder")(life_threshold=100, beer_life=0, avoid_danger=True, every_step=True)]
@@ -80,4 +98,4 @@ def rows() -> list[Row]:
         name = type(trait).__name__ + (f" {', '.join(changed)}" if changed else "")
         note = f"p99 {np.percentile(times, 99):.0f} us, max {max(times):.0f} us, {len(kept)} positions"
         found.append(Row(name, f"{np.percentile(times, 50):.0f} us", note=note))
-    return [*found, planning()]
+    return [*found, planning(), playing_out(kept)]
