@@ -86,7 +86,7 @@ def playing_out(kept: list[Games]) -> Row:
 
 
 def rows() -> list[Row]:
-    """Median, 99th percentile and maximum of every trait, in both versions where there are two; routes over 40 mines, playouts."""
+    """Median, 99th percentile and maximum of every trait, in both versions where there are two; long routes; playouts."""
     kept = positions(range(8))
     traits = [find(name)() for name in BUILT_IN]
     traits += [find("tavern-finder")(life_threshold=100, beer_life=0, avoid_danger=True, every_step=True)]
