@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -39,7 +40,10 @@ class Rollout(Behaviour):
     patience: float = Field(0.9, ge=0, le=1, description="what a round keeps of what comes after it (1: only the end counts)")
     mines: int = Field(5, ge=0, le=24, description="how many of the nearest mines may be goals")
     pairs: bool = Field(True, description="plans of two goals too")
-    death: float = Field(40, ge=0, le=10_000, description="gold that each death of ours takes off, besides what is lost by it")
+    death: float = Field(25, ge=0, le=10_000, description="gold that each death of ours takes off, besides what is lost by it")
+    boredom: float = Field(
+        1.0, ge=0, le=100, description="gold that a square costs for each of our last turns on it since we last gained anything"
+    )
     whims: float = Field(0.05, ge=0, le=1, description="share of the others' orders in playouts that are drawn at random")
     trust: float = Field(0.7, ge=0, le=5, description="how soon a style that foretells a rival's orders prevails (0: all alike)")
     scale: float = Field(20, gt=0, le=1000, description="gold by which a direction is worse when its vote is -1")
@@ -104,7 +108,17 @@ class Rollout(Behaviour):
         outcome: dict[int, float] = {}
         for move, mean in zip(findings["first"].tolist(), means.tolist(), strict=True):
             outcome[move] = max(mean, outcome.get(move, -np.inf))
-        votes = {move: max(-1.0, (outcome[move] - means[best]) / self.scale) for move in view.moves if move in outcome}
-        votes |= {move: -1.0 for move in view.moves if move not in outcome}
+        if self.boredom:
+            turns = _turns_on_squares(view)
+            outcome = {move: worth - self.boredom * turns[view.landing(move)] for move, worth in outcome.items()}
+        most = max(outcome.values())
+        votes = {move: max(-1.0, (outcome[move] - most) / self.scale) if move in outcome else -1.0 for move in view.moves}
         nodes = int(findings["plies"].sum())
         return Thought(votes, score=float(means[best]), nodes=nodes, goal=square_of(view, int(plans[best, 0])))
+
+
+def _turns_on_squares(view: View) -> Counter[int]:
+    """How many of our last turns, this one included, we spent on each square since we last took a mine or were healed."""
+    turns = np.concatenate((view.history, view.games))["hero"][:, view.me]
+    gains = np.flatnonzero((np.diff(turns["mines"]) > 0) | (np.diff(turns["life"]) > 0))
+    return Counter(turns["pos"][gains[-1] + 1 if len(gains) else 0 :].tolist())
