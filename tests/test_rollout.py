@@ -241,6 +241,23 @@ def test_a_stop_ends_it_with_what_there_is() -> None:
     assert len(list(Rollout().vote(View(games, mover(games), budget=budget)))) == 1  # what our style does
 
 
+def test_squares_on_which_nothing_is_gained_are_tiring() -> None:
+    """Turns spent on a square count against it, but only those since a mine was taken or life rose."""
+    games = games_under_way(4, 240)
+    me, here = mover(games), games.copy()
+    seen = np.concatenate([games] * 6)
+    seen["turn"] = 240 - 4 * np.arange(6, 0, -1)
+    seen["hero"]["life"][:, me] = int(here["hero"]["life"][0, me]) + np.array([6, 5, 20, 3, 2, 1])  # he drank before the third
+    view = View(here, me, history=seen, budget=Budget(nodes=30_000))
+    calm, tired = (list(Rollout(boredom=boredom, scale=1000).vote(view))[-1].votes for boredom in (0, 7))
+    assert isinstance(calm, dict)
+    assert isinstance(tired, dict)
+    worth = {move: 1000 * vote - 7 * 5 * (view.landing(move) == view.pos) for move, vote in calm.items()}
+    assert tired == pytest.approx({move: (gold - max(worth.values())) / 1000 for move, gold in worth.items()})
+    assert min(tired.values()) > -1
+    assert tired != calm
+
+
 def test_goals_have_squares() -> None:
     games = games_under_way(4, 240)
     view = View(games, mover(games))
