@@ -47,7 +47,7 @@ class Rollout(Behaviour):
     whims: float = Field(0.05, ge=0, le=1, description="share of the others' orders in playouts that are drawn at random")
     trust: float = Field(0.7, ge=0, le=5, description="how soon a style that foretells a rival's orders prevails (0: all alike)")
     scale: float = Field(20, gt=0, le=1000, description="gold by which a direction is worse when its vote is -1")
-    nodes: int = Field(3_000_000, ge=100, le=10**12, description="plies played out at most; a budget may allow fewer")
+    nodes: int = Field(1_000_000, ge=100, le=10**12, description="plies played out at most; a budget may allow fewer")
     style: Style = Field(default_factory=Style, description="how we go on after a plan")
     rivals: tuple[Style, ...] = Field(
         (), max_length=64, description="styles that the others may have (none: the library of eight)"
