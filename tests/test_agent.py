@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from behaviours.base import Behaviour, View
+from behaviours.base import HISTORY, Behaviour, View
 from sim.board import parse
 from sim.game import EAST, GAME, NORTH, STAY, WEST, Games
 from sim.maps import named_map
@@ -96,14 +96,15 @@ async def test_votes_are_weighted_and_only_what_has_an_effect_is_a_candidate() -
 async def test_the_history_is_kept_by_the_agent() -> None:
     agent = Agent(inline(bad("Remembers")), 0, 1, Timekeeper(0.0))
     seen = []
-    for turn in range(0, 48, 4):
+    turns = range(0, 4 * (HISTORY + 4), 4)
+    for turn in turns:
         games = parse("@1  \n    ")
         games["turn"] = turn
         ballot = await agent.decide(games, time.monotonic(), PLENTY)
         assert ballot.entries[0].votes is not None
         seen.append(int(ballot.entries[0].votes[0]))
-    assert seen == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8]
-    assert agent.history["turn"].tolist() == list(range(16, 48, 4))
+    assert seen == [*range(HISTORY), *[HISTORY] * 4]
+    assert agent.history["turn"].tolist() == list(turns[4:])
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from behaviours.base import Behaviour
+from behaviours.base import HISTORY, Behaviour
 from sim.board import parse
 from sim.game import GAME, Games
 from sim.rules import step
@@ -275,12 +275,12 @@ async def test_printing_is_captured_and_capped(capfd: pytest.CaptureFixture[str]
 
 
 async def test_the_history_goes_along() -> None:
-    past = np.concatenate([game(4 * turn) for turn in range(12)])
+    past = np.concatenate([game(4 * turn) for turn in range(HISTORY + 4)])
     async with pool_of(trait("Remembers")) as pool:
         assert (await ask(pool, 48, history=past[:3]))[0].votes == [3, 0, 0, 0, 0]
         os.kill(pool.workers[0].process.pid, signal.SIGKILL)
         await until(lambda: len(pool.replacements) == 1 and all_ready(pool))
-        assert (await ask(pool, 48, history=past))[0].votes == [8, 0, 0, 0, 0]
+        assert (await ask(pool, 48, history=past))[0].votes == [HISTORY, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("hang", [False, True])
