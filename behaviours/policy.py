@@ -38,7 +38,7 @@ def _strongest_beside(game, pos):
 
 
 @kernel
-def _nearest_foreign(game, ground, hero, pos):
+def nearest_foreign(game, ground, hero, pos):
     """The number of the nearest mine that is not the hero's, `NO_MINE` where the list has none."""
     for slot in range(LISTED):
         mine = np.int64(ground.nearest[_WORD(pos * LISTED + slot)])
@@ -69,7 +69,7 @@ def policy_order(game, ground, hero):
             return np.int64(ground.tavern_step[_WORD(pos)])
     if pays and life <= DRINK and away == 1:
         return np.int64(ground.tavern_step[_WORD(pos)])
-    mine = _nearest_foreign(game, ground, hero, pos)
+    mine = nearest_foreign(game, ground, hero, pos)
     if mine != NO_MINE and (life > MINE_COST + RESERVE + np.int64(ground.to_mine[_WORD(pos * MAX_MINES + mine)])):
         return np.int64(ground.mine_step[_WORD(mine * CELLS + pos)])
     if away != AWAY and (away > 1 or (pays and life <= 100 - BLOW)):

@@ -90,9 +90,9 @@ def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **c
     """The findings about all plans, everybody else being of the second of two styles."""
     trait = Rollout(**{"whims": 0, **changes})
     view = View(games, mover(games))
-    findings = np.zeros(len(plans), FINDING)
+    weights, findings = compiled_weights(Weights(**trait.weights.model_dump())), np.zeros(len(plans), FINDING)
     play_plans(
-        games, 0, ground_of(view.map), trait._weights(), compiled_styles((trait.style, LIBRARY[3])),
+        games, 0, ground_of(view.map), weights, compiled_styles((trait.style, LIBRARY[3])),
         np.ones((4, DRAWS), np.int64), trait._inquiry(view), plans, np.arange(len(plans)), findings, games.copy(),
         begin, end, 10**9, np.zeros(1, np.int64),
     )  # fmt: skip
@@ -227,6 +227,17 @@ def test_votes_improve_and_depend_on_the_budget_alone() -> None:
     assert 100_000 <= nodes[-1] < 140_000  # the last scenario is finished
     mask = effects(games, 0, mover(games))
     assert all(set(thought.votes) == {move for move in range(5) if mask >> move & 1} for thought in said)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_best_direction_is_voted_nothing_against(seed: int) -> None:
+    """Also where a plan begins with an order that does nothing: into a hero, or to a tavern without the gold for a beer."""
+    games = games_under_way(seed, 41 * (seed + 1) % 700, size=8)
+    games["hero"]["gold"] = seed % 3
+    for thought in thoughts(Rollout(), games, 5_000):
+        assert isinstance(thought.votes, dict)
+        assert max(thought.votes.values()) == 0
+        assert min(thought.votes.values()) >= -1
 
 
 def test_a_stop_ends_it_with_what_there_is() -> None:

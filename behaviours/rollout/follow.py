@@ -11,7 +11,8 @@ import numpy as np
 from numba import types
 
 from behaviours.evaluation import WEIGHT_ARRAY
-from behaviours.ground import AWAY, GROUNDS, LISTED, MAX_MINES, NO_MINE
+from behaviours.ground import AWAY, GROUNDS, MAX_MINES, NO_MINE
+from behaviours.policy import nearest_foreign
 from behaviours.rollout.style import FEARS_ALL, STYLES
 from sim.game import (
     AIR,
@@ -29,7 +30,6 @@ from sim.game import (
     TAVERN,
 )
 from sim.kernels import entry, kernel
-from sim.rules import tile_at
 
 #: Goals: the number of a mine (`behaviours.ground`), a tavern, or an enemy (`GOAL_HERO` + 0..3); or none.
 NO_GOAL, GOAL_TAVERN, GOAL_HERO = -1, 128, 130
@@ -114,16 +114,6 @@ def toward(game, ground, pos, there):
 
 
 @kernel
-def _nearest_foreign(game, ground, hero, pos):
-    """The number of the nearest mine that is not the hero's, `NO_MINE` where the list has none."""
-    for slot in range(LISTED):
-        mine = np.int64(ground.nearest[_WORD(pos * LISTED + slot)])
-        if mine == NO_MINE or tile_at(game, np.int64(ground.mine[_WORD(mine)])) != MINE + 1 + hero:
-            return mine
-    return np.int64(NO_MINE)
-
-
-@kernel
 def _to_goal(game, ground, pos, goal):
     """The first step of the way to a goal."""
     if goal < GOAL_TAVERN:
@@ -143,7 +133,7 @@ def _errand(game, ground, style, hero, prey):
         return np.int64(ground.tavern_step[_WORD(pos)])
     if prey >= 0:
         return toward(game, ground, pos, np.int64(game.hero[_WORD(prey)].pos))
-    mine = _nearest_foreign(game, ground, hero, pos)
+    mine = nearest_foreign(game, ground, hero, pos)
     strong = mine != NO_MINE and life - np.int64(ground.to_mine[_WORD(pos * MAX_MINES + mine)]) >= MINE_COST + style.reserve
     if strong and not (pays and life <= style.thirst and tavern < NEAR_TAVERN):
         return np.int64(ground.mine_step[_WORD(mine * CELLS + pos)])

@@ -1,4 +1,4 @@
-"""Plans: what we could set out to do from here, as up to three goals one after the other.
+"""Plans: what we could set out to do from here, as up to two goals one after the other.
 
 A plan is a row of `GOALS` numbers: goals as in `behaviours.rollout.follow`, or `GOAL_MOVE` + direction for one ply in that
 direction, whatever happens; `NO_GOAL` at its end. After its last goal a plan goes on as our style does.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from behaviours.rollout.plans import plans_of, square_of
 from behaviours.rollout.playouts import FINDING, INQUIRY, WHIM, play_plans
 from behaviours.rollout.rivals import styles_drawn
 from behaviours.rollout.style import LIBRARY, Style, compiled_styles
+from sim.game import PLIES_PER_ROUND, STAY
 
 #: Scenarios that every plan of a stage meets in the first cycle; each cycle has twice as many.
 SCENARIOS = 2
@@ -58,15 +59,16 @@ class Rollout(Behaviour):
         """A thought at once and after each halving."""
         if view.plies_left < 1 or view.game.status:
             return
-        yield self._first_thought(view)
         limit = self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
-        plans = plans_of(view, self.mines, self.pairs and limit >= PAIRS_FROM)
-        for findings in self._compare(view, plans, limit):
-            yield self._thought(view, plans, findings)
+        weights = compiled_weights(Weights(**self.weights.model_dump()))
+        yield self._first_thought(view, weights)
+        plans, turns = plans_of(view, self.mines, self.pairs and limit >= PAIRS_FROM), _turns_on_squares(view)
+        for findings in self._compare(view, weights, plans, limit):
+            yield self._thought(view, plans, findings, turns)
 
-    def _compare(self, view: View, plans: NDArray[np.int16], limit: int) -> Iterator[NDArray[np.void]]:
+    def _compare(self, view: View, weights: NDArray[np.void], plans: NDArray[np.int16], limit: int) -> Iterator[NDArray[np.void]]:
         """The findings after each stage: all plans meet some scenarios, then the better half of them, and so on; again."""
-        ground, weights = ground_of(view.map), self._weights()
+        ground = ground_of(view.map)
         styles = compiled_styles((self.style, *(self.rivals or LIBRARY)))
         draws = styles_drawn(view, weights, styles, self.trust)
         findings, scratch = np.zeros(len(plans), FINDING), view.games.copy()
@@ -87,34 +89,33 @@ class Rollout(Behaviour):
                 cycle, halvings = cycle + 1, 0
             order = np.argsort(-findings["sum"] / findings["count"], kind="stable")
 
-    def _weights(self) -> NDArray[np.void]:
-        return compiled_weights(Weights(**self.weights.model_dump()))
-
     def _inquiry(self, view: View) -> NDArray[np.void]:
         inquiry = np.zeros(1, INQUIRY)
         record = inquiry[0]
-        record["me"], record["plies"], record["seed"] = view.me, 4 * self.rounds, _SEED
+        record["me"], record["plies"], record["seed"] = view.me, PLIES_PER_ROUND * self.rounds, _SEED
         record["whims"], record["patience"], record["death"] = round(WHIM * self.whims), self.patience, self.death
         return inquiry
 
-    def _first_thought(self, view: View) -> Thought:
-        ground, weights = ground_of(view.map), self._weights()
-        order = follow(view.games, 0, view.me, ground, weights, compiled_styles((self.style,)), 0, NO_GOAL)
-        return Thought({move: 0.0 if move == order else -1.0 for move in view.moves}, nodes=0)
+    def _first_thought(self, view: View, weights: NDArray[np.void]) -> Thought:
+        order = follow(view.games, 0, view.me, ground_of(view.map), weights, compiled_styles((self.style,)), 0, NO_GOAL)
+        return Thought({move: 0.0 if move == _named(view, order) else -1.0 for move in view.moves}, nodes=0)
 
-    def _thought(self, view: View, plans: NDArray[np.int16], findings: NDArray[np.void]) -> Thought:
-        means = findings["sum"] / findings["count"]
-        best = int(means.argmax())
-        outcome: dict[int, float] = {}
-        for move, mean in zip(findings["first"].tolist(), means.tolist(), strict=True):
-            outcome[move] = max(mean, outcome.get(move, -np.inf))
-        if self.boredom:
-            turns = _turns_on_squares(view)
-            outcome = {move: worth - self.boredom * turns[view.landing(move)] for move, worth in outcome.items()}
-        most = max(outcome.values())
-        votes = {move: max(-1.0, (outcome[move] - most) / self.scale) if move in outcome else -1.0 for move in view.moves}
+    def _thought(self, view: View, plans: NDArray[np.int16], findings: NDArray[np.void], turns: Mapping[int, int]) -> Thought:
+        """Every direction is worth what the best plan is that begins with it."""
+        firsts = [_named(view, first) for first in findings["first"].tolist()]
+        tiring = np.array([turns.get(view.landing(first), 0) for first in firsts])
+        worth = findings["sum"] / findings["count"] - self.boredom * tiring
+        best, outcome = int(worth.argmax()), dict.fromkeys(view.moves, -np.inf)
+        for first, gold in zip(firsts, worth.tolist(), strict=True):
+            outcome[first] = max(gold, outcome[first])
+        votes = {move: max(-1.0, (gold - outcome[firsts[best]]) / self.scale) for move, gold in outcome.items()}
         nodes = int(findings["plies"].sum())
-        return Thought(votes, score=float(means[best]), nodes=nodes, goal=square_of(view, int(plans[best, 0])))
+        return Thought(votes, score=float(worth[best]), nodes=nodes, goal=square_of(view, int(plans[best, 0])))
+
+
+def _named(view: View, order: int) -> int:
+    """An order as the direction that votes may name: one that does nothing (into a hero, say) is Stay."""
+    return order if order in view.moves else STAY
 
 
 def _turns_on_squares(view: View) -> Counter[int]:
