@@ -22,29 +22,35 @@ GOALS = 2
 CHASE = 10
 
 
-def plans_of(view: View, mines: int, pairs: bool = True) -> NDArray[np.int16]:
+def plans_of(view: View, mines: int, pairs: bool = True, free: int = 3) -> NDArray[np.int16]:
     """The plans of the hero of a view: int16[n, `GOALS`], the first of which is to follow our style.
 
-    Goals are the `mines` nearest mines that are not his, the nearest tavern and the enemies around. There is a plan for each
-    goal, for each direction that does something, and with `pairs` for two goals and for a direction and a goal.
+    Goals are the `mines` nearest mines that are not his, as many as `free` others that he reaches before every enemy, the
+    nearest tavern and the enemies around. There is a plan for each goal, for each direction that does something, and with
+    `pairs` for two goals and for a direction and a goal; to the `free` mines he goes straight or by the tavern.
     """
-    goals = _goals(view, mines)
+    near, far = _goals(view, mines, free)
     moves = [GOAL_MOVE + move for move in view.moves]
-    plans = [(NO_GOAL, NO_GOAL), *((goal, NO_GOAL) for goal in (*goals, *moves))]
+    plans = [(NO_GOAL, NO_GOAL), *((goal, NO_GOAL) for goal in (*near, *far, *moves))]
     if pairs:
-        plans += [(first, second) for first in goals for second in goals if first != second]
-        plans += [(move, goal) for move in moves for goal in goals if goal < GOAL_HERO]
+        plans += [(first, second) for first in near for second in near if first != second]
+        plans += [(move, goal) for move in moves for goal in near if goal < GOAL_HERO]
+        plans += [(GOAL_TAVERN, goal) for goal in far if GOAL_TAVERN in near]
     return np.array(plans, np.int16)
 
 
-def _goals(view: View, mines: int) -> list[int]:
-    ground = ground_of(view.map)[0]
-    numbers = [int(mine) for mine in ground["nearest"][view.pos * LISTED : (view.pos + 1) * LISTED] if mine != NO_MINE]
-    goals = [mine for mine in numbers if int(view.cells[int(ground["mine"][mine])]) & TILE_BITS != MINE + 1 + view.me][:mines]
-    if ground["to_tavern"][view.pos] != AWAY:
-        goals.append(GOAL_TAVERN)
-    away = ground["to_square"][view.pos * CELLS : (view.pos + 1) * CELLS]
-    return goals + [GOAL_HERO + enemy for enemy in view.enemies if away[int(view.game.hero[enemy].pos)] <= CHASE]
+def _goals(view: View, mines: int, free: int) -> tuple[list[int], list[int]]:
+    ground, pos = ground_of(view.map)[0], view.pos
+    numbers = [int(mine) for mine in ground["nearest"][pos * LISTED : (pos + 1) * LISTED] if mine != NO_MINE]
+    foreign = [mine for mine in numbers if int(view.cells[int(ground["mine"][mine])]) & TILE_BITS != MINE + 1 + view.me]
+    near, others = foreign[:mines], foreign[mines:]
+    ways = ground["to_mine"].reshape(CELLS, MAX_MINES)
+    rivals = ways[[int(view.game.hero[enemy].pos) for enemy in view.enemies]].min(axis=0, initial=AWAY)
+    far = [mine for mine in others if ways[pos, mine] < rivals[mine]][:free]
+    if ground["to_tavern"][pos] != AWAY:
+        near.append(GOAL_TAVERN)
+    away = ground["to_square"][pos * CELLS : (pos + 1) * CELLS]
+    return near + [GOAL_HERO + enemy for enemy in view.enemies if away[int(view.game.hero[enemy].pos)] <= CHASE], far
 
 
 def square_of(view: View, goal: int) -> int | None:

@@ -40,6 +40,7 @@ class Rollout(Behaviour):
     rounds: int = Field(25, ge=1, le=100, description="rounds that a playout lasts at most")
     patience: float = Field(0.9, ge=0, le=1, description="what a round keeps of what comes after it (1: only the end counts)")
     mines: int = Field(5, ge=0, le=24, description="how many of the nearest mines may be goals")
+    free: int = Field(3, ge=0, le=24, description="how many mines farther away may be, those that we reach before every enemy")
     pairs: bool = Field(True, description="plans of two goals too")
     death: float = Field(25, ge=0, le=10_000, description="gold that each death of ours takes off, besides what is lost by it")
     boredom: float = Field(
@@ -62,32 +63,38 @@ class Rollout(Behaviour):
         limit = self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
         weights = compiled_weights(Weights(**self.weights.model_dump()))
         yield self._first_thought(view, weights)
-        plans, turns = plans_of(view, self.mines, self.pairs and limit >= PAIRS_FROM), _turns_on_squares(view)
-        for findings in self._compare(view, weights, plans, limit):
-            yield self._thought(view, plans, findings, turns)
+        plans, turns = plans_of(view, self.mines, self.pairs and limit >= PAIRS_FROM, self.free), _turns_on_squares(view)
+        for findings, worths in self._compare(view, weights, plans, limit):
+            yield self._thought(view, plans, findings, worths, turns)
 
-    def _compare(self, view: View, weights: NDArray[np.void], plans: NDArray[np.int16], limit: int) -> Iterator[NDArray[np.void]]:
-        """The findings after each stage: all plans meet some scenarios, then the better half of them, and so on; again."""
+    def _compare(
+        self, view: View, weights: NDArray[np.void], plans: NDArray[np.int16], limit: int
+    ) -> Iterator[tuple[NDArray[np.void], NDArray[np.float64]]]:
+        """Findings and worths after each stage: all plans meet some scenarios, then the better half of them, and so on; again."""
         ground = ground_of(view.map)
         styles = compiled_styles((self.style, *(self.rivals or LIBRARY)))
         draws = styles_drawn(view, weights, styles, self.trust)
         findings, scratch = np.zeros(len(plans), FINDING), view.games.copy()
         inquiry, order = self._inquiry(view), np.arange(len(plans))
+        stages: list[NDArray[np.void]] = []
         scenario, cycle, halvings = 0, 0, 0
         while int(findings["plies"].sum()) < limit and not view.budget.expired():
             chosen, more = np.sort(order[: len(plans) >> halvings]), SCENARIOS << cycle + halvings
+            before = findings.copy()
             play_plans(
                 view.games, 0, ground, weights, styles, draws, inquiry, plans, chosen, findings, scratch,
                 scenario, scenario + more, limit - int(findings["plies"].sum()), view.budget.stop,
             )  # fmt: skip
             if findings["count"].min() == 0:
                 return  # there was no time for one whole scenario
-            yield findings
+            stages.append(_met(before, findings))
+            worths = paired(np.array(stages))
+            yield findings, worths
             scenario += more
             halvings += 1
             if len(plans) >> halvings < 2:
                 cycle, halvings = cycle + 1, 0
-            order = np.argsort(-findings["sum"] / findings["count"], kind="stable")
+            order = np.argsort(-worths, kind="stable")
 
     def _inquiry(self, view: View) -> NDArray[np.void]:
         inquiry = np.zeros(1, INQUIRY)
@@ -100,17 +107,40 @@ class Rollout(Behaviour):
         order = follow(view.games, 0, view.me, ground_of(view.map), weights, compiled_styles((self.style,)), 0, NO_GOAL)
         return Thought({move: 0.0 if move == _named(view, order) else -1.0 for move in view.moves}, nodes=0)
 
-    def _thought(self, view: View, plans: NDArray[np.int16], findings: NDArray[np.void], turns: Mapping[int, int]) -> Thought:
+    def _thought(
+        self, view: View, plans: NDArray[np.int16], findings: NDArray[np.void], worths: NDArray[np.float64], turns: Mapping[int, int]
+    ) -> Thought:
         """Every direction is worth what the best plan is that begins with it."""
         firsts = [_named(view, first) for first in findings["first"].tolist()]
         tiring = np.array([turns.get(view.landing(first), 0) for first in firsts])
-        worth = findings["sum"] / findings["count"] - self.boredom * tiring
-        best, outcome = int(worth.argmax()), dict.fromkeys(view.moves, -np.inf)
-        for first, gold in zip(firsts, worth.tolist(), strict=True):
+        tired = worths - self.boredom * tiring
+        best, outcome = int(tired.argmax()), dict.fromkeys(view.moves, -np.inf)
+        for first, gold in zip(firsts, tired.tolist(), strict=True):
             outcome[first] = max(gold, outcome[first])
         votes = {move: max(-1.0, (gold - outcome[firsts[best]]) / self.scale) for move, gold in outcome.items()}
-        nodes = int(findings["plies"].sum())
-        return Thought(votes, score=float(worth[best]), nodes=nodes, goal=square_of(view, int(plans[best, 0])))
+        score, nodes = float(findings["sum"][best] / findings["count"][best]), int(findings["plies"].sum())
+        return Thought(votes, score=score, nodes=nodes, goal=square_of(view, int(plans[best, 0])))
+
+
+def _met(before: NDArray[np.void], after: NDArray[np.void]) -> NDArray[np.void]:
+    """What a stage added to the findings."""
+    met = after.copy()
+    met["sum"] -= before["sum"]
+    met["count"] -= before["count"]
+    return met
+
+
+def paired(stages: NDArray[np.void]) -> NDArray[np.float64]:
+    """How much more each plan brings than the plan with the most playouts, in the scenarios that both met: float64[plans].
+
+    `stages` are the findings of each stage alone: `FINDING`[stages, plans], all plans in the first of them. What happens far
+    away differs between scenarios by much more than plans do, so means over other scenarios cannot be compared.
+    """
+    totals, counts = stages["sum"], stages["count"]
+    most = np.lexsort((totals.sum(axis=0), counts.sum(axis=0)))[-1:]
+    both = (counts > 0) & (counts[:, most] > 0)
+    gains: NDArray[np.float64] = ((totals - totals[:, most]) * both).sum(axis=0) / (counts * both).sum(axis=0)
+    return gains
 
 
 def _named(view: View, order: int) -> int:
