@@ -13,6 +13,7 @@ from numba import types
 from behaviours.evaluation import WEIGHT_ARRAY, standing
 from behaviours.ground import GROUNDS, MAX_MINES
 from behaviours.rollout.follow import GOAL_HERO, GOAL_TAVERN, NO_GOAL, styled_order
+from behaviours.rollout.habit import HABITS, habitual_order
 from behaviours.rollout.plans import GOAL_MOVE, GOALS
 from behaviours.rollout.style import STYLES
 from sim.game import GAMES, MINE, MINE_COST, OFFSET, RUNNING, TAVERN
@@ -59,7 +60,17 @@ def _reached(game, ground, me, goal, spent):
 
 
 @kernel
-def _play_out(game, ground, weights, styles, seats, inquiry, plan, state, finding):
+def rival_order(game, ground, weights, style, habits, hero):
+    """The order (0..4) of a hero who has no goal, by his style and, if the style says so, by his habits."""
+    if style.habit:
+        order = habitual_order(game, ground, habits, hero)
+        if order >= 0:
+            return order
+    return styled_order(game, ground, weights, style, hero, np.int64(NO_GOAL))
+
+
+@kernel
+def _play_out(game, ground, weights, styles, seats, habits, inquiry, plan, state, finding):
     """Play a plan out from `game`, which is changed; adds to the finding."""
     me = np.int64(inquiry.me)
     part, goal, spent = np.int64(0), np.int64(plan[0]), np.int64(0)
@@ -90,7 +101,7 @@ def _play_out(game, ground, weights, styles, seats, inquiry, plan, state, findin
                 state = next_random(state)
                 order = below(state, 5)
             else:
-                order = styled_order(game, ground, weights, styles[_WORD(seats[_WORD(mover)])], mover, np.int64(NO_GOAL))
+                order = rival_order(game, ground, weights, styles[_WORD(seats[_WORD(mover)])], habits, mover)
         life = np.int64(game.hero[me].life)
         play(game, order, None)
         finding.plies += 1
@@ -102,18 +113,18 @@ def _play_out(game, ground, weights, styles, seats, inquiry, plan, state, findin
 
 @entry(
     types.void(
-        GAMES, types.int64, GROUNDS, WEIGHT_ARRAY, STYLES, types.Array(types.int64, 2, "C"), _INQUIRIES,
+        GAMES, types.int64, GROUNDS, WEIGHT_ARRAY, STYLES, types.Array(types.int64, 2, "C"), HABITS, _INQUIRIES,
         types.Array(types.int16, 2, "C"), types.Array(types.int64, 1, "C"), _FINDINGS, GAMES, types.int64, types.int64,
         types.int64, types.Array(types.int64, 1, "C"),
     )
 )  # fmt: skip
 def play_plans(
-    games, index, grounds, weights, styles, draws, inquiries, plans, chosen, findings, scratch, begin, end, limit, stop
+    games, index, grounds, weights, styles, draws, habits, inquiries, plans, chosen, findings, scratch, begin, end, limit, stop
 ):
     """Play the `chosen` plans (numbers of rows of `plans`) out from ``games[index]``, scenarios `begin` to `end` each.
 
     ``styles[0]`` is ours; ``draws[hero]`` holds `DRAWS` numbers of styles for each of the others, of which every scenario
-    takes one. An outcome is our `behaviours.evaluation.standing` in gold, averaged over the rounds of the playout: round r
+    takes one; `habits` are theirs (`behaviours.rollout.habit`). An outcome is our `behaviours.evaluation.standing` in gold, averaged over the rounds of the playout: round r
     counts (1 - patience) patience^r, and the last one for all that would come after it. So what comes sooner is worth more,
     and nothing is put off for ever. Adds to `findings`, one for each plan; `scratch` is one game of working memory. Ends
     early, after a whole scenario, when the findings of this call have `limit` plies or when ``stop[0]`` is set. The games
@@ -133,5 +144,5 @@ def play_plans(
             scratch[0] = games[index]
             number = chosen[place]
             before = findings[number].plies
-            _play_out(scratch[0], grounds[0], weights[0], styles, seats, inquiry, plans[number], state, findings[number])
+            _play_out(scratch[0], grounds[0], weights[0], styles, seats, habits, inquiry, plans[number], state, findings[number])
             spent += findings[number].plies - before

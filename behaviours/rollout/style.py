@@ -33,6 +33,7 @@ class Style(BaseModel):
         description="squares that he avoids: 0 none, 1 where an enemy strikes first and wins, 2 where any strikes first",
     )
     freeze: bool = Field(False, description="in danger he stands still rather than going round or to a tavern")
+    habit: bool = Field(False, description="where he did the same twice in the last rounds he does so again, nobody being near")
 
 
 #: A style as kernels see it.
@@ -40,7 +41,7 @@ STYLE = np.dtype((np.record, [(name, "i4") for name in Style.model_fields]))
 #: numba's name for an array of styles.
 STYLES = numba.types.Array(numba.from_dtype(STYLE), 1, "C")
 
-#: What others may be like: who judges duels, who stands off, who does not mind, hunters, careful ones, guests of taverns.
+#: What others may be like: who judges duels, who stands off, who does not mind, hunters, careful ones, guests of taverns, those who wait.
 #: No bot in particular; who of them sits where is found out from the orders given (see `behaviours.rollout.rivals`).
 LIBRARY = (
     Style(drink=75),
@@ -51,6 +52,7 @@ LIBRARY = (
     Style(drink=50, thirst=25, fear=FEARLESS),
     Style(drink=75, freeze=True),
     Style(drink=80, thirst=100),
+    Style(drink=75, habit=True),
 )
 
 

@@ -15,7 +15,7 @@ from behaviours.ground import ground_of
 from behaviours.rollout.follow import NO_GOAL, follow
 from behaviours.rollout.plans import plans_of, square_of
 from behaviours.rollout.playouts import FINDING, INQUIRY, WHIM, play_plans
-from behaviours.rollout.rivals import styles_drawn
+from behaviours.rollout.rivals import study
 from behaviours.rollout.style import LIBRARY, Style, compiled_styles
 from sim.game import PLIES_PER_ROUND, STAY
 
@@ -52,7 +52,7 @@ class Rollout(Behaviour):
     nodes: int = Field(1_000_000, ge=100, le=10**12, description="plies played out at most; a budget may allow fewer")
     style: Style = Field(default_factory=Style, description="how we go on after a plan")
     rivals: tuple[Style, ...] = Field(
-        (), max_length=64, description="styles that the others may have (none: the library of eight)"
+        (), max_length=64, description="styles that the others may have (none: the library of nine)"
     )
     weights: EstateWeights = Field(default_factory=EstateWeights, description="the weights of estates, as in the evaluation")
 
@@ -73,7 +73,7 @@ class Rollout(Behaviour):
         """Findings and worths after each stage: all plans meet some scenarios, then the better half of them, and so on; again."""
         ground = ground_of(view.map)
         styles = compiled_styles((self.style, *(self.rivals or LIBRARY)))
-        draws = styles_drawn(view, weights, styles, self.trust)
+        draws, habits = study(view, weights, styles, self.trust)
         findings, scratch = np.zeros(len(plans), FINDING), view.games.copy()
         inquiry, order = self._inquiry(view), np.arange(len(plans))
         stages: list[NDArray[np.void]] = []
@@ -82,7 +82,7 @@ class Rollout(Behaviour):
             chosen, more = np.sort(order[: len(plans) >> halvings]), SCENARIOS << cycle + halvings
             before = findings.copy()
             play_plans(
-                view.games, 0, ground, weights, styles, draws, inquiry, plans, chosen, findings, scratch,
+                view.games, 0, ground, weights, styles, draws, habits, inquiry, plans, chosen, findings, scratch,
                 scenario, scenario + more, limit - int(findings["plies"].sum()), view.budget.stop,
             )  # fmt: skip
             if findings["count"].min() == 0:
