@@ -1,7 +1,7 @@
 """Following a style: the order that a hero gives who plays by it, and on the way to a goal if he has one.
 
 In this order: he kills who can be killed; beside a tavern he drinks when struck at; he fights duels that he wins, and flees to
-a tavern that he can reach from others. Else he goes where he wants to go, to his goal if he has one, to prey, the nearest mine
+a tavern that he can reach from others. If he is shy he keeps away from whoever could do the same to him. Else he goes where he wants to go, to his goal if he has one, to prey, the nearest mine
 or a tavern, but not onto a square on which the enemies around would strike first and win.
 """
 
@@ -212,10 +212,36 @@ def styled_order(game, ground, weights, style, hero, goal):
                 return np.int64(ground.tavern_step[_WORD(pos)])
             if goal == NO_GOAL:
                 return np.int64(STAY)
+    if goal == NO_GOAL and style.shy and not bar:
+        order = _dodge(game, ground, weights, style, hero)
+        if order >= 0:
+            return order
     want = _to_goal(game, ground, pos, goal) if goal != NO_GOAL else _errand(game, ground, style, hero, prey)
     if close and style.fear and not (goal == NO_GOAL and bar and life <= style.drink):
         return _careful(game, ground, weights, style, hero, want)
     return want
+
+
+@kernel
+def _dodge(game, ground, weights, style, hero):
+    """The step that keeps farthest from those who strike first and win; -1 where none of them is as near as he fears."""
+    pos, life = np.int64(game.hero[hero].pos), np.int64(game.hero[hero].life)
+    choice, most = np.int64(-1), np.int64(-1000)
+    for move in range(5):
+        square = pos + OFFSET[_WORD(move)]
+        if move != STAY and np.int64(game.cell[_WORD(square)]) != AIR:
+            continue
+        nearest = np.int64(style.shy + 1)
+        for step in range(1, 4):
+            other = game.hero[_WORD((hero + step) & 3)]
+            if other.crashed == 0 and _wins(weights, np.int64(other.life), life):
+                nearest = min(nearest, _away(ground, np.int64(other.pos), square))
+        if move == STAY and nearest > style.shy:
+            return np.int64(-1)
+        score = 8 * nearest - min(np.int64(ground.to_tavern[_WORD(square)]), 7) - 12 * min(np.int64(ground.dead_end[_WORD(square)]), 2)
+        if score > most:
+            most, choice = score, np.int64(move)
+    return choice
 
 
 @entry(types.int64(GAMES, types.int64, types.int64, GROUNDS, WEIGHT_ARRAY, STYLES, types.int64, types.int64))

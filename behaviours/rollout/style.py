@@ -32,6 +32,7 @@ class Style(BaseModel):
         le=FEARS_ALL,
         description="squares that he avoids: 0 none, 1 where an enemy strikes first and wins, 2 where any strikes first",
     )
+    shy: int = Field(0, ge=0, le=12, description="moves at which he keeps away from enemies who would win (0: as `fear` says)")
     freeze: bool = Field(False, description="in danger he stands still rather than going round or to a tavern")
     habit: bool = Field(False, description="where he did the same twice in the last rounds he does so again, nobody being near")
 
@@ -53,6 +54,7 @@ LIBRARY = (
     Style(drink=75, freeze=True),
     Style(drink=80, thirst=100),
     Style(drink=75, habit=True),
+    Style(drink=75, shy=4),
 )
 
 

@@ -52,7 +52,7 @@ class Rollout(Behaviour):
     nodes: int = Field(1_000_000, ge=100, le=10**12, description="plies played out at most; a budget may allow fewer")
     style: Style = Field(default_factory=Style, description="how we go on after a plan")
     rivals: tuple[Style, ...] = Field(
-        (), max_length=64, description="styles that the others may have (none: the library of nine)"
+        (), max_length=64, description="styles that the others may have (none: the library of ten)"
     )
     weights: EstateWeights = Field(default_factory=EstateWeights, description="the weights of estates, as in the evaluation")
 
