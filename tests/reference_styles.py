@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from reference import STEPS, Reference
@@ -18,10 +19,15 @@ def _next(place: Place, way: str) -> Place:
 
 
 class Follower:
-    """One question: what does `hero` do by `style`, with a goal: ("mine", place), ("tavern",), ("hero", index) or None?"""
+    """One question: what does `hero` do by `style`, with a goal: ("mine", place), ("tavern",), ("hero", index) or None?
 
-    def __init__(self, game: Reference, hero: int, style: Style, goal: tuple[Any, ...] | None) -> None:
-        self.game, self.hero, self.style, self.goal = game, hero, style, goal
+    `dead_ends` are the squares in dead ends with the moves to the mouth (`sim.structure`).
+    """
+
+    def __init__(
+        self, game: Reference, hero: int, style: Style, goal: tuple[Any, ...] | None, dead_ends: Mapping[Place, int]
+    ) -> None:
+        self.game, self.hero, self.style, self.goal, self.dead_ends = game, hero, style, goal, dead_ends
         self.ground, self.who = Ground(game), game.heroes[hero]
         self.enemies = [other for other in range(4) if other != hero]
         self.enemies.sort(key=lambda other: (other - hero) % 4)
@@ -75,9 +81,26 @@ class Follower:
                     return 0
         if self.goal is None and bar and who.life <= style.drink:
             return self.to_tavern
+        if self.goal is None and style.shy and not bar and (dodge := self._dodge()) is not None:
+            return dodge
         want = self._errand(prey) if self.goal is None else self._way_to(self.goal)
         near = [enemy for enemy in self.enemies if self._away(enemy) <= 4 and not self.game.heroes[enemy].crashed]
         return self._careful(want) if near and style.fear else want
+
+    def _dodge(self) -> int | None:
+        feared = [enemy for enemy in self.enemies if wins(self.game.heroes[enemy].life, self.who.life)]
+        feared = [enemy for enemy in feared if not self.game.heroes[enemy].crashed]
+        if min((self._away(enemy) for enemy in feared), default=AWAY) > self.style.shy:
+            return None
+        scores = []
+        for number, way in enumerate(_WAYS):
+            place = _next(self.who.pos, way)
+            if number and not (self.game.tiles.get(place) == "  " and self.game.hero_at(place) is None):
+                continue
+            nearest = min(self.style.shy + 1, *(self._away(enemy, place) for enemy in feared))
+            score = 8 * nearest - min(7, self.ground.tavern(place)[0]) - 12 * min(2, self.dead_ends.get(place, 0))
+            scores.append((score, -number))
+        return -max(scores)[1]
 
     def _way_to(self, goal: tuple[Any, ...]) -> int:
         if goal[0] == "mine":

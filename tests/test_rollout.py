@@ -10,17 +10,19 @@ import pytest
 from numpy.typing import NDArray
 from reference import reference
 from reference_styles import Follower
-from test_evaluation import played_positions, small_positions
+from test_evaluation import dead_ends_of, played_positions, small_positions
 
 from behaviours.base import HISTORY, Budget, Thought, View
 from behaviours.evaluation import Weights, compiled_weights
 from behaviours.ground import NO_MINE, ground_of
 from behaviours.rollout import Rollout
 from behaviours.rollout.follow import GOAL_HERO, GOAL_TAVERN, NO_GOAL, follow
+from behaviours.rollout.habit import no_habits
 from behaviours.rollout.plans import GOAL_MOVE, plans_of, square_of
 from behaviours.rollout.playouts import DRAWS, FINDING, play_plans
-from behaviours.rollout.rivals import count_hits, styles_drawn
+from behaviours.rollout.rivals import count_hits, study
 from behaviours.rollout.style import LIBRARY, Style, compiled_styles
+from behaviours.rollout.trait import paired
 from sim.board import draw
 from sim.game import GAME, STAY, TAVERN, Games, mover, row_column
 from sim.generator import generate
@@ -39,6 +41,7 @@ def random_style(rng: np.random.Generator) -> Style:
         margin=int(rng.integers(-20, 30)),
         greed=int(rng.integers(0, 4)),
         fear=int(rng.integers(0, 3)),
+        shy=int(rng.choice([0, 0, 2, 4, 7])),
         freeze=bool(rng.integers(0, 2)),
     )
 
@@ -70,7 +73,9 @@ def test_orders_and_their_second_opinion_agree(positions: Iterator[Games]) -> No
         for _ in range(3):
             style, (number, goal) = random_style(rng), random_goal(rng, games, hero)
             order = follow(games, 0, hero, ground_of(map_of(games)), WEIGHTS, compiled_styles((style,)), 0, number)
-            assert order == Follower(reference(games), hero, style, goal).order(), f"{style} {goal}\n{draw(games)}"
+            assert order == Follower(reference(games), hero, style, goal, dead_ends_of(games)).order(), (
+                f"{style} {goal}\n{draw(games)}"
+            )
             orders.add(order)
         assert games.tobytes() == before.tobytes()
     assert orders == {0, 1, 2, 3, 4}
@@ -93,7 +98,7 @@ def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **c
     weights, findings = compiled_weights(Weights(**trait.weights.model_dump())), np.zeros(len(plans), FINDING)
     play_plans(
         games, 0, ground_of(view.map), weights, compiled_styles((trait.style, LIBRARY[3])),
-        np.ones((4, DRAWS), np.int64), trait._inquiry(view), plans, np.arange(len(plans)), findings, games.copy(),
+        np.ones((4, DRAWS), np.int64), no_habits(), trait._inquiry(view), plans, np.arange(len(plans)), findings, games.copy(),
         begin, end, 10**9, np.zeros(1, np.int64),
     )  # fmt: skip
     return findings
@@ -124,10 +129,10 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, patience: float) -> t
         if games[0].status:
             break
         hero, pos, life = mover(games), int(games[0].hero[mover(games)].pos), int(games[0].hero[me].life)
-        drinks = False
+        drinks, before, mines = False, standing(), int(games[0].hero[me].mines)
         if hero == me:
             if ply:
-                rounds.append(standing())
+                rounds.append(before)
             while plan and plan[0] < GOAL_MOVE:
                 mine = int(ground[0]["mine"][plan[0]]) if plan[0] < GOAL_TAVERN else 0
                 beside = mine and abs(mine - pos) in (1, 32)
@@ -146,7 +151,10 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, patience: float) -> t
             first = order if first < 0 else first
         else:
             order = follow(games, 0, hero, ground, WEIGHTS, styles, 1, NO_GOAL)
+        takes = int(games[0].cell[pos + [0, -32, 32, 1, -1][order]]) & 15 > TAVERN
         step(games, 0, order)
+        if hero == me and ply and not takes and games[0].hero[me].mines > mines:
+            price += patience ** len(rounds) * trait.doubt * (standing() - before)
         price += trait.death * (int(games[0].hero[me].life) > life and not drinks)
     shares = [(1 - patience) * patience**number for number in range(len(rounds))]
     end = standing() * (1 - sum(shares))
@@ -156,9 +164,9 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, patience: float) -> t
 @pytest.mark.parametrize("seed", range(6))
 def test_playouts_are_what_they_are_step_by_step(seed: int) -> None:
     games = games_under_way(seed, 4 * 25 * (seed + 1) + seed % 4)
-    trait = Rollout(rounds=20, patience=0.8, death=7)
+    trait = Rollout(rounds=20, patience=0.8, death=7, doubt=0.3)
     plans = plans_of(View(games, mover(games)), 4)
-    findings = played_out(games, plans, 0, 1, rounds=20, patience=0.8, death=7)
+    findings = played_out(games, plans, 0, 1, rounds=20, patience=0.8, death=7, doubt=0.3)
     for plan, finding in zip(plans.tolist(), findings, strict=True):
         outcome, first = by_hand(games, plan, trait, 0.8)
         assert finding["first"] == first
@@ -179,7 +187,7 @@ def test_scenarios_add_up_and_change_nothing() -> None:
     assert len(set(played_out(games, again, 0, 5, whims=0.3)["sum"].tolist())) == 1
 
 
-@pytest.mark.parametrize("number", range(len(LIBRARY)))
+@pytest.mark.parametrize("number", [number for number, style in enumerate(LIBRARY) if not style.habit])
 def test_a_style_is_found_out(number: int) -> None:
     """A rival who plays by a style of the library: it foretells all he does, and scenarios are full of it."""
     games, styles = generate(11, size=12).new_game(), compiled_styles((Style(), *LIBRARY))
@@ -192,15 +200,68 @@ def test_a_style_is_found_out(number: int) -> None:
         step(games, 0, order)
     seen = seen[-HISTORY - 1 :]
     hits = np.zeros((4, len(styles)), np.int64)
-    count_hits(np.concatenate(seen), 0, ground, WEIGHTS, styles, seen[-1].copy(), hits)
+    count_hits(np.concatenate(seen), 0, ground, WEIGHTS, styles, seen[-1].copy(), hits, no_habits())
     assert hits[1, 1 + number] == hits[2, 1 + number] == HISTORY == max(hits[1])
     assert hits[3].max() < HISTORY
     assert not hits[0].any()
     view = View(seen[-1], 0, history=np.concatenate(seen[:-1]))
-    drawn = styles_drawn(view, WEIGHTS, styles, 0.7)
+    drawn, _ = study(view, WEIGHTS, styles, 0.7)
     equal = [style for style in range(1, len(styles)) if hits[1, style] >= HISTORY - 3]
-    assert np.isin(drawn[1], equal).mean() > 0.8
-    assert set(styles_drawn(view, WEIGHTS, styles, 0).ravel().tolist()) == set(range(1, len(styles)))
+    assert np.isin(drawn[1], equal).mean() > 0.7
+    assert set(study(view, WEIGHTS, styles, 0)[0].ravel().tolist()) == set(range(1, len(styles)))
+
+
+def test_habits_are_what_somebody_did_twice_on_a_square() -> None:
+    """One rival steps to and fro, one never does the same twice: the first has habits, and they foretell him."""
+    games = generate(11, size=12).new_game()
+    styles, ground = compiled_styles((Style(), Style(habit=True))), ground_of(map_of(games))
+    seen, done, rng = [], {}, np.random.default_rng(3)
+    for ply in range(4 * 20):
+        hero, order = mover(games), STAY
+        pos, free = int(games[0].hero[hero].pos), [move for move in View(games, hero).moves if move]
+        if hero == 0:
+            seen.append(games.copy())
+        if hero == 1:
+            order = free[0] if ply < 4 else (2, 1, 4, 3)[int(games[0].hero[hero].last_dir) - 1]
+        elif hero == 2:
+            order = next((move for move in [0, *free] if move != done.get(pos)), STAY)
+        elif hero == 3:
+            order = int(rng.integers(5))
+        done[pos] = order if hero == 2 else done.get(pos, -1)
+        step(games, 0, order)
+    hits, habits = np.zeros((4, 2), np.int64), no_habits()
+    count_hits(np.concatenate(seen), 0, ground, WEIGHTS, styles, seen[-1].copy(), hits, habits)
+    assert hits[1, 1] >= 19 - 4 > hits[1, 0]
+    squares = {int(game["hero"]["pos"][0, 1]) for game in seen[1:]}
+    assert len(squares) == 2
+    assert {int(place) for place in np.flatnonzero((habits[1] >= 0) & (habits[1] < 5))} == squares
+    assert not ((habits[2] >= 0) & (habits[2] < 5)).any()
+    assert (habits[0] < 0).all()
+
+
+def test_plans_are_compared_in_the_scenarios_that_both_met() -> None:
+    """Worths are found again under a noise by scenario a thousand times as large, whichever scenarios a plan met."""
+    rng = np.random.default_rng(2)
+    worths, stages = rng.normal(size=12), np.zeros((8, 12), FINDING)
+    for stage in range(8):
+        chosen = np.arange(12) if stage == 0 else np.append(rng.permutation(11)[:4], 11)
+        luck = rng.normal(scale=1000, size=3)
+        stages["count"][stage, chosen] = len(luck)
+        stages["sum"][stage, chosen] = (worths[chosen, None] + luck).sum(axis=1)
+    np.testing.assert_allclose(paired(stages), worths - worths[11], atol=1e-9)
+
+
+def test_mines_that_nobody_else_is_nearer_to_are_goals() -> None:
+    games = games_under_way(4, 240, size=20)
+    view = View(games, mover(games))
+    with_them, without = plans_of(view, 2, free=24), plans_of(view, 2, free=0)
+    added = {tuple(plan) for plan in with_them.tolist()} - {tuple(plan) for plan in without.tolist()}
+    alone = {mine for mine, rest in added if rest == NO_GOAL}
+    assert alone
+    assert added == {(mine, NO_GOAL) for mine in alone} | {(GOAL_TAVERN, mine) for mine in alone}
+    ways = ground_of(view.map)[0]["to_mine"].reshape(1024, -1)
+    for mine in alone:
+        assert all(ways[view.pos, mine] < ways[int(games[0].hero[enemy].pos), mine] for enemy in view.enemies)
 
 
 def test_rounds_that_are_missing_are_passed_over() -> None:
@@ -208,7 +269,7 @@ def test_rounds_that_are_missing_are_passed_over() -> None:
     hits = np.zeros((4, 1), np.int64)
     styles = compiled_styles((Style(),))
     ground = ground_of(map_of(turns[0]))
-    count_hits(np.concatenate(turns), 0, ground, WEIGHTS, styles, np.zeros(1, GAME), hits)
+    count_hits(np.concatenate(turns), 0, ground, WEIGHTS, styles, np.zeros(1, GAME), hits, no_habits())
     assert hits.max() <= 3
 
 

@@ -1,8 +1,9 @@
 """Following a style: the order that a hero gives who plays by it, and on the way to a goal if he has one.
 
 In this order: he kills who can be killed; beside a tavern he drinks when struck at; he fights duels that he wins, and flees to
-a tavern that he can reach from others. If he is shy he keeps away from whoever could do the same to him. Else he goes where he wants to go, to his goal if he has one, to prey, the nearest mine
-or a tavern, but not onto a square on which the enemies around would strike first and win.
+a tavern that he can reach from others. If he is shy he keeps away from whoever could do the same to him. Else he goes where he
+wants to go, to his goal if he has one, to prey, the nearest mine or a tavern, but not onto a square on which the enemies around
+would strike first and win.
 """
 
 from __future__ import annotations
@@ -235,10 +236,12 @@ def _dodge(game, ground, weights, style, hero):
         for step in range(1, 4):
             other = game.hero[_WORD((hero + step) & 3)]
             if other.crashed == 0 and _wins(weights, np.int64(other.life), life):
-                nearest = min(nearest, _away(ground, np.int64(other.pos), square))
+                away = _away(ground, np.int64(other.pos), square)
+                nearest = away if away < nearest else nearest
         if move == STAY and nearest > style.shy:
             return np.int64(-1)
-        score = 8 * nearest - min(np.int64(ground.to_tavern[_WORD(square)]), 7) - 12 * min(np.int64(ground.dead_end[_WORD(square)]), 2)
+        tavern, dead_end = np.int64(ground.to_tavern[_WORD(square)]), np.int64(ground.dead_end[_WORD(square)])
+        score = 8 * nearest - (tavern if tavern < 7 else 7) - 12 * (dead_end if dead_end < 2 else 2)
         if score > most:
             most, choice = score, np.int64(move)
     return choice

@@ -9,7 +9,6 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.ground import AWAY
 from sim.game import AIR, BEER_COST, CELLS, LAST_MINE, MINE, OFFSET, STAY, TAVERN
 from sim.kernels import kernel
 
@@ -63,6 +62,3 @@ def habitual_order(game, ground, habits, hero):
         if other.crashed == 0 and ground.to_square[_WORD(pos * CELLS + np.int64(other.pos))] <= NEAR:
             return np.int64(_NONE)
     return order
-
-
-assert STAY == 0 and NEAR < AWAY

@@ -29,11 +29,12 @@ DRAWS = 64
 WHIM = 1000
 
 #: What is asked: for whom (`me`), playouts of how many plies, the share that a round keeps of what comes after it, what a
-#: death costs in gold, the whims of others in thousandths of their plies, the seed.
+#: death costs in gold, the share of what later kills bring that is not believed, the whims of others in thousandths of their
+#: plies, the seed.
 INQUIRY = np.dtype(
     (
         np.record,
-        [("me", "i8"), ("plies", "i8"), ("whims", "i8"), ("seed", "i8"), ("patience", "f8"), ("death", "f8")],
+        [("me", "i8"), ("plies", "i8"), ("whims", "i8"), ("seed", "i8"), ("patience", "f8"), ("death", "f8"), ("doubt", "f8")],
     )
 )
 #: What has been found out about a plan: the sum of its outcomes, how many there are, its first order, plies played.
@@ -74,21 +75,24 @@ def _play_out(game, ground, weights, styles, seats, habits, inquiry, plan, state
     """Play a plan out from `game`, which is changed; adds to the finding."""
     me = np.int64(inquiry.me)
     part, goal, spent = np.int64(0), np.int64(plan[0]), np.int64(0)
-    share, gained, first = 1.0, 0.0, True
+    share, gained, first, worth = 1.0, 0.0, True, 0.0
     for _ in range(inquiry.plies):
         if game.status != RUNNING:
             break
         mover = np.int64(game.turn) & 3
         if mover == me:
             if not first:
-                gained += share * (1.0 - inquiry.patience) * standing(game, weights, me)
+                worth = standing(game, weights, me)
+                gained += share * (1.0 - inquiry.patience) * worth
                 share *= inquiry.patience
             while goal != NO_GOAL and goal < GOAL_MOVE and _reached(game, ground, me, goal, spent):
                 part, spent = part + 1, np.int64(0)
                 goal = np.int64(plan[_WORD(part)]) if part < GOALS else np.int64(NO_GOAL)
             order = goal - GOAL_MOVE if goal >= GOAL_MOVE else styled_order(game, ground, weights, styles[0], me, goal)
             spent += 1
-            drinks = tile_at(game, np.int64(game.hero[me].pos) + OFFSET[_WORD(order)]) == TAVERN
+            tile = tile_at(game, np.int64(game.hero[me].pos) + OFFSET[_WORD(order)])
+            drinks, mines = tile == TAVERN, np.int64(game.hero[me].mines)
+            hunts = not first and tile <= TAVERN
             if goal >= GOAL_MOVE or (goal == GOAL_TAVERN and drinks):
                 part, spent = part + 1, np.int64(0)
                 goal = np.int64(plan[_WORD(part)]) if part < GOALS else np.int64(NO_GOAL)
@@ -104,6 +108,8 @@ def _play_out(game, ground, weights, styles, seats, habits, inquiry, plan, state
                 order = rival_order(game, ground, weights, styles[_WORD(seats[_WORD(mover)])], habits, mover)
         life = np.int64(game.hero[me].life)
         play(game, order, None)
+        if mover == me and hunts and np.int64(game.hero[me].mines) > mines:
+            gained -= share * inquiry.doubt * (standing(game, weights, me) - worth)
         finding.plies += 1
         if np.int64(game.hero[me].life) > life and not drinks:  # but for beers only respawning heals
             gained -= inquiry.death
@@ -124,11 +130,12 @@ def play_plans(
     """Play the `chosen` plans (numbers of rows of `plans`) out from ``games[index]``, scenarios `begin` to `end` each.
 
     ``styles[0]`` is ours; ``draws[hero]`` holds `DRAWS` numbers of styles for each of the others, of which every scenario
-    takes one; `habits` are theirs (`behaviours.rollout.habit`). An outcome is our `behaviours.evaluation.standing` in gold, averaged over the rounds of the playout: round r
-    counts (1 - patience) patience^r, and the last one for all that would come after it. So what comes sooner is worth more,
-    and nothing is put off for ever. Adds to `findings`, one for each plan; `scratch` is one game of working memory. Ends
-    early, after a whole scenario, when the findings of this call have `limit` plies or when ``stop[0]`` is set. The games
-    are not changed.
+    takes one; `habits` are theirs (`behaviours.rollout.habit`). An outcome is our `behaviours.evaluation.standing` in gold,
+    averaged over the rounds of the playout: round r counts (1 - patience) patience^r, and the last one for all that would come
+    after it. So what comes sooner is worth more, and nothing is put off for ever. Of what a kill of ours brings that is not
+    struck in the first ply the share `doubt` is taken off, for who is hunted does not play on as before. Adds to `findings`,
+    one for each plan; `scratch` is one game of working memory. Ends early, after a whole scenario, when the findings of this
+    call have `limit` plies or when ``stop[0]`` is set. The games are not changed.
     """
     inquiry = inquiries[0]
     seats = np.zeros(4, np.int64)

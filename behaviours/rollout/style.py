@@ -42,8 +42,9 @@ STYLE = np.dtype((np.record, [(name, "i4") for name in Style.model_fields]))
 #: numba's name for an array of styles.
 STYLES = numba.types.Array(numba.from_dtype(STYLE), 1, "C")
 
-#: What others may be like: who judges duels, who stands off, who does not mind, hunters, careful ones, guests of taverns, those who wait.
-#: No bot in particular; who of them sits where is found out from the orders given (see `behaviours.rollout.rivals`).
+#: What others may be like: who judges duels, who stands off, who does not mind, hunters, careful ones, guests of taverns, those
+#: who wait, those who dodge. No bot in particular; who of them sits where is found out from the orders given (see
+#: `behaviours.rollout.rivals`).
 LIBRARY = (
     Style(drink=75),
     Style(drink=30, thirst=20, fear=FEARS_ALL, freeze=True),

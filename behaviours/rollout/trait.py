@@ -43,6 +43,7 @@ class Rollout(Behaviour):
     free: int = Field(3, ge=0, le=24, description="how many mines farther away may be, those that we reach before every enemy")
     pairs: bool = Field(True, description="plans of two goals too")
     death: float = Field(25, ge=0, le=10_000, description="gold that each death of ours takes off, besides what is lost by it")
+    doubt: float = Field(0.4, ge=0, le=1, description="share not believed of what kills bring that are not struck at once")
     boredom: float = Field(
         1.0, ge=0, le=100, description="gold that a square costs for each of our last turns on it since we last gained anything"
     )
@@ -51,9 +52,7 @@ class Rollout(Behaviour):
     scale: float = Field(20, gt=0, le=1000, description="gold by which a direction is worse when its vote is -1")
     nodes: int = Field(1_000_000, ge=100, le=10**12, description="plies played out at most; a budget may allow fewer")
     style: Style = Field(default_factory=Style, description="how we go on after a plan")
-    rivals: tuple[Style, ...] = Field(
-        (), max_length=64, description="styles that the others may have (none: the library of ten)"
-    )
+    rivals: tuple[Style, ...] = Field((), max_length=64, description="styles that the others may have (none: the library of ten)")
     weights: EstateWeights = Field(default_factory=EstateWeights, description="the weights of estates, as in the evaluation")
 
     def vote(self, view: View) -> Iterator[Thought]:
@@ -101,6 +100,7 @@ class Rollout(Behaviour):
         record = inquiry[0]
         record["me"], record["plies"], record["seed"] = view.me, PLIES_PER_ROUND * self.rounds, _SEED
         record["whims"], record["patience"], record["death"] = round(WHIM * self.whims), self.patience, self.death
+        record["doubt"] = self.doubt
         return inquiry
 
     def _first_thought(self, view: View, weights: NDArray[np.void]) -> Thought:
@@ -108,7 +108,12 @@ class Rollout(Behaviour):
         return Thought({move: 0.0 if move == _named(view, order) else -1.0 for move in view.moves}, nodes=0)
 
     def _thought(
-        self, view: View, plans: NDArray[np.int16], findings: NDArray[np.void], worths: NDArray[np.float64], turns: Mapping[int, int]
+        self,
+        view: View,
+        plans: NDArray[np.int16],
+        findings: NDArray[np.void],
+        worths: NDArray[np.float64],
+        turns: Mapping[int, int],
     ) -> Thought:
         """Every direction is worth what the best plan is that begins with it."""
         firsts = [_named(view, first) for first in findings["first"].tolist()]
