@@ -22,7 +22,7 @@ from behaviours.rollout.plans import GOAL_MOVE, plans_of, square_of
 from behaviours.rollout.playouts import DRAWS, FINDING, play_plans
 from behaviours.rollout.rivals import count_hits, study
 from behaviours.rollout.style import LIBRARY, Style, compiled_styles
-from behaviours.rollout.trait import paired
+from behaviours.rollout.trait import compared
 from sim.board import draw
 from sim.game import GAME, STAY, TAVERN, Games, mover, row_column
 from sim.generator import generate
@@ -248,7 +248,11 @@ def test_plans_are_compared_in_the_scenarios_that_both_met() -> None:
         luck = rng.normal(scale=1000, size=3)
         stages["count"][stage, chosen] = len(luck)
         stages["sum"][stage, chosen] = (worths[chosen, None] + luck).sum(axis=1)
-    np.testing.assert_allclose(paired(stages), worths - worths[11], atol=1e-9)
+    gains, sure = compared(stages)
+    np.testing.assert_allclose(gains, worths - worths[11], atol=1e-9)
+    playouts = stages["count"].sum(axis=0)
+    assert sure.tolist() == [count >= 12 for count in playouts.tolist()]
+    assert 0 < sure.sum() < 12
 
 
 def test_mines_that_nobody_else_is_nearer_to_are_goals() -> None:

@@ -23,6 +23,8 @@ from sim.game import PLIES_PER_ROUND, STAY
 SCENARIOS = 2
 #: Nodes from which on plans of two goals are looked at: with 20,000 there were too many of them, and they did harm.
 PAIRS_FROM = 60_000
+#: Gold by which a plan with few playouts is put below the best of those with many, if it seems to bring more.
+UNSURE = 1.0
 #: A seed that is not the game's: the same turn gives the same votes.
 _SEED = 1
 
@@ -87,13 +89,13 @@ class Rollout(Behaviour):
             if findings["count"].min() == 0:
                 return  # there was no time for one whole scenario
             stages.append(_met(before, findings))
-            worths = paired(np.array(stages))
-            yield findings, worths
+            gains, sure = compared(np.array(stages))
+            yield findings, np.where(sure, gains, np.minimum(gains, gains[sure].max() - UNSURE))
             scenario += more
             halvings += 1
             if len(plans) >> halvings < 2:
                 cycle, halvings = cycle + 1, 0
-            order = np.argsort(-worths, kind="stable")
+            order = np.argsort(-gains, kind="stable")
 
     def _inquiry(self, view: View) -> NDArray[np.void]:
         inquiry = np.zeros(1, INQUIRY)
@@ -135,17 +137,21 @@ def _met(before: NDArray[np.void], after: NDArray[np.void]) -> NDArray[np.void]:
     return met
 
 
-def paired(stages: NDArray[np.void]) -> NDArray[np.float64]:
+def compared(stages: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """How much more each plan brings than the plan with the most playouts, in the scenarios that both met: float64[plans].
+
+    And which plans are sure: they have at least half as many playouts. Of many plans that met few scenarios one always seems
+    excellent.
 
     `stages` are the findings of each stage alone: `FINDING`[stages, plans], all plans in the first of them. What happens far
     away differs between scenarios by much more than plans do, so means over other scenarios cannot be compared.
     """
     totals, counts = stages["sum"], stages["count"]
-    most = np.lexsort((totals.sum(axis=0), counts.sum(axis=0)))[-1:]
+    playouts = counts.sum(axis=0)
+    most = np.lexsort((totals.sum(axis=0), playouts))[-1:]
     both = (counts > 0) & (counts[:, most] > 0)
     gains: NDArray[np.float64] = ((totals - totals[:, most]) * both).sum(axis=0) / (counts * both).sum(axis=0)
-    return gains
+    return gains, playouts >= playouts[most] / 2
 
 
 def _named(view: View, order: int) -> int:
