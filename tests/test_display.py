@@ -377,7 +377,8 @@ def test_a_stopped_terminal_does_not_stop_the_game(monkeypatch: pytest.MonkeyPat
                 time.sleep(0.01)  # the display gets its chance to hang
     assert slowest < 1
     terminal._thread.start()
-    assert "a line of a log" in terminal.text()
+    text = terminal.text()
+    assert "a line of a log" in text or "round 151/300" in text  # whichever it was that the terminal did not take
 
 
 def test_a_fault_of_the_display_is_told_and_ends_it() -> None:
