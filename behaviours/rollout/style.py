@@ -34,7 +34,7 @@ class Style(BaseModel):
     )
     shy: int = Field(0, ge=0, le=12, description="moves at which he keeps away from enemies who would win (0: as `fear` says)")
     freeze: bool = Field(False, description="in danger he stands still rather than going round or to a tavern")
-    habit: bool = Field(False, description="where he did the same twice in the last rounds he does so again, nobody being near")
+    habit: bool = Field(False, description="of rivals: where he did the same twice lately he does so again, nobody being near")
 
 
 #: A style as kernels see it.

@@ -54,7 +54,7 @@ class Rollout(Behaviour):
     scale: float = Field(20, gt=0, le=1000, description="gold by which a direction is worse when its vote is -1")
     nodes: int = Field(1_000_000, ge=100, le=10**12, description="plies played out at most; a budget may allow fewer")
     style: Style = Field(default_factory=Style, description="how we go on after a plan")
-    rivals: tuple[Style, ...] = Field((), max_length=64, description="styles that the others may have (none: the library of ten)")
+    rivals: tuple[Style, ...] = Field((), max_length=64, description="styles that the others may have (none: the library)")
     weights: EstateWeights = Field(default_factory=EstateWeights, description="the weights of estates, as in the evaluation")
 
     def vote(self, view: View) -> Iterator[Thought]:
