@@ -231,27 +231,31 @@ def _fights(game, ground, weights, me):
 
 
 @kernel
-def standing(game, weights, me):
-    """The hero's estate less what his rivals have, in gold: what is sure, without what places promise."""
-    total, best = 0.0, -1e9
+def estates(game, weights, me):
+    """The hero's estate, the mean of his rivals' and the largest of them, in gold; 0 for both without rivals."""
+    total, best = 0.0, 0.0
     count = 0
     for step in range(1, 4):
         rival = (me + step) & 3
         if is_present(game, rival):
             worth = estate(game, weights, rival)
             total += worth
-            best = max(best, worth)
+            best = worth if count == 0 else max(best, worth)
             count += 1
-    score = estate(game, weights, me)
-    if count:
-        score -= weights.rivals * total / count + weights.leader * best
-    return score
+    return estate(game, weights, me), total / max(count, 1), best
+
+
+@kernel
+def standing(weights, own, mean, best):
+    """A hero's estate less what his rivals have (`estates`), in gold: what is sure, without what places promise."""
+    return own - (weights.rivals * mean + weights.leader * best)
 
 
 @kernel
 def evaluate(game, ground, weights, me):
     """The score of hero `me` (0..3) in hundredths of gold: int64. Never changes the game."""
-    score = standing(game, weights, me)
+    own, mean, best = estates(game, weights, me)
+    score = standing(weights, own, mean, best)
     score += _places(game, ground, weights, me) + _fights(game, ground, weights, me)
     return np.int64(np.rint(score * UNIT))
 

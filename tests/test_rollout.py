@@ -110,7 +110,7 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, patience: float) -> t
     ground, styles = ground_of(map_of(games)), compiled_styles((trait.style, LIBRARY[3]))
     plan, spent, first = [goal for goal in plan if goal != NO_GOAL], 0, -1
     rounds: list[float] = []
-    price = 0.0
+    price, rounds_left = 0.0, len(range(int(games[0].turn), int(games[0].max_turns), 4))
 
     def standing() -> float:
         weights, heroes = trait.weights, games[0].hero
@@ -123,7 +123,9 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, patience: float) -> t
             safe = 1 - weights.frailty * np.exp(-life / weights.frail)
             worth.append(heroes[hero].gold + heroes[hero].mines * kept * safe + vigour * min(1, left / weights.life_season))
         others = [one for hero, one in enumerate(worth) if hero != me]
-        return float(worth[me] - weights.rivals * sum(others) / 3 - weights.leader * max(others))
+        lead, close = worth[me] - max(others), max(1.0, trait.close * rounds_left)
+        counts = trait.lead * close * np.arcsinh(lead / close) if rounds_left <= trait.ending else 0
+        return float(worth[me] - weights.rivals * sum(others) / 3 - weights.leader * max(others) + counts)
 
     for ply in range(4 * trait.rounds):
         if games[0].status:
@@ -164,9 +166,9 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, patience: float) -> t
 @pytest.mark.parametrize("seed", range(6))
 def test_playouts_are_what_they_are_step_by_step(seed: int) -> None:
     games = games_under_way(seed, 4 * 25 * (seed + 1) + seed % 4)
-    trait = Rollout(rounds=20, patience=0.8, death=7, doubt=0.3)
-    plans = plans_of(View(games, mover(games)), 4)
-    findings = played_out(games, plans, 0, 1, rounds=20, patience=0.8, death=7, doubt=0.3)
+    given: dict[str, Any] = {"rounds": 20, "patience": 0.8, "death": 7, "doubt": 0.3, "ending": 200, "lead": 2, "close": 0.1}
+    trait, plans = Rollout(**given), plans_of(View(games, mover(games)), 4)
+    findings = played_out(games, plans, 0, 1, **given)
     for plan, finding in zip(plans.tolist(), findings, strict=True):
         outcome, first = by_hand(games, plan, trait, 0.8)
         assert finding["first"] == first
@@ -354,3 +356,12 @@ def test_nothing_is_said_after_the_end() -> None:
     for _ in range(4):
         step(games, 0, STAY)
     assert list(Rollout().vote(View(games, 0))) == []
+
+
+def test_a_lead_counts_besides_only_towards_the_end() -> None:
+    games = games_under_way(4, 240)
+    left = View(games, mover(games)).plies_left
+    never, not_yet, now = (thoughts(Rollout(ending=ending), games, 20_000) for ending in (0, left - 1, left))
+    assert never == not_yet
+    assert never[-1] != now[-1]
+    assert now[-1] == thoughts(Rollout(ending=300), games, 20_000)[-1]

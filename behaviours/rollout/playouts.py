@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numba import types
 
-from behaviours.evaluation import WEIGHT_ARRAY, standing
+from behaviours.evaluation import WEIGHT_ARRAY, estates, standing
 from behaviours.ground import GROUNDS, MAX_MINES
 from behaviours.rollout.follow import GOAL_HERO, GOAL_TAVERN, NO_GOAL, styled_order
 from behaviours.rollout.habit import HABITS, habitual_order
@@ -29,12 +29,13 @@ DRAWS = 64
 WHIM = 1000
 
 #: What is asked: for whom (`me`), playouts of how many plies, the share that a round keeps of what comes after it, what a
-#: death costs in gold, the share of what later kills bring that is not believed, the whims of others in thousandths of their
-#: plies, the seed.
+#: death costs in gold, the share of what later kills bring that is not believed, how much a gold of `lead` over the richest rival
+#: counts besides and up to about how many (`close`), the whims of others in thousandths of their plies, the seed.
 INQUIRY = np.dtype(
     (
         np.record,
-        [("me", "i8"), ("plies", "i8"), ("whims", "i8"), ("seed", "i8"), ("patience", "f8"), ("death", "f8"), ("doubt", "f8")],
+        [(name, "i8") for name in ("me", "plies", "whims", "seed")]
+        + [(name, "f8") for name in ("patience", "death", "doubt", "lead", "close")],
     )
 )
 #: What has been found out about a plan: the sum of its outcomes, how many there are, its first order, plies played.
@@ -71,6 +72,16 @@ def rival_order(game, ground, weights, style, habits, hero):
 
 
 @kernel
+def _worth(game, weights, inquiry):
+    """What we have, in gold: our `behaviours.evaluation.standing`, and what our lead counts besides."""
+    own, mean, best = estates(game, weights, np.int64(inquiry.me))
+    worth = standing(weights, own, mean, best)
+    if inquiry.lead > 0:
+        worth += inquiry.lead * inquiry.close * np.arcsinh((own - best) / inquiry.close)
+    return worth
+
+
+@kernel
 def _play_out(game, ground, weights, styles, seats, habits, inquiry, plan, state, finding):
     """Play a plan out from `game`, which is changed; adds to the finding."""
     me = np.int64(inquiry.me)
@@ -82,7 +93,7 @@ def _play_out(game, ground, weights, styles, seats, habits, inquiry, plan, state
         mover = np.int64(game.turn) & 3
         if mover == me:
             if not first:
-                worth = standing(game, weights, me)
+                worth = _worth(game, weights, inquiry)
                 gained += share * (1.0 - inquiry.patience) * worth
                 share *= inquiry.patience
             while goal != NO_GOAL and goal < GOAL_MOVE and _reached(game, ground, me, goal, spent):
@@ -109,11 +120,11 @@ def _play_out(game, ground, weights, styles, seats, habits, inquiry, plan, state
         life = np.int64(game.hero[me].life)
         play(game, order, None)
         if mover == me and hunts and np.int64(game.hero[me].mines) > mines:
-            gained -= share * inquiry.doubt * (standing(game, weights, me) - worth)
+            gained -= share * inquiry.doubt * (_worth(game, weights, inquiry) - worth)
         finding.plies += 1
         if np.int64(game.hero[me].life) > life and not drinks:  # but for beers only respawning heals
             gained -= inquiry.death
-    finding.sum += gained + share * standing(game, weights, me)
+    finding.sum += gained + share * _worth(game, weights, inquiry)
     finding.count += 1
 
 
@@ -130,12 +141,13 @@ def play_plans(
     """Play the `chosen` plans (numbers of rows of `plans`) out from ``games[index]``, scenarios `begin` to `end` each.
 
     ``styles[0]`` is ours; ``draws[hero]`` holds `DRAWS` numbers of styles for each of the others, of which every scenario
-    takes one; `habits` are theirs (`behaviours.rollout.habit`). An outcome is our `behaviours.evaluation.standing` in gold,
-    averaged over the rounds of the playout: round r counts (1 - patience) patience^r, and the last one for all that would come
-    after it. So what comes sooner is worth more, and nothing is put off for ever. Of what a kill of ours brings that is not
-    struck in the first ply the share `doubt` is taken off, for who is hunted does not play on as before. Adds to `findings`,
-    one for each plan; `scratch` is one game of working memory. Ends early, after a whole scenario, when the findings of this
-    call have `limit` plies or when ``stop[0]`` is set. The games are not changed.
+    takes one; `habits` are theirs (`behaviours.rollout.habit`). An outcome is our `behaviours.evaluation.standing` in gold, and
+    `lead` x `close` x asinh(m / `close`) where our estate is m above the richest rival's, averaged over the rounds of the
+    playout: round r counts (1 - patience) patience^r, and the last one for all that would come after it. So what comes sooner is
+    worth more, and nothing is put off for ever. Of what a kill of ours brings that is not struck in the first ply the share
+    `doubt` is taken off, for who is hunted does not play on as before. Adds to `findings`, one for each plan; `scratch` is one
+    game of working memory. Ends early, after a whole scenario, when the findings of this call have `limit` plies or when
+    ``stop[0]`` is set. The games are not changed.
     """
     inquiry = inquiries[0]
     seats = np.zeros(4, np.int64)

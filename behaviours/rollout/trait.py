@@ -33,10 +33,10 @@ class Rollout(Behaviour):
     """Plays plans out, everybody by a style, and votes (outcome - best) / scale for directions, at least -1.
 
     A plan is one or two goals (a mine, a tavern, an enemy) or one move and a goal, and then as `style` does; an outcome is
-    the gold that we are ahead of the others, what comes sooner counting more. The others play by the styles of a library that
-    foretold their last orders best. The direction of the best plan wins. Plans are compared by successive halving (Karnin,
-    Koren and Somekh 2013), again and again with more playouts; anytime, with a thought after each halving. The first thought,
-    at once, is what our style would do.
+    the gold that we are ahead of the others, what comes sooner counting more, and towards the end our lead over the richest
+    besides. The others play by the styles of a library that foretold their last orders best. The direction of the best plan
+    wins. Plans are compared by successive halving (Karnin, Koren and Somekh 2013), again and again with more playouts; anytime,
+    with a thought after each halving. The first thought, at once, is what our style would do.
     """
 
     rounds: int = Field(25, ge=1, le=100, description="rounds that a playout lasts at most")
@@ -48,6 +48,13 @@ class Rollout(Behaviour):
     doubt: float = Field(0.4, ge=0, le=1, description="share not believed of what kills bring that are not struck at once")
     boredom: float = Field(
         1.0, ge=0, le=100, description="gold that a square costs for each of our last turns on it since we last gained anything"
+    )
+    ending: int = Field(
+        100, ge=0, le=1200, description="rounds left from which our lead over the richest rival counts besides (0: never)"
+    )
+    lead: float = Field(3, ge=0, le=100, description="how much a gold of that lead counts then, where we are level")
+    close: float = Field(
+        0.05, ge=0, le=100, description="gold of lead, for each round left, from which on a gold more counts less"
     )
     whims: float = Field(0.05, ge=0, le=1, description="share of the others' orders in playouts that are drawn at random")
     trust: float = Field(0.7, ge=0, le=5, description="how soon a style that foretells a rival's orders prevails (0: all alike)")
@@ -103,6 +110,8 @@ class Rollout(Behaviour):
         record["me"], record["plies"], record["seed"] = view.me, PLIES_PER_ROUND * self.rounds, _SEED
         record["whims"], record["patience"], record["death"] = round(WHIM * self.whims), self.patience, self.death
         record["doubt"] = self.doubt
+        record["lead"] = self.lead if view.plies_left <= self.ending else 0.0
+        record["close"] = max(1.0, self.close * view.plies_left)
         return inquiry
 
     def _first_thought(self, view: View, weights: NDArray[np.void]) -> Thought:
