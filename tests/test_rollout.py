@@ -173,7 +173,7 @@ def test_playouts_are_what_they_are_step_by_step(seed: int) -> None:
         outcome, first = by_hand(games, plan, trait, 0.8)
         assert finding["first"] == first
         assert finding["count"] == 1
-        assert finding["sum"] == pytest.approx(outcome, abs=1e-6)
+        assert finding["total"] == pytest.approx(outcome, abs=1e-6)
 
 
 def test_scenarios_add_up_and_change_nothing() -> None:
@@ -181,12 +181,12 @@ def test_scenarios_add_up_and_change_nothing() -> None:
     before, plans = games.copy(), plans_of(View(games, mover(games)), 3)
     whole = played_out(games, plans, 0, 10, whims=0.3)
     first, second = played_out(games, plans, 0, 4, whims=0.3), played_out(games, plans, 4, 10, whims=0.3)
-    np.testing.assert_allclose(whole["sum"], first["sum"] + second["sum"])
+    np.testing.assert_allclose(whole["total"], first["total"] + second["total"])
     assert (whole["count"] == 10).all()
     assert (whole["plies"] == first["plies"] + second["plies"]).all()
     assert games.tobytes() == before.tobytes()
     again = np.repeat(plans[:1], 3, axis=0)  # equal plans meet equal scenarios
-    assert len(set(played_out(games, again, 0, 5, whims=0.3)["sum"].tolist())) == 1
+    assert len(set(played_out(games, again, 0, 5, whims=0.3)["total"].tolist())) == 1
 
 
 @pytest.mark.parametrize("number", [number for number, style in enumerate(LIBRARY) if not style.habit])
@@ -249,7 +249,7 @@ def test_plans_are_compared_in_the_scenarios_that_both_met() -> None:
         chosen = np.arange(12) if stage == 0 else np.append(rng.permutation(11)[:4], 11)
         luck = rng.normal(scale=1000, size=3)
         stages["count"][stage, chosen] = len(luck)
-        stages["sum"][stage, chosen] = (worths[chosen, None] + luck).sum(axis=1)
+        stages["total"][stage, chosen] = (worths[chosen, None] + luck).sum(axis=1)
     gains, sure = compared(stages)
     np.testing.assert_allclose(gains, worths - worths[11], atol=1e-9)
     playouts = stages["count"].sum(axis=0)

@@ -39,7 +39,7 @@ INQUIRY = np.dtype(
     )
 )
 #: What has been found out about a plan: the sum of its outcomes, how many there are, its first order, plies played.
-FINDING = np.dtype((np.record, [("sum", "f8"), ("count", "i8"), ("first", "i8"), ("plies", "i8")]))
+FINDING = np.dtype((np.record, [("total", "f8"), ("count", "i8"), ("first", "i8"), ("plies", "i8")]))
 
 _INQUIRIES = types.Array(numba.from_dtype(INQUIRY), 1, "C")
 _FINDINGS = types.Array(numba.from_dtype(FINDING), 1, "C")
@@ -124,7 +124,7 @@ def _play_out(game, ground, weights, styles, seats, habits, inquiry, plan, state
         finding.plies += 1
         if np.int64(game.hero[me].life) > life and not drinks:  # but for beers only respawning heals
             gained -= inquiry.death
-    finding.sum += gained + share * _worth(game, weights, inquiry)
+    finding.total += gained + share * _worth(game, weights, inquiry)
     finding.count += 1
 
 

@@ -134,14 +134,14 @@ class Rollout(Behaviour):
         for first, gold in zip(firsts, tired.tolist(), strict=True):
             outcome[first] = max(gold, outcome[first])
         votes = {move: max(-1.0, (gold - outcome[firsts[best]]) / self.scale) for move, gold in outcome.items()}
-        score, nodes = float(findings["sum"][best] / findings["count"][best]), int(findings["plies"].sum())
+        score, nodes = float(findings["total"][best] / findings["count"][best]), int(findings["plies"].sum())
         return Thought(votes, score=score, nodes=nodes, goal=square_of(view, int(plans[best, 0])))
 
 
 def _met(before: NDArray[np.void], after: NDArray[np.void]) -> NDArray[np.void]:
     """What a stage added to the findings."""
     met = after.copy()
-    met["sum"] -= before["sum"]
+    met["total"] -= before["total"]
     met["count"] -= before["count"]
     return met
 
@@ -155,7 +155,7 @@ def compared(stages: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.
     `stages` are the findings of each stage alone: `FINDING`[stages, plans], all plans in the first of them. What happens far
     away differs between scenarios by much more than plans do, so means over other scenarios cannot be compared.
     """
-    totals, counts = stages["sum"], stages["count"]
+    totals, counts = stages["total"], stages["count"]
     playouts = counts.sum(axis=0)
     most = np.lexsort((totals.sum(axis=0), playouts))[-1:]
     both = (counts > 0) & (counts[:, most] > 0)
