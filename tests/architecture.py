@@ -15,12 +15,12 @@ PICTURE = TOP / "docs" / "architecture.svg"
 #: What the modules of the top floor that lie in no folder are parts of; all others are commands.
 LOOSE = {
     "play": "display play player",
-    "turn": "agent conduct inline plies pool preload process runner timekeeper warmup worker",
+    "turn": "agent blame conduct forkserver inline plies pool preload process runner timekeeper warmup worker workers",
     "client": "client line protocol replies transport",
     "recordings": "differences gamefile gamerecord picture recording retrace",
     "testing": "conformance testing trial",
     "settings": "bots completion config files keys options patience settings",
-    "basics": "__init__ address ballot console errors guest log masking reasons voteline",
+    "basics": "__init__ address ballot console errors guest log masking orphans reasons voteline",
 }
 
 

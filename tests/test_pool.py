@@ -134,8 +134,10 @@ async def test_what_is_logged_of_a_turn_knows_the_turn() -> None:
 async def test_a_trait_that_raises_is_void_then_benched_and_told_now_and_then() -> None:
     with capture_logs() as logs:
         async with pool_of(trait("Raises"), STAY) as pool:
-            for turn in range(STRIKES):
-                entries = await ask(pool, 4 * turn)
+            for turn in range(STRIKES + 1):  # of which the last is alone in a worker, if none of the others was
+                entries = await ask(pool, 4 * turn, seconds=20.0)
+                if turn == STRIKES and entries[0].status == "benched":
+                    break
                 assert statuses(entries) == ["error", "ok"]
                 assert entries[0].votes is None
                 assert "no idea" in entries[0].note
@@ -144,7 +146,7 @@ async def test_a_trait_that_raises_is_void_then_benched_and_told_now_and_then() 
             pool.begin_game(records(pool.plans))
             assert statuses(await ask(pool)) == ["error", "ok"], "a new game, a new chance"
     told = [line["count"] for line in logs if line["event"] == "trait failed"]
-    assert told == [1, 2, 1]
+    assert told in ([1, 2, 1], [1, 2, 4, 1])
     assert [line["trait"] for line in logs if line["event"] == "trait benched"] == ["0-Raises"]
 
 
@@ -193,7 +195,7 @@ async def test_what_never_comes_back_is_killed_replaced_and_benched(name: str) -
             assert statuses(entries)[1:] == ["ok", "ok", "ok"]
             await until(lambda: all_ready(pool))
         assert statuses(await ask(pool, 100)) == ["benched", "ok", "ok", "ok"]
-        assert len(pool.replacements) == STRIKES
+        assert len(pool.replacements) == 1, "after that it hangs in a worker of its own"
         assert pool.preloaded, "a replacement must be as warm as the first"
 
 
@@ -210,7 +212,7 @@ async def test_all_workers_killed_at_once_in_a_turn() -> None:
         asked = asyncio.ensure_future(ask(pool, seconds=20.0))
         await until(lambda: any(one.assigned for one in pool.workers))
         for one in pool.workers:
-            os.kill(one.process.pid, signal.SIGKILL)
+            os.kill(one.pid, signal.SIGKILL)
         entries = await asked
         assert len(pool.replacements) >= 1
         assert all(entry.status in ("ok", "killed") for entry in entries), statuses(entries)
@@ -222,7 +224,7 @@ async def test_workers_killed_between_turns() -> None:
     async with pool_of(STAY, STAY) as pool:
         for turn in range(3):
             for one in pool.workers:
-                os.kill(one.process.pid, signal.SIGKILL)
+                os.kill(one.pid, signal.SIGKILL)
             entries = await ask(pool, 4 * turn, seconds=20.0)
             assert all(entry.status in ("ok", "killed") for entry in entries)
             await until(lambda: all_ready(pool))
@@ -278,7 +280,7 @@ async def test_the_history_goes_along() -> None:
     past = np.concatenate([game(4 * turn) for turn in range(HISTORY + 4)])
     async with pool_of(trait("Remembers")) as pool:
         assert (await ask(pool, 48, history=past[:3]))[0].votes == [3, 0, 0, 0, 0]
-        os.kill(pool.workers[0].process.pid, signal.SIGKILL)
+        os.kill(pool.workers[0].pid, signal.SIGKILL)
         await until(lambda: len(pool.replacements) == 1 and all_ready(pool))
         assert (await ask(pool, 48, history=past))[0].votes == [HISTORY, 0, 0, 0, 0]
 
@@ -308,7 +310,7 @@ from vindibot.worker import TraitPlan
 
 async def main():
     async with test_pool.pool_of(TraitPlan({plan!r}, {{}}), test_pool.STAY) as pool:
-        print(*[one.process.pid for one in pool.workers], flush=True)
+        print(*[one.pid for one in pool.workers], flush=True)
         asyncio.get_running_loop().call_later(0.2, os.kill, os.getpid(), signal.SIGKILL)
         await test_pool.ask(pool, seconds=0.6)
         await asyncio.sleep(60)
@@ -345,7 +347,7 @@ async def test_nothing_is_left_running_or_open() -> None:
     for _ in range(3):
         async with pool_of(trait("Dies"), STAY) as pool:
             await ask(pool)
-            pids = [one.process.pid for one in pool.workers]
+            pids = [one.pid for one in pool.workers]
     await until(lambda: not any(is_alive(pid) for pid in pids))
     assert me.num_fds() <= before
 
@@ -359,7 +361,7 @@ async def test_whole_game_with_a_killed_worker_a_sleeper_and_a_loop() -> None:
         while games[0]["status"] == 0:
             if games[0]["turn"] % 4 == 0:
                 if turns == 5:
-                    os.kill(pool.workers[0].process.pid, signal.SIGKILL)
+                    os.kill(pool.workers[0].pid, signal.SIGKILL)
                 deadline = time.monotonic() + TURN
                 entries = await pool.ask(games, 0, np.zeros(0, GAME), deadline=deadline, seed=1)
                 assert time.monotonic() < deadline + 1.0

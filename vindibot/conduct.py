@@ -1,4 +1,8 @@
-"""How the traits of a game have behaved: who raised or hung how often, who is benched, how long each takes."""
+"""How the traits of a game have behaved: which raised or hung how often, which are benched, how long each takes.
+
+A trait may be blamed for what another did to the process that both ran in. So a strike benches a trait only if it had the
+process to itself; after a strike in company it is a suspect, and the pool lets it run alone.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ STRIKES = 3
 
 @dataclass
 class Conduct:
-    """One trait's record in one game. A strike is a turn in which it raised or had to be killed."""
+    """One trait's record in one game. A strike is a turn in which it raised, or in which its worker died or was killed."""
 
     label: str
     weight: float
@@ -35,12 +39,12 @@ class Conduct:
     failures: int = 0
     printed: int = 0
     strikes: deque[bool] = field(default_factory=lambda: deque(maxlen=WINDOW))
-    suspect: bool = False  # whether it has misbehaved lately, so that it had better run alone
+    suspect: bool = False  # whether it is to run alone
 
     def note(self, status: Status, note: str, ms: float) -> None:
         """It came back with a final vote."""
         if status == "error":
-            self.struck(note)
+            self.raised(note)
         elif status == "void":
             self.voided(note)
         else:
@@ -56,13 +60,25 @@ class Conduct:
         self._went(well=True)
         self._tell("void vote", note)
 
-    def struck(self, note: str) -> None:
-        """It raised, or its worker had to be killed or died."""
-        self._went(well=False)
+    def raised(self, note: str, *, alone: bool = True) -> None:
+        """It raised; `alone` says that no other trait has run in its process."""
         self._tell("trait failed", note)
-        if not self.benched and sum(self.strikes) >= self.allowed:
+        self._struck(note, alone=alone)
+
+    def lost_worker(self, note: str, *, alone: bool) -> None:
+        """Its worker died, or had to be killed, while it ran; `alone` as above."""
+        self._tell("trait failed" if alone else "trait suspected", note)
+        self._struck(note, alone=alone)
+        self.suspect = not self.benched
+
+    def _struck(self, note: str, *, alone: bool) -> None:
+        self._went(well=False)
+        if self.benched or sum(self.strikes) < self.allowed:
+            return
+        if alone:
             self.benched = True
             log.error("trait benched", trait=self.label, strikes=sum(self.strikes), turns=len(self.strikes), last=note)
+        self.suspect = not alone
 
     def prints(self, text: str) -> None:
         """It printed something on this turn: all of it goes to the log's file, a glimpse of it now and then to people."""
@@ -73,7 +89,7 @@ class Conduct:
 
     def _went(self, *, well: bool) -> None:
         self.strikes.append(not well)
-        self.suspect = not well or (self.suspect and any(self.strikes))
+        self.suspect = self.suspect and any(self.strikes)
 
     def _tell(self, event: str, note: str) -> None:
         """Log the 1st, 2nd, 4th, 8th … failure: enough to see it, never a flood."""

@@ -10,9 +10,12 @@ request, and whatever has a text (an exception, printed lines), goes through a s
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import io
+import mmap
 import os
+import pickle
 import select
 import signal
 import struct
@@ -26,18 +29,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from behaviours.base import HISTORY, LONGEST_LINE, Behaviour, Budget, Thought, View
+from behaviours.mine import MineFinder
 from sim import kernels
 from sim.game import GAME, Games
 from vindibot.ballot import Status
 from vindibot.bots import make_importable
+from vindibot.forkserver import WORKER
+from vindibot.orphans import adopt_orphans, name_process
 from vindibot.runner import Vote, run
 
 #: Characters that a trait may print per turn; what goes beyond is counted and dropped.
 OUTPUT_LIMIT = 4096
+#: Bytes of the text of a message.
+LONGEST_TEXT = 1 << 15
 #: Seconds after its deadline and grace at which a worker ends itself, if nobody did it (its parent is gone, then).
 LAST_RESORT = 0.5
 
-_REQUEST = struct.Struct("<IddqQBBB")
+_REQUEST = struct.Struct("<IddqQ?BBB")
 _MESSAGE = struct.Struct("<IBBI")
 #: Kinds of messages: the traits are built; they cannot be; the request is answered; a trait failed; a trait printed.
 READY, FAILED, DONE, ERROR, VOID, OUTPUT = range(6)
@@ -111,7 +119,7 @@ class Board:
         for _ in range(3):
             head = self._heads[at // 8]
             state, flags = head >> 8 & 0xFF, head & 0xFF
-            if head >> 32 != number or state == 0:
+            if head >> 32 != number or state == 0 or flags >> 2 >= len(self._STATUS):
                 return None
             body = self._BODY.unpack_from(self._bytes, at + 8 + (head >> 16 & 1) * self._BODY.size)
             if self._heads[at // 8] == head:
@@ -154,7 +162,7 @@ class Request(NamedTuple):
     """What a worker is to do now: request `number`, for hero `me` (0..3), with the last `remembered` turns of ours.
 
     `seconds` is how long the turn lasts and `grace` how long after that the worker may still live, for its last resort only.
-    `traits` are run in their order.
+    `traits` are run in their order. On `trial` the worker must still be sound after them, or it ends.
     """
 
     number: int
@@ -165,26 +173,34 @@ class Request(NamedTuple):
     nodes: int | None
     seed: int
     traits: Sequence[int]
+    trial: bool = False
 
     def encode(self) -> bytes:
         """As bytes: so few that a pipe takes and gives them whole."""
         nodes, seed = -1 if self.nodes is None else self.nodes, self.seed & 0xFFFFFFFFFFFFFFFF
-        head = _REQUEST.pack(self.number, self.seconds, self.grace, nodes, seed, self.me, self.remembered, len(self.traits))
-        return head + bytes(self.traits)
+        kept, count = self.remembered, len(self.traits)
+        return _REQUEST.pack(self.number, self.seconds, self.grace, nodes, seed, self.trial, self.me, kept, count) + bytes(
+            self.traits
+        )
 
     @classmethod
     def decode(cls, data: bytes) -> Request:
         """The inverse of `encode`."""
-        number, seconds, grace, nodes, seed, me, remembered, count = _REQUEST.unpack_from(data)
+        number, seconds, grace, nodes, seed, trial, me, remembered, count = _REQUEST.unpack_from(data)
         traits = data[_REQUEST.size : _REQUEST.size + count]
-        return cls(number, me, remembered, seconds, grace, None if nodes < 0 else nodes, seed, traits)
+        return cls(number, me, remembered, seconds, grace, None if nodes < 0 else nodes, seed, traits, trial)
 
 
-def decode_messages(buffer: bytearray) -> list[tuple[int, int, int, str]]:
-    """Take the whole messages off the front of `buffer`: (kind, request number, trait, text)."""
+def decode_messages(buffer: bytearray, traits: int) -> list[tuple[int, int, int, str]]:
+    """Take the whole messages off the front of `buffer`: (kind, request number, trait, text).
+
+    Raises `ValueError` for what no worker with so many traits sends: something else has written to its pipe.
+    """
     found, start, size = [], 0, _MESSAGE.size
     while len(buffer) - start >= size:
         number, kind, trait, length = _MESSAGE.unpack_from(buffer, start)
+        if kind > OUTPUT or trait >= traits or length > LONGEST_TEXT:
+            raise ValueError(f"bytes that are no message: {bytes(buffer[start : start + 20])!r}")
         if len(buffer) - start < size + length:
             break
         found.append((kind, number, trait, buffer[start + size : start + size + length].decode(errors="replace")))
@@ -194,7 +210,7 @@ def decode_messages(buffer: bytearray) -> list[tuple[int, int, int, str]]:
 
 
 def _encode(number: int, kind: int, trait: int = 0, text: str = "") -> bytes:
-    body = text.encode(errors="replace")
+    body = text.encode(errors="replace")[:LONGEST_TEXT]
     return _MESSAGE.pack(number, kind, trait, len(body)) + body
 
 
@@ -232,42 +248,52 @@ def _write(pipe: int, message: bytes) -> None:
         message = message[os.write(pipe, message) :]
 
 
-def _die_with_parent(lifeline: int) -> None:
-    """End this process and all its children when the parent does: the read end of its lifeline sees the end of file."""
+def _end_with(leash: int) -> None:
+    """End this process and its group when the other end of its leash is closed, or its parent's parent is gone."""
 
     def watch() -> None:
         with contextlib.suppress(OSError):
-            os.read(lifeline, 1)
+            os.read(leash, 1)
         os.killpg(0, signal.SIGKILL)
 
-    threading.Thread(target=watch, name="lifeline", daemon=True).start()
+    threading.Thread(target=watch, name="leash", daemon=True).start()
 
 
-def main(plans: Sequence[TraitPlan], folders: Sequence[str], requests: Any, answers: Any, lifeline: Any, memory: Any) -> None:
-    """The life of a worker. `requests`, `answers` and `lifeline` are ends of pipes, `memory` is for a `Board`.
+def setup(plans: Sequence[TraitPlan], folders: Sequence[str]) -> bytes:
+    """What a worker must know once: how to build the traits, and the folders they lie in."""
+    return pickle.dumps((list(plans), list(folders)))
 
-    It ends when the pipe of requests is closed. Its process group is its own, so that whatever it starts can be ended with it.
+
+def main(requests: int, answers: int, leash: int, memory: int, board_size: int, setup_size: int) -> None:
+    """The life of a worker. The first three are ends of pipes; `memory` is a file: a `Board`, then what `setup` made.
+
+    It ends when the pipe of requests is closed, and at once when the other end of the leash is closed. Its process group is
+    its own, and it adopts its orphans, so that whatever it starts can be ended with it.
     """
     os.setpgid(0, 0)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    name_process(WORKER)
+    adopt_orphans()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that plays
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _die_with_parent(lifeline.fileno())
+    _end_with(leash)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
     captured = _Captured()
     sys.stdout = sys.stderr = captured
-    pipe = answers.fileno()
     try:
+        shared = mmap.mmap(memory, board_size + setup_size)
+        os.close(memory)
+        plans, folders = pickle.loads(shared[board_size:])
         make_importable(folders)
         built = [plan.build() for plan in plans]
         kernels.warm()
     except BaseException as problem:
-        _write(pipe, _encode(0, FAILED, text=f"{type(problem).__name__}: {problem}"))
+        _write(answers, _encode(0, FAILED, text=f"{type(problem).__name__}: {problem}"))
         return
-    _write(pipe, _encode(0, READY, text=PRELOADED if "vindibot.preload" in sys.modules else ""))
+    _write(answers, _encode(0, READY, text=PRELOADED if "vindibot.preload" in sys.modules else ""))
     with contextlib.suppress(BrokenPipeError):
-        _serve(built, requests.fileno(), pipe, captured, Board(memory))
+        _serve(built, requests, answers, captured, Board(memoryview(shared)[:board_size]))
 
 
 def _serve(built: Sequence[Behaviour], requests: int, answers: int, captured: _Captured, board: Board) -> None:
@@ -290,6 +316,9 @@ def _serve(built: Sequence[Behaviour], requests: int, answers: int, captured: _C
         budget = Budget(request.nodes, board.stop)
         view = View(games, request.me, history=history[: request.remembered], budget=budget, seed=request.seed)
         run([(trait, built[trait]) for trait in request.traits], view, publish, around)
+        if request.trial:
+            gc.collect()
+            MineFinder().vote(view)  # it fails only where something is broken, and this worker must not answer then
         signal.setitimer(signal.ITIMER_REAL, 0)
         for trait, text in captured.take():
             _write(answers, _encode(number, OUTPUT, trait, text))

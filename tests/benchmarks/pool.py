@@ -86,7 +86,7 @@ async def fan_out(games: Games, history: Games) -> tuple[list[float], list[float
             through.append(time.perf_counter() - between)
     for _ in range(KILLS):
         before = len(pool.replacements)
-        os.kill(pool.workers[0].process.pid, signal.SIGKILL)
+        os.kill(pool.workers[0].pid, signal.SIGKILL)
         while len(pool.replacements) == before:  # noqa: ASYNC110 - it has no event; the pool measures
             await asyncio.sleep(0.001)
     pipes.close()

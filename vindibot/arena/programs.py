@@ -4,7 +4,6 @@ together with all that they have started."""
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import resource
 import signal
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.seats import Forfeit
+from vindibot.orphans import die_with_parent
 
 #: How much of what a program writes to standard error is kept of a game; the rest is read and forgotten.
 LOG_BYTES = 256 * 1024
@@ -24,45 +24,6 @@ ENDING_SECONDS = 0.5
 #: Variables of ours that no program gets to see.
 _OURS = ("VINDIBOT_",)
 _OUT_OF_MEMORY = ("memoryerror", "bad_alloc", "out of memory", "outofmemory", "cannot allocate memory", "std::length_error")
-
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
-
-
-def _libc() -> ctypes.CDLL | None:
-    try:
-        return ctypes.CDLL(None, use_errno=True)
-    except (OSError, TypeError):  # not on Linux
-        return None
-
-
-_LIBC = _libc()
-
-
-def _prctl(option: int, value: int) -> None:
-    if _LIBC is not None:
-        with contextlib.suppress(AttributeError):
-            _LIBC.prctl(option, value, 0, 0, 0)
-
-
-def die_with_parent() -> None:
-    """Have this process killed when the one that started it ends, however that happens. Linux only; elsewhere nothing."""
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def adopt_orphans() -> None:
-    """Become the parent of all descendants whose own parents end, so that none is lost sight of. Linux only."""
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-
-
-def children() -> list[int]:
-    """The processes that this one is the parent of."""
-    found: list[int] = []
-    with contextlib.suppress(OSError):
-        for task in Path("/proc/self/task").iterdir():
-            with contextlib.suppress(OSError):
-                found += map(int, (task / "children").read_text().split())
-    return found
 
 
 class Program:

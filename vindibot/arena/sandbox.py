@@ -30,13 +30,13 @@ from typing import NoReturn
 from sim import kernels
 from vindibot.arena.diary import NOBODY, Diary
 from vindibot.arena.entrants import Entrant
-from vindibot.arena.programs import adopt_orphans, children, die_with_parent
 from vindibot.arena.referee import Course, line_of, play
 from vindibot.arena.results import GameLine
 from vindibot.arena.schedule import SEATS, GameTask, SeatTask
 from vindibot.arena.seats import Forfeit, Scripted, Seat, local_seat
 from vindibot.arena.stdio import LineSpeaker
 from vindibot.errors import VindibotError
+from vindibot.orphans import adopt_orphans, die_with_parent, end_descendants
 
 #: Seconds between two looks at the diary of a running game.
 LOOK = 0.1
@@ -79,7 +79,7 @@ def _end_with(lifeline: int) -> None:
     """End this process, and all that came from it, when a pipe breaks. By a signal: a thread would be in the way of forking."""
 
     def broken(number: int, frame: object) -> None:
-        _end_descendants()
+        end_descendants()
         os._exit(1)
 
     signal.signal(signal.SIGIO, broken)
@@ -272,18 +272,8 @@ def _end(pid: int) -> int:
         os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
     if _adopting:
-        _end_descendants()
+        end_descendants()
     return status
-
-
-def _end_descendants() -> None:
-    """End all processes that came from this one, generation by generation: who loses his parent becomes ours."""
-    while left := children():
-        for child in left:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(child, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(child, 0)
 
 
 # ---- In the game's process ----

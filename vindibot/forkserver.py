@@ -1,0 +1,229 @@
+"""The processes that workers come from: a server that has imported everything and forks them warm, and its keeper.
+
+The keeper is the child of the process that plays. It is small and does three things: it starts the server, and starts it
+again when it dies or is stopped; it adopts what a server leaves behind; it kills all of them when the process that plays is
+gone. The server forks a worker for each request, reports its process id and later its exit code, and kills whatever a worker
+that has ended leaves behind. Both live in a session of their own, so no key on a terminal reaches them.
+
+A request is a message on a socket (see `request`), with these file descriptors: the reading end of the worker's requests, the
+writing end of its answers, the reading end of its leash, the writing end of its status, its memory. On the status pipe come two
+whole numbers: the process id, and the exit code (negative for a signal) once nothing is left of the worker. The end of the
+file without an exit code says that the server has gone; the worker lives on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from vindibot.orphans import adopt_orphans, children, kill_children, name_process
+
+#: Names of processes, for those who look at them from outside.
+KEEPER, SERVER, WORKER = "vindibot-keeper", "vindibot-forker", "vindibot-worker"
+#: Milliseconds before a server that died while it was loading is started again: the first and the longest pause.
+PAUSES = (50, 1000)
+#: A number on the status pipe.
+STATUS = struct.Struct("<i")
+
+_REQUEST = struct.Struct("<QQ")
+_DESCRIPTORS = 5
+
+
+def request(board_size: int, setup_size: int) -> bytes:
+    """The message that asks for a worker: its memory is so many bytes of a `worker.Board`, followed by its setup."""
+    return _REQUEST.pack(board_size, setup_size)
+
+
+class _Children:
+    """The children of this process, with a descriptor that becomes readable when one has ended or stopped."""
+
+    def __init__(self) -> None:
+        self.descriptor, self._wake = os.pipe()
+        for end in (self.descriptor, self._wake):
+            os.set_blocking(end, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+
+    def changed(self) -> list[tuple[int, int]]:
+        """The children that have ended or stopped since the last call: process id and wait status."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self.descriptor, 1 << 16)
+        found = []
+        with contextlib.suppress(ChildProcessError):
+            while (told := os.waitpid(-1, os.WNOHANG | os.WUNTRACED))[0]:
+                found.append(told)
+        return found
+
+    def end(self) -> NoReturn:
+        """Kill all children and what they leave behind, and leave."""
+        while kill_children():
+            select.select([self.descriptor], [], [], 1.0)
+            self.changed()
+        os._exit(0)
+
+    def forget(self) -> None:
+        """In a forked process: they are another's children."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.close(self.descriptor)
+        os.close(self._wake)
+
+
+def main(requests: int, folders: Sequence[str], modules: Sequence[str]) -> NoReturn:
+    """The life of the keeper. `requests` is our end of the socket; `folders` and `modules` are what the bot needs."""
+    name_process(KEEPER)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    adopt_orphans()
+    born = _Children()
+    gone = select.poll()
+    gone.register(requests, 0)  # nothing but its end is of interest: requests are for the server
+    gone.register(born.descriptor, select.POLLIN)
+    workers: set[int] = set()  # those of servers that have ended
+    pause = PAUSES[0]
+    while True:
+        server, loaded = _start_server(born, requests, folders, modules)
+        while server in _living(born, gone, requests, server, workers):
+            pass
+        workers |= set(children())
+        if _was_loaded(loaded):
+            pause = PAUSES[0]
+            continue
+        modules = []  # one of them may be what it died of; each worker will tell
+        select.select([], [], [], pause / 1000)
+        pause = min(2 * pause, PAUSES[1])
+
+
+def _living(born: _Children, gone: select.poll, requests: int, server: int, workers: set[int]) -> set[int]:
+    """Wait until something happens to our children, see to it, and tell which of them still live."""
+    for descriptor, _ in gone.poll():
+        if descriptor == requests:
+            born.end()
+    ended = set()
+    for pid, status in born.changed():
+        if os.WIFSTOPPED(status):
+            if pid == server:  # whoever stopped it, games cannot wait for him
+                os.kill(pid, signal.SIGKILL)
+        else:
+            ended.add(pid)
+    workers -= ended
+    if server not in ended:
+        kill_children(keep={server, *workers})
+    return {server, *workers} - ended
+
+
+def _was_loaded(loaded: int) -> bool:
+    """Whether a server that has ended had come so far as to fork workers."""
+    with contextlib.suppress(BlockingIOError):
+        told = os.read(loaded, 1)
+        os.close(loaded)
+        return bool(told)
+    os.close(loaded)
+    return False
+
+
+def _start_server(born: _Children, requests: int, folders: Sequence[str], modules: Sequence[str]) -> tuple[int, int]:
+    """Fork the server: its process id, and a pipe that has a byte in it once it has loaded everything."""
+    loaded, tell = os.pipe()
+    os.set_blocking(loaded, False)
+    pid = os.fork()
+    if pid:
+        os.close(tell)
+        return pid, loaded
+    try:
+        os.close(loaded)
+        born.forget()
+        _serve(requests, tell, folders, modules)
+    finally:
+        os._exit(1)
+
+
+def _serve(requests: int, tell: int, folders: Sequence[str], modules: Sequence[str]) -> NoReturn:
+    """The life of the server."""
+    name_process(SERVER)
+    adopt_orphans()
+    from vindibot.process import PRELOAD, PRELOAD_VARIABLE
+
+    os.environ[PRELOAD_VARIABLE] = json.dumps({"folders": list(folders), "modules": list(modules)})
+    __import__(PRELOAD)
+    del os.environ[PRELOAD_VARIABLE]
+    os.write(tell, b"1")
+    os.close(tell)
+    server = _Server(socket.socket(fileno=requests))
+    while True:
+        server.step()
+
+
+class _Server:
+    """Forks workers and buries them."""
+
+    def __init__(self, requests: socket.socket) -> None:
+        self._requests = requests
+        self._own = children()  # what the modules that were loaded have started
+        self._born = _Children()
+        self._workers: dict[int, int] = {}  # process id: status pipe
+        self._dead: list[tuple[int, int]] = []  # status pipe, exit code: of workers that may have left something behind
+
+    def step(self) -> None:
+        """Wait for a request, or for the end of a worker, and see to it."""
+        ready = select.select([self._requests.fileno(), self._born.descriptor], [], [])[0]
+        if self._born.descriptor in ready:
+            self._bury()
+        if self._requests.fileno() in ready:
+            message, descriptors, _, _ = socket.recv_fds(self._requests, _REQUEST.size, _DESCRIPTORS)
+            if not message:
+                self._born.end()
+            if len(message) == _REQUEST.size and len(descriptors) == _DESCRIPTORS:
+                self._fork(*_REQUEST.unpack(message), *descriptors)
+            else:
+                for descriptor in descriptors:
+                    os.close(descriptor)
+
+    def _fork(self, board: int, setup: int, requests: int, answers: int, leash: int, status: int, memory: int) -> None:
+        pid = os.fork()
+        if not pid:
+            try:
+                self._requests.close()
+                self._born.forget()
+                for other in (status, *self._workers.values(), *(pipe for pipe, _ in self._dead)):
+                    os.close(other)
+                from vindibot import worker
+
+                worker.main(requests, answers, leash, memory, board, setup)
+            finally:
+                os._exit(1)
+        self._workers[pid] = status
+        _tell(status, pid)
+        for descriptor in (requests, answers, leash, memory):
+            os.close(descriptor)
+
+    def _bury(self) -> None:
+        """Tell the exit codes of workers that have ended, as soon as nothing is left of them."""
+        for pid, status in self._born.changed():
+            if pid in self._workers and not os.WIFSTOPPED(status):
+                self._dead.append((self._workers.pop(pid), os.waitstatus_to_exitcode(status)))
+        if kill_children(keep={*self._workers, *self._own}):
+            return  # their ends bring us here again
+        for pipe, code in self._dead:
+            _tell(pipe, code)
+            os.close(pipe)
+        self._dead.clear()
+
+
+def _tell(pipe: int, number: int) -> None:
+    with contextlib.suppress(OSError):  # nobody wants to know any more
+        os.write(pipe, STATUS.pack(number))
+
+
+def start(told: str) -> NoReturn:
+    """What a new interpreter runs: `told` is what `main` is called with and where modules are found, as JSON."""
+    arguments = json.loads(told)
+    sys.path[:] = arguments.pop("path")
+    main(**arguments)

@@ -1,0 +1,74 @@
+"""Descendants of a process: none is lost sight of, and none outlives it. On Linux only; elsewhere these functions do nothing.
+
+The standard library alone: processes that must be small import this.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+from collections.abc import Collection
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_NAME = 15
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def _libc() -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL(None, use_errno=True)
+    except (OSError, TypeError):  # not on Linux
+        return None
+
+
+_LIBC = _libc()
+
+
+def _prctl(option: int, value: int | bytes) -> None:
+    if _LIBC is not None:
+        with contextlib.suppress(AttributeError):
+            _LIBC.prctl(option, value, 0, 0, 0)
+
+
+def die_with_parent() -> None:
+    """Have this process killed when the one that started it ends, however that happens."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of all descendants whose own parents end, whatever session they are in."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def name_process(name: str) -> None:
+    """Set the name, at most 15 characters, that ``ps`` and ``top`` show for this process."""
+    _prctl(_PR_SET_NAME, name.encode())
+
+
+def children() -> list[int]:
+    """The processes that this one is the parent of."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in Path("/proc/self/task").iterdir():
+            with contextlib.suppress(OSError):
+                found += map(int, (task / "children").read_text().split())
+    return found
+
+
+def kill_children(keep: Collection[int] = ()) -> bool:
+    """Kill all children but those in `keep`; whether there were any. They still have to be waited for."""
+    ended = [child for child in children() if child not in keep]
+    for child in ended:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(child, signal.SIGKILL)
+    return bool(ended)
+
+
+def end_descendants() -> None:
+    """Kill all descendants of a process that adopts orphans, generation by generation, and wait until none is left."""
+    while kill_children():
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, 0)
