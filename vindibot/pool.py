@@ -227,6 +227,8 @@ class Pool:
     def _workers_of_suspects(self) -> dict[int, WorkerProcess]:
         """The workers of suspects by trait: hired where they are missing, ended where they are not needed any more."""
         own = {one.only: one for one in self.workers if one.only is not None}
+        if not own and not any(conduct.suspect for conduct in self.conducts):
+            return {}
         for trait, conduct in enumerate(self.conducts):
             if trait in own and not conduct.suspect:
                 if not own[trait].assigned:
@@ -250,7 +252,7 @@ class Pool:
 
     def _send(self, one: WorkerProcess, turn: _Turn, traits: list[int]) -> None:
         one.assigned, one.number = tuple(traits), turn.number
-        one.board.stop[0], one.board.running[0] = 0, traits[0]
+        one.board.stop[0], one.board.running[0] = 0, worker.NOBODY
         one.board.put_turn(turn.games)
         seconds = max(0.0, turn.deadline - time.monotonic())
         me, kept, nodes, trial = turn.me, turn.remembered, turn.nodes, one.only is not None
@@ -342,7 +344,9 @@ class Pool:
     def _reap(self, one: WorkerProcess, number: int) -> None:
         """Kill a worker that still has not come back from request `number`."""
         if not one.dead and one.number == number and one.assigned:
-            log.warning("worker killed", worker=one.index, trait=self.conducts[_running(one)].label, reason="hung")
+            running = _running(one)
+            label = self.conducts[running].label if running is not None else None
+            log.warning("worker killed", worker=one.index, trait=label, reason="hung")
             one.kill()
 
     def died(self, one: WorkerProcess) -> bool:
@@ -352,12 +356,12 @@ class Pool:
         current = turn if turn is not None and one.number == turn.number else None
         if current is not None:
             self._collect(current, one)
-        if lost:
-            running = _running(one)
+        running = _running(one)
+        if running is not None:
             self._blame.worker_ended(running, one.ran | self._begun(one, running), LOST)
             if current is not None:
                 current.failures.setdefault(running, ("killed", LOST))
-        elif one.only in one.ran:
+        elif not lost and one.only in one.ran:
             self._blame.worker_ended(one.only, one.ran, "its worker process ended after it had run")
         if current is not None:
             current.waiting += [trait for trait in lost if not current.said(trait) and trait not in current.rescued]
@@ -373,7 +377,9 @@ class Pool:
         return set(one.assigned if self.conducts[last].anytime else one.assigned[: one.assigned.index(last) + 1])
 
 
-def _running(one: WorkerProcess) -> int:
-    """The trait that a busy worker runs; what it says is not believed if it cannot be."""
+def _running(one: WorkerProcess) -> int | None:
+    """The trait that a worker runs; None if it has not begun. If it says what cannot be, a trait has written to its memory."""
     said = int(one.board.running[0])
+    if said == worker.NOBODY or not one.assigned:
+        return None
     return said if said in one.assigned else one.assigned[0]

@@ -49,6 +49,8 @@ _REQUEST = struct.Struct("<IddqQ?BBB")
 _MESSAGE = struct.Struct("<IBBI")
 #: Kinds of messages: the traits are built; they cannot be; the request is answered; a trait failed; a trait printed.
 READY, FAILED, DONE, ERROR, VOID, OUTPUT = range(6)
+#: What the word that tells the running trait says before the first.
+NOBODY = -1
 #: What a worker says of itself when it is ready and was forked from a server that had loaded everything.
 PRELOADED = "preloaded"
 

@@ -92,11 +92,11 @@ class Workers:
             self.dismiss(one)
         try:
             async with asyncio.timeout(END_PATIENCE):
-                while self._leaving:
+                while any(one.pid for one in self._leaving):  # others are not born yet, and will see the end of their leash
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
-            log.warning("workers do not end", count=len(self._leaving))
+            log.warning("workers do not end", pids=[one.pid for one in self._leaving])
         finally:
             for one in list(self._leaving):
                 self._bury(one)

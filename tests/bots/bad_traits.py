@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import gc
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -11,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numba
+from pydantic import PrivateAttr
 
 from behaviours.base import Behaviour, Thought, View, Votes
 from sim.game import square
@@ -117,6 +121,79 @@ class HasChildren(Behaviour):
         if self.hang:
             time.sleep(3600)
         return 1
+
+
+#: A program that notes its number and sleeps: as it is, or after it has left its parents as a daemon does.
+_SLEEPER = """
+import os, sys, time
+if sys.argv[2] == "daemon":
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+with open(sys.argv[1], "a") as notes:
+    notes.write(f"{os.getpid()}\\n")
+time.sleep(3600)
+"""
+
+
+class StartsDaemons(Behaviour):
+    """Starts a child in a session of its own, and a daemon, once in each process; both note their numbers."""
+
+    notes: str
+    _started: bool = PrivateAttr(False)
+
+    def vote(self, view: View) -> Votes:
+        if not self._started:
+            self._started = True
+            for kind in ("child", "daemon"):
+                subprocess.Popen([sys.executable, "-S", "-c", _SLEEPER, self.notes, kind], start_new_session=True)
+        return 1
+
+
+class KillsParent(Behaviour):
+    """Kills the parent of its process, if that is one of ours."""
+
+    def vote(self, view: View) -> Votes:
+        parent = os.getppid()
+        if Path(f"/proc/{parent}/comm").read_text().startswith("vindibot"):
+            os.kill(parent, signal.SIGKILL)
+        return 1
+
+
+class ClosesAll(Behaviour):
+    """Closes all file descriptors of its process, and returns."""
+
+    def vote(self, view: View) -> Votes:
+        os.closerange(3, 4096)
+        return 1
+
+
+class WritesEverywhere(Behaviour):
+    """Writes to all file descriptors of its process."""
+
+    def vote(self, view: View) -> Votes:
+        for descriptor in range(3, 256):
+            with contextlib.suppress(OSError):
+                os.write(descriptor, b"nonsense " * 20)
+        return 1
+
+
+class Poisons(Behaviour):
+    """Leaves something behind that ends the process when somebody else's garbage is collected."""
+
+    def vote(self, view: View) -> Votes:
+        gc.callbacks.append(lambda *_: os.kill(os.getpid(), signal.SIGSEGV))
+        return 1
+
+
+class Collects(Behaviour):
+    """Collects garbage, as any trait may."""
+
+    def vote(self, view: View) -> Votes:
+        gc.collect()
+        return 2
 
 
 class Improves(Behaviour):
