@@ -92,7 +92,7 @@ def test_the_table_of_a_turn(tmp_path: Path) -> None:
         "East, 1 ahead of Stay",
         "decided 212 ms before the limit",
         "search[/]: depth 9, score -12.5, 81,234 nodes, expects N.EE N, wants to go to (3, 1)",
-        "broken: killed: its worker?process ended",
+        "broken: killed: its worker\\nprocess ended",
     ]:
         assert line in result.output.splitlines()
 

@@ -21,6 +21,7 @@ from vindibot.bots import Bot, TraitSpec, load_bot, make_importable
 from vindibot.completion import complete_bots, complete_traits
 from vindibot.errors import UsageError
 from vindibot.files import shipped_folder, short
+from vindibot.printable import printable, printable_lines
 from vindibot.reasons import shown
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ def table(kind: type[Behaviour], spec: TraitSpec | None = None) -> list[str]:
         rows.append((f"{parameter.name} = {value}", parameter.values, parameter.description + note))
     first, second = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
     lines = []
-    for setting, values, description in rows:
+    for setting, values, description in (map(printable, row) for row in rows):
         start = f"    {setting:{first}}  {values:{second}}  "
         indent = len(start) if len(start) < WIDTH - 30 else 8
         lines += textwrap.wrap(start + description, WIDTH, subsequent_indent=" " * indent, drop_whitespace=True) or [start]
@@ -234,13 +235,13 @@ def overview(traits: Sequence[Listed], bot: Bot | None) -> Iterator[str]:
     for trait in traits:
         path = f"{trait.kind.__module__}:{trait.kind.__qualname__}" if trait.kind is not None else ""
         spec = used.get(path)
-        head = click.style(trait.use, bold=True, fg=None if trait.kind is not None else "red")
+        head = click.style(printable(trait.use), bold=True, fg=None if trait.kind is not None else "red")
         if trait.home != "vindibot":
-            head += click.style(f" ({trait.home})", dim=True)
+            head += click.style(f" ({printable(trait.home)})", dim=True)
         if spec is not None and bot is not None:
             head += click.style(f" · {bot.name} has it with weight {spec.weight:g}", fg="green")
         yield head
-        yield from textwrap.wrap(trait.summary, WIDTH, initial_indent="  ", subsequent_indent="  ")
+        yield from textwrap.wrap(printable(trait.summary), WIDTH, initial_indent="  ", subsequent_indent="  ")
         if trait.kind is not None:
             yield from table(trait.kind, spec)
         yield ""
@@ -253,8 +254,9 @@ def details(trait: Listed, spec: TraitSpec | None) -> Iterator[str]:
         raise UsageError(trait.problem)
     from vindibot.conduct import is_anytime
 
-    yield f"{click.style(trait.use, bold=True)} ({kind.__module__}:{kind.__qualname__})"
-    yield from ("", *textwrap.indent(inspect.cleandoc(kind.__doc__ or "(it has no docstring)"), "  ").splitlines(), "")
+    yield f"{click.style(printable(trait.use), bold=True)} ({kind.__module__}:{kind.__qualname__})"
+    text = printable_lines(inspect.cleandoc(kind.__doc__ or "(it has no docstring)"))
+    yield from ("", *textwrap.indent(text, "  ").splitlines(), "")
     if is_anytime(kind):
         yield "It thinks as long as there is time: each answer is better than the one before."
         yield ""

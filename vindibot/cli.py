@@ -23,6 +23,7 @@ from vindibot.errors import VindibotError
 from vindibot.init import init_command
 from vindibot.look.cli import bench_command, explain_command, tree_command, turn_command, watch_command
 from vindibot.options import option_names, overrides, settings_options
+from vindibot.printable import printable_lines
 from vindibot.server.cli import serve_command
 from vindibot.server.league.cli import league_command
 from vindibot.settings import WORDS, PlaySettings
@@ -52,7 +53,7 @@ class Commands(click.Group):
         try:
             return super().main(*args, **kwargs)
         except VindibotError as problem:
-            click.echo(f"{click.style('error', fg='red', bold=True)}: {problem.message}", err=True)
+            click.echo(f"{click.style('error', fg='red', bold=True)}: {printable_lines(problem.message)}", err=True)
             sys.exit(problem.exit_code)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -19,6 +19,7 @@ from sim.board import parse
 from sim.game import ABSENT, DIRECTIONS, Games, mover
 from sim.generator import generate
 from sim.rules import step
+from vindibot.printable import printable_lines
 from vindibot.trial import MOST_ANSWERS, Position, Said, Trial, Unbuilt, ask
 
 #: Seconds that a trait may take for a turn: a server's usual limit.
@@ -58,7 +59,7 @@ class ConformanceError(AssertionError):
     """A trait that breaks a promise. `check` is its name, `wrong` what was seen, `advice` what to do."""
 
     def __init__(self, trait: Behaviour, check: str, wrong: str, advice: str) -> None:
-        super().__init__(f"{trait!r} fails the check {check!r}: {wrong}\nwhat to do: {advice}")
+        super().__init__(printable_lines(f"{trait!r} fails the check {check!r}: {wrong}\nwhat to do: {advice}"))
         self.check, self.wrong, self.advice = check, wrong, advice
 
 

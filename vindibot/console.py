@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from vindibot.printable import printable_lines
 
 
-def terminal() -> Console:
-    """A console on standard output; plain where that is no terminal."""
-    return Console(highlight=False)
+class Terminal(Console):
+    """A console of rich that never sends a control character of a text to the terminal, whoever wrote the text.
+
+    This is the last guard. A text of somebody else's that must stay on one line goes through `printable` before.
+    """
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """The segments of a renderable (see rich), each text of them printable but for line breaks and tabs."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable() or segment.text == "\n":
+                yield segment
+            else:
+                yield Segment(printable_lines(segment.text), segment.style)
+
+
+def terminal(**options: Any) -> Terminal:
+    """A console on standard output, or as `options` of rich's `Console` say; plain where that is no terminal."""
+    return Terminal(highlight=False, **options)

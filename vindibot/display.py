@@ -28,13 +28,14 @@ from dataclasses import dataclass
 from typing import TextIO, cast
 
 import structlog
-from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
 from sim.game import DIRECTIONS, Games
 from vindibot.ballot import Ballot
-from vindibot.picture import Line, Picture, Shot, harmless, layout, rounds
+from vindibot.console import terminal
+from vindibot.picture import Line, Picture, Shot, layout, rounds
+from vindibot.printable import printable
 
 #: Pictures per second at most.
 RATE = 10.0
@@ -156,7 +157,7 @@ class Display:
         self._wake, self._stop = threading.Event(), threading.Event()
         self._outbox = _Outbox(file if file is not None else sys.stdout, self._wake)
         #: Prints among the pictures or lines without disturbing them, and without ever blocking.
-        self.console = Console(file=cast(TextIO, self._outbox), width=width, height=height, highlight=False)
+        self.console = terminal(file=cast(TextIO, self._outbox), width=width, height=height)
         self._wanted = live and self.console.is_terminal and not self.console.is_dumb_terminal
         self._running: list[Shown] = []
         self._events: deque[_Event] = deque(maxlen=EVENTS)
@@ -188,7 +189,7 @@ class Display:
         if shown not in self._running:
             return
         if shot is not None:
-            title = f"{harmless(shown.title)}: " if shown.title and len(self._running) > 1 else ""
+            title = f"{printable(shown.title)}: " if shown.title and len(self._running) > 1 else ""
             self._events.append(_Event(shot, shown is self._running[0], not ended, title))
             self._wake.set()
         if ended:
@@ -262,9 +263,9 @@ def turn_line(shot: Shot) -> str:
     parts = [f"round {played}/{total}"]
     if ballot is not None:
         parts[0] += f" {DIRECTIONS[ballot.direction]}{' (fallback)' if ballot.fallback else ''}"
-    name = harmless(shot.names[shot.me])
+    name = printable(shot.names[shot.me])
     parts.append(f"@{shot.me + 1} {name} life {hero['life']} gold {hero['gold']} mines {hero['mines']}")
     if shot.ms_left is not None and math.isfinite(shot.ms_left):
         parts.append(f"{shot.ms_left:.0f} ms left")
-    missing = [f"{harmless(entry.label)} {entry.status}" for entry in ballot.entries if entry.status != "ok"] if ballot else []
+    missing = [f"{printable(entry.label)} {entry.status}" for entry in ballot.entries if entry.status != "ok"] if ballot else []
     return " · ".join(parts + missing)

@@ -11,6 +11,7 @@ import click
 
 from vindibot.completion import complete_bots, complete_configs
 from vindibot.files import look_up, read
+from vindibot.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from vindibot.bots import Bot
@@ -57,6 +58,7 @@ def _model(command: str) -> Any:
 
 def _lines(rows: list[tuple[str, str]]) -> Iterator[str]:
     """Settings with where they come from as a comment: what is printed is TOML."""
+    rows = [(printable_lines(setting), printable(origin)) for setting, origin in rows]
     width = min(max((len(setting) for setting, origin in rows if origin), default=0), WIDEST)
     for setting, origin in rows:
         yield setting + (click.style(f"{'':{max(0, width - len(setting))}}  # {origin}", dim=True) if origin else "")

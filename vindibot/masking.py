@@ -6,6 +6,8 @@ import logging
 import re
 from urllib.parse import quote_plus
 
+from vindibot.printable import printable
+
 #: What stands in the place of a secret.
 MASK = "********"
 
@@ -40,7 +42,7 @@ class Mask:
     def excerpt(self, body: bytes, length: int = 120) -> str:
         """The first bytes of a body in one line, masked, for a log or a message."""
         text = " ".join(self(body[: length + 200].decode("utf-8", "replace")).split())
-        text = "".join(sign if sign.isprintable() else "�" for sign in text)
+        text = printable(text)
         return text if len(text) <= length else text[: length - 1] + "…"
 
 

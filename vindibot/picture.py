@@ -41,6 +41,7 @@ from sim.game import (
 )
 from vindibot.ballot import Ballot, BallotEntry
 from vindibot.errors import VindibotError
+from vindibot.printable import printable, printable_lines
 from vindibot.recording import read_recording
 
 #: A line of the picture; the widths of its segments add up to the width it was made for.
@@ -96,11 +97,6 @@ class Picture:
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         width = max((Segment.get_line_length(line) for line in self.lines), default=0)
         return Measurement(width, width)
-
-
-def harmless(text: str) -> str:
-    """A text of somebody else's for one line of a terminal: nothing in it moves the cursor or changes a colour."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def rounds(games: Games) -> tuple[int, int]:
@@ -206,7 +202,7 @@ def _life(hero: Any, bar: int, signs: str) -> list[tuple[str, Style]]:
 def _heading(shot: Shot, width: int) -> list[Line]:
     played, total = rounds(shot.games)
     where = [(f"round {played}/{total}", _BOLD), (f"  turn {int(shot.games[0]['turn'])}", _DIM)]
-    how: list[tuple[str, Style]] = [(harmless(shot.ending), _BOLD)] if shot.ending else []
+    how: list[tuple[str, Style]] = [(printable(shot.ending), _BOLD)] if shot.ending else []
     if shot.ballot is not None:
         how.append((DIRECTIONS[shot.ballot.direction], _BOLD))
         if shot.ballot.fallback:
@@ -215,7 +211,7 @@ def _heading(shot: Shot, width: int) -> list[Line]:
         style = _GOOD if shot.ms_left > 100 else _WARN if shot.ms_left > 0 else _BAD
         how.append((f"{'  ' if how else ''}{shot.ms_left:.0f} ms left", style))
     if width >= _PANEL:
-        return [_fit([*where, ("  ", _PLAIN), *how], width), _fit([(harmless(shot.message), _DIM)], width)]
+        return [_fit([*where, ("  ", _PLAIN), *how], width), _fit([(printable(shot.message), _DIM)], width)]
     return [_fit(where[:1], width), _fit(how, width)]
 
 
@@ -224,7 +220,7 @@ def _heroes(shot: Shot, width: int, signs: str) -> list[Line]:
     room = width - 33
     lines = [_fit([(f"    {'hero':{room}} {'life':{_BAR + 4}} {'gold':>6} {'mines':>6}", _DIM)], width)]
     for index, hero in enumerate(shot.games[0]["hero"]):
-        name = set_cell_size(harmless(shot.names[index]), room)
+        name = set_cell_size(printable(shot.names[index]), room)
         pieces = [
             (f" {index + 1} ", _HERO_STYLES[index]),
             (" ", _PLAIN),
@@ -241,7 +237,7 @@ def _slim_heroes(shot: Shot, signs: str) -> list[Line]:
     for index, hero in enumerate(shot.games[0]["hero"]):
         style = _HERO_TEXTS[index] if index == shot.me else _BOLD
         lines.append(_fit([], _SLIM))
-        lines.append(_fit([(f" {index + 1} ", _HERO_STYLES[index]), (f" {harmless(shot.names[index])}", style)], _SLIM))
+        lines.append(_fit([(f" {index + 1} ", _HERO_STYLES[index]), (f" {printable(shot.names[index])}", style)], _SLIM))
         lines.append(_fit(_life(hero, _SLIM - 4, signs), _SLIM))
         lines.append(_fit([(f"gold {int(hero['gold'])}  mines {int(hero['mines'])}", _PLAIN)], _SLIM))
     return lines
@@ -270,7 +266,7 @@ def _numbers(ballot: Ballot, values: Sequence[float], chosen: Style, column: int
 def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int) -> list[tuple[str, Style]]:
     """A line of the table of votes: label, weight, weighted votes, and milliseconds or what went wrong."""
     answered = entry.votes is not None
-    pieces = [(set_cell_size(harmless(entry.label), label), _PLAIN if answered else _DIM), (_amount(entry.weight, 5), _DIM)]
+    pieces = [(set_cell_size(printable(entry.label), label), _PLAIN if answered else _DIM), (_amount(entry.weight, 5), _DIM)]
     pieces += _numbers(ballot, entry.weighted, _BOLD, column) if answered else [(" " * column * len(DIRECTIONS), _PLAIN)]
     if entry.status == "ok":
         return [*pieces, (f"{entry.ms:7.1f}", _DIM)]
@@ -353,7 +349,7 @@ def picture(
     fitting = max(Segment.get_line_length(line) for line in lines)
     console = Console(record=True, width=fitting, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     console.print(shown)
-    svg = console.export_svg(title=harmless(title), unique_id="vindibot")
+    svg = console.export_svg(title=printable(title), unique_id="vindibot")
     # rich's template asks a host of others for a font; the viewer's own monospaced one will do.
     return re.sub(r"\s*@font-face\s*\{.*?\}", "", svg, flags=re.DOTALL)
 
@@ -369,7 +365,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         recording = read_recording(options.recording)
         own = recording.turn(options.turn)
     except VindibotError as error:
-        print(error.message, file=sys.stderr)
+        print(printable_lines(error.message), file=sys.stderr)
         return error.exit_code
     ballot = own.ballot
     title = f"vindibot: {recording.header.bot}"

@@ -29,6 +29,7 @@ from vindibot.errors import UsageError, VindibotError
 from vindibot.keys import require_key
 from vindibot.player import Player, Report
 from vindibot.pool import Voters
+from vindibot.printable import printable
 from vindibot.server import EmbeddedServer, ServerSettings
 from vindibot.server.lobby import read_map as map_called
 from vindibot.settings import PlaySettings, cores
@@ -235,7 +236,7 @@ class Session:
                 loop.remove_signal_handler(number)
 
     def _note(self, text: str) -> None:
-        self.console.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)
+        self.console.print(printable(text), style="dim", markup=False, highlight=False, soft_wrap=True)
 
     def _tell(self, number: int, report: Report) -> None:
         ours, outcome = report.ours, report.outcome
@@ -246,9 +247,8 @@ class Session:
         if report.late_turns:
             words += f"; {report.late_turns} turns were late"
         style = "bold green" if outcome.termination is Termination.FINISHED else "bold red"
-        self.console.print(
-            f"game {number}: {outcome.termination}: {words}", style=style, markup=False, highlight=False, soft_wrap=True
-        )
+        line = printable(f"game {number}: {outcome.termination}: {words}")
+        self.console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
         if report.recording is not None:
             self.console.print(f"recording: {report.recording}", style="dim", markup=False, highlight=False, soft_wrap=True)
 

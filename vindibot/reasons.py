@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from behaviours.registry import nearest
+from vindibot.printable import printable
 
 #: Values shown in messages are cut to this many characters.
 SHOWN = 60
@@ -51,10 +52,7 @@ def shown(value: Any, width: int = SHOWN) -> str:
         return "true" if value else "false"
     if isinstance(value, Mapping):
         return "a table"
-    if isinstance(value, str):
-        text = '"' + "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in value[: width + 1]) + '"'
-    else:
-        text = repr(value)
+    text = f'"{printable(value[: width + 1])}"' if isinstance(value, str) else repr(value)
     return text if len(text) <= width + 2 else f"{text[:width]}..."
 
 

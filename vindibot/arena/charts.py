@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-from vindibot.picture import harmless
+from vindibot.printable import printable
 
 #: Units of the drawing: width, height of a row, margins.
 WIDTH, ROW, TOP, BOTTOM, RIGHT = 460, 26, 10, 40, 14
@@ -71,7 +71,7 @@ def number(value: float) -> str:
 
 def _safe(said: str) -> str:
     """A text for any place in a drawing, also for those who read it as XML."""
-    return escape(harmless(said), quote=True)
+    return escape(printable(said), quote=True)
 
 
 def _cut(label: str) -> str:

@@ -27,7 +27,7 @@ from vindibot.arena.results import NORMAL, GameLine
 from vindibot.arena.summary import standing
 from vindibot.arena.table import points, standings_table
 from vindibot.console import terminal
-from vindibot.picture import harmless
+from vindibot.printable import printable
 
 #: Pictures per second in a terminal, and seconds between two lines elsewhere.
 RATE, EVERY = 4.0, 15.0
@@ -155,7 +155,7 @@ class Watch:
                 due, fresh = time.monotonic() + pause, False
 
     def _print(self, text: str) -> None:
-        self.console.print(Text(harmless(text)), soft_wrap=True)
+        self.console.print(Text(printable(text)), soft_wrap=True)
 
     def _take(self, line: GameLine) -> None:
         self._games.append(line)
@@ -210,4 +210,4 @@ class Watch:
         bar = ProgressBar(total=max(1, self._outlook.games), completed=len(self._games), width=min(30, self.console.width // 3))
         head = Table.grid(padding=(0, 1))
         head.add_row(bar, Text(self.progress()))
-        return Group(Text(harmless(self._outlook.title), style="bold"), head, self._table)
+        return Group(Text(printable(self._outlook.title), style="bold"), head, self._table)

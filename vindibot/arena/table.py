@@ -17,7 +17,7 @@ from rich.table import Table
 from vindibot.arena.results import NORMAL
 from vindibot.arena.sprt import Verdict
 from vindibot.arena.summary import Match, Standing, Summary
-from vindibot.picture import harmless
+from vindibot.printable import printable
 
 #: Labels are cut to so many characters.
 LABEL = 18
@@ -27,7 +27,7 @@ MOST_PAIRS = 10
 
 def label(bot: str, width: int = LABEL) -> str:
     """A bot's label for a cell of a table."""
-    text = harmless(bot)
+    text = printable(bot)
     return escape(text if len(text) <= width else f"{text[: width - 1]}…")
 
 
@@ -105,7 +105,7 @@ def pairs_table(summary: Summary) -> Table:
 
 def terminations_table(summary: Summary) -> Table:
     """How bots' games ended, in seats."""
-    table = _table("its games ended", *map(harmless, summary.terminations))
+    table = _table("its games ended", *map(printable, summary.terminations))
     for one in summary.standings:
         table.add_row(label(one.bot), *(str(one.terminations.get(word, 0) or "") for word in summary.terminations))
     return table
@@ -122,7 +122,7 @@ def _verdicts(a: str, b: str) -> dict[Verdict, str]:
 
 def match_lines(match: Match) -> list[str]:
     """The A/B match in words: the verdict of the test with its figures, then the size of the difference."""
-    a, b = harmless(match.a), harmless(match.b)
+    a, b = printable(match.a), printable(match.b)
     state, bounds = match.state, match.bounds
     asked = f"{points(bounds.elo1)} rather than {points(bounds.elo0)}, alpha {bounds.alpha:g}, beta {bounds.beta:g}"
     # The test also ends where the mean is far outside of both hypotheses.
@@ -151,7 +151,7 @@ def head_line(summary: Summary) -> str:
         parts[0] += f", {summary.whole} of them whole"
     if summary.distinct is not None:
         parts.append(f"{percent(summary.distinct, 1)} of the games distinct")
-    scale = f"{harmless(summary.anchor)} is 0" if summary.anchor else "the mean is 0"
+    scale = f"{printable(summary.anchor)} is 0" if summary.anchor else "the mean is 0"
     return " · ".join([*parts, f"ratings: {scale}"])
 
 

@@ -21,6 +21,7 @@ from vindibot.challenge.order import GameOrder
 from vindibot.challenge.routes import PATH, add_routes
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.errors import UsageError, VindibotError
+from vindibot.printable import printable
 from vindibot.server import EmbeddedServer, Room, ServerSettings, lan_address
 from vindibot.warmup import warm
 
@@ -173,7 +174,7 @@ def challenge(settings: ChallengeSettings, bots: Sequence[str], console: Console
     with log.configured(settings.log.level, settings.log.file, console):
         offers = Offers(bots, settings.map)
         warm(console)
-        host = Host(settings, offers, lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True))
+        host = Host(settings, offers, lambda text: console.print(printable(text), markup=False, highlight=False, soft_wrap=True))
 
         def show(server: EmbeddedServer) -> None:
             url = server.url + PATH

@@ -15,7 +15,8 @@ from rich.text import Text
 from behaviours.base import Thought
 from sim.game import BEER_COST, DIRECTIONS, HERO_SHIFT, MINE, OFFSET, TAVERN, TILE_BITS, WALL, row_column
 from vindibot.ballot import Ballot, BallotEntry
-from vindibot.picture import Picture, Shot, harmless, layout, rounds
+from vindibot.picture import Picture, Shot, layout, rounds
+from vindibot.printable import printable
 from vindibot.recording import RecordedTurn, Recording
 from vindibot.voteline import write_line
 
@@ -48,7 +49,7 @@ def heading(recording: Recording, own: RecordedTurn) -> list[str]:
     row, column = row_column(int(hero["pos"]))
     header, name = recording.header, recording.names[recording.me]
     return [
-        f"game {harmless(header.game)}, bot {harmless(header.bot)}, hero @{header.hero} {harmless(name)}",
+        f"game {printable(header.game)}, bot {printable(header.bot)}, hero @{header.hero} {printable(name)}",
         f"turn {own.turn}, round {played} of {total}: at ({row}, {column}), life {hero['life']}, gold {hero['gold']},"
         f" mines {hero['mines']}",
     ]
@@ -67,7 +68,7 @@ def votes_table(ballot: Ballot, raw: bool = False) -> Table:
     for entry in ballot.entries:
         values = entry.votes if raw else entry.weighted
         table.add_row(
-            Text(harmless(entry.label)),
+            Text(printable(entry.label)),
             amount(entry.weight),
             *_cells(ballot, entry, values),
             Text(time_of(entry), style=_style(entry)),
@@ -132,9 +133,9 @@ def remarks(ballot: Ballot) -> list[str]:
     found = []
     for entry in ballot.entries:
         if entry.note:
-            found.append(f"{harmless(entry.label)}: {entry.status}: {harmless(entry.note)}")
+            found.append(f"{printable(entry.label)}: {entry.status}: {printable(entry.note)}")
         if entry.thought is not None and (told := thought_words(entry.thought)):
-            found.append(f"{harmless(entry.label)}: {told}")
+            found.append(f"{printable(entry.label)}: {told}")
     return found
 
 
@@ -173,7 +174,7 @@ def _explain_loss(console: Console, own: RecordedTurn, me: int, wanted: int) -> 
             style = "red" if difference < 0 else "green"
             for_it = Text(f"{'+' * (difference > 0)}{amount(difference)}", style)
             two = amount(shares[wanted]), amount(shares[ballot.direction])
-            table.add_row(Text(harmless(entry.label)), *two, for_it)
+            table.add_row(Text(printable(entry.label)), *two, for_it)
     if table.row_count:
         console.print(table)
     for line in _consequences(ballot, wanted):
@@ -220,12 +221,12 @@ def _consequences(ballot: Ballot, wanted: int) -> list[str]:
     """Who decided it alone, and who could not be heard."""
     lines = []
     alone = [
-        harmless(entry.label) for entry in ballot.entries if entry.votes is not None and _wins_without(ballot, entry, wanted)
+        printable(entry.label) for entry in ballot.entries if entry.votes is not None and _wins_without(ballot, entry, wanted)
     ]
     if alone:
         lines.append(f"Without {' or without '.join(alone)} it would have been {DIRECTIONS[wanted]}.")
     unheard = [
-        f"{harmless(entry.label)} ({entry.status})" for entry in ballot.entries if entry.votes is None and entry.status != "ok"
+        f"{printable(entry.label)} ({entry.status})" for entry in ballot.entries if entry.votes is None and entry.status != "ok"
     ]
     if unheard:
         lines.append(f"Not heard: {', '.join(unheard)}.")

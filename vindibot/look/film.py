@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from sim.game import CRASH, DIRECTIONS, RUNNING, Games, row_column
 from vindibot.ballot import Ballot
 from vindibot.gamerecord import CRASH_CODE, ENDINGS, GameRecord, replay
-from vindibot.picture import harmless
 from vindibot.plies import following
+from vindibot.printable import printable
 from vindibot.protocol import GameState, to_games
 from vindibot.recording import Recording
 
@@ -73,7 +73,7 @@ class Film:
             return "nothing was seen of it"
         gold = self.frames[-1].games[0]["hero"]["gold"].tolist()
         order = sorted(range(4), key=lambda hero: -gold[hero])
-        return ", ".join(f"@{hero + 1} {harmless(self.names[hero])} {gold[hero]}" for hero in order)
+        return ", ".join(f"@{hero + 1} {printable(self.names[hero])} {gold[hero]}" for hero in order)
 
 
 def _is_news(last: Games, games: Games) -> bool:
@@ -126,7 +126,7 @@ def frame_line(film: Film, frame: Frame) -> str:
         return f"turn {frame.turn}: {'what came before is not known' if frame.gap else 'the first state'}"
     hero = frame.games[0]["hero"][frame.hero]
     row, column = row_column(int(hero["pos"]))
-    name = harmless(film.names[frame.hero])
+    name = printable(film.names[frame.hero])
     facts = f"at ({row}, {column}), life {hero['life']}, gold {hero['gold']}, mines {hero['mines']}"
     return f"turn {frame.turn}: @{frame.hero + 1} {name} {order_word(frame.order)}, {facts}"
 

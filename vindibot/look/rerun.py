@@ -15,7 +15,7 @@ from vindibot.bots import Bot
 from vindibot.conduct import Conduct, entry, is_anytime
 from vindibot.look.asking import SECONDS, ask, debug, traits_of
 from vindibot.look.explanation import amount, heading, remarks, time_of, verdict
-from vindibot.picture import harmless
+from vindibot.printable import printable
 from vindibot.recording import RecordedTurn, Recording
 from vindibot.testing import NODES, view
 from vindibot.warmup import warm
@@ -92,7 +92,7 @@ def _row(table: Table, label: str, when: str, ballot: Ballot, one: BallotEntry, 
     cells = [""] * len(DIRECTIONS)
     if one.votes is not None:
         cells = [amount(value) if move in ballot.candidates else "-" for move, value in enumerate(one.weighted)]
-    table.add_row(*(Text(cell, style=style) for cell in (harmless(label), when, *cells, ms)))
+    table.add_row(*(Text(cell, style=style) for cell in (printable(label), when, *cells, ms)))
 
 
 def _alike(one: BallotEntry, other: BallotEntry) -> bool:

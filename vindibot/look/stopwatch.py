@@ -21,7 +21,7 @@ from vindibot.ballot import BallotEntry, tally
 from vindibot.bots import Bot, load_bot
 from vindibot.files import short
 from vindibot.look.asking import SECONDS, Traits, ask, traits_of
-from vindibot.picture import harmless
+from vindibot.printable import printable
 from vindibot.recording import read_recording
 from vindibot.runner import Vote
 from vindibot.trial import Position
@@ -147,7 +147,7 @@ def table_of(times: Sequence[Times]) -> Table:
         if searches:
             cells += ["" if one.depth is None else f"{one.depth:g}", "" if one.speed is None else f"{one.speed:.0f}"]
         cells += [str(one.failed)] * failures
-        table.add_row(Text(harmless(one.label)), *cells)
+        table.add_row(Text(printable(one.label)), *cells)
     return table
 
 
@@ -173,16 +173,16 @@ def bench(
         console.print("there are no turns in these recordings", style="yellow")
         return 1
     budget = f"{nodes} nodes" if nodes is not None else f"{SECONDS:g} s"
-    console.print(f"{harmless(bot.name)}: each trait alone, with a budget of {budget}", markup=False, highlight=False)
+    console.print(f"{printable(bot.name)}: each trait alone, with a budget of {budget}", markup=False, highlight=False)
     console.print(table_of(times))
     for one in times:
         if one.votes:
             vote, position = one.worst
-            worst = f"{harmless(one.label)}: worst turn {vote.ms:.3f} ms, {harmless(position.name)}"
+            worst = f"{printable(one.label)}: worst turn {vote.ms:.3f} ms, {printable(position.name)}"
             console.print(worst, markup=False, highlight=False, soft_wrap=True)
         notes = {vote.note for vote, _ in one.votes if vote.note}
         for note in sorted(notes)[:3]:
-            console.print(f"{harmless(one.label)}: {harmless(note)}", markup=False, highlight=False, style="red")
+            console.print(f"{printable(one.label)}: {printable(note)}", markup=False, highlight=False, style="red")
     if interrupted:
         console.print("interrupted: the table holds what had been timed by then", style="yellow")
     return 130 if interrupted else 0

@@ -19,7 +19,7 @@ from vindibot.errors import UsageError, VindibotError
 from vindibot.look.asking import traits_of
 from vindibot.look.branches import Node, SearchTree, grow
 from vindibot.look.explanation import heading
-from vindibot.picture import harmless
+from vindibot.printable import printable
 from vindibot.recording import RecordedTurn, Recording
 from vindibot.testing import view
 from vindibot.warmup import warm
@@ -35,7 +35,7 @@ def search_of(bot: Bot) -> tuple[str, Search]:
     for spec, behaviour in traits_of(bot):
         if isinstance(behaviour, Search):
             return spec.label, behaviour
-    raise UsageError(f"the bot {harmless(bot.name)} does not search; name one that does with --bot")
+    raise UsageError(f"the bot {printable(bot.name)} does not search; name one that does with --bot")
 
 
 def show_tree(
@@ -61,7 +61,7 @@ def show_tree(
     warm(console)
     here = view(recording, own.turn)
     tree = grow(here, search.question(here), search.weights, depth, min(top, depth))
-    title = [*heading(recording, own), f"{harmless(label)} of {harmless(bot.name)}: {describe(tree, search)}"]
+    title = [*heading(recording, own), f"{printable(label)} of {printable(bot.name)}: {describe(tree, search)}"]
     for line in title:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print()

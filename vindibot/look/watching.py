@@ -23,6 +23,7 @@ from vindibot.gamefile import read_game_file
 from vindibot.look.film import Film, film_of, frame_line, lines_of, order_word
 from vindibot.look.stream import Place, Watcher
 from vindibot.picture import Shot
+from vindibot.printable import printable
 
 #: Plies a second at speed 1, and the speeds there are.
 PACE = 4.0
@@ -297,4 +298,4 @@ def _conclude(film: Film, console: Console) -> None:
 
 
 def _say(console: Console, text: str, style: str = "") -> None:
-    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+    console.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,139 @@
+"""What strangers wrote comes to a terminal as text: their escape sequences, and what reverses or hides letters, do nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import io
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+from faulty_server import Fault, FaultyServer
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.table import Table
+from rich.text import Text
+from test_play import environment
+
+from vindibot.console import terminal
+from vindibot.printable import printable, printable_lines
+
+#: Sets the title of the terminal's window, turns its text red, and turns the direction of letters round.
+EVIL = "\x1b]0;pwned\x07\x1b[31m\u202e"
+SHOWN = r"\x1b]0;pwned\x07\x1b[31m\u202e"
+TRAIT = f"""
+from behaviours.base import Behaviour, View, Votes
+
+class Says(Behaviour):
+    def vote(self, view: View) -> Votes:
+        print({EVIL!r})
+        raise ValueError({EVIL!r})
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (EVIL, SHOWN),
+        ("Zoë [b] 日本 ☃", "Zoë [b] 日本 ☃"),
+        ("\x00\t\r\n\x7f", r"\x00\t\r\n\x7f"),
+        ("\x85\x9b31m\x9d", r"\x85\x9b31m\x9d"),
+        ("\u200b\u200d\u200e\u2066\u2069\ufeff\u00ad", r"\u200b\u200d\u200e\u2066\u2069\ufeff\xad"),
+        ("\ud800\u2028\U000e0001", r"\ud800\u2028\U000e0001"),
+    ],
+)
+def test_what_is_not_visible_becomes_its_escape(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+@given(st.text(st.characters()))
+def test_any_text_is_made_printable_once(text: str) -> None:
+    shown = printable(text)
+    assert shown.isprintable()
+    assert printable(shown) == shown
+    assert "\n".join(map(printable, text.split("\n"))).expandtabs() == printable_lines(text.replace("\t", "\\t")).expandtabs()
+
+
+def test_a_console_sends_no_control_of_a_text() -> None:
+    out = io.StringIO()
+    console = terminal(file=out, width=60, force_terminal=True, color_system="standard")
+    table = Table("name", "gold", title=EVIL)
+    table.add_row(Text(EVIL, "bold"), "12")
+    console.print(table)
+    console.print(f"one\n{EVIL}", style="red", markup=False)
+    lines = out.getvalue().splitlines()
+    assert not any(sequence in out.getvalue() for sequence in (EVIL, "\x1b]", "\x07", "\u202e"))
+    assert lines[-2:] == ["\x1b[31mone\x1b[0m", "\x1b[31m" + SHOWN.replace(r"\x07", "") + "\x1b[0m"], "rich leaves bells out"
+    assert len({len(Text.from_ansi(line)) for line in lines[1:6]}) == 1, "the columns stand in line"
+
+
+def in_a_terminal(folder: Path, *words: str) -> tuple[int, str]:
+    """The exit code of a command that runs in a terminal, and everything that it wrote."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 160, 0, 0))
+    command = [sys.executable, "-m", "vindibot", *words]
+    inherited = {
+        name: value for name, value in environment(TERM="xterm-256color", VINDIBOT_KEY="s3cretk8").items() if name != "COLUMNS"
+    }
+    with subprocess.Popen(command, cwd=folder, env=inherited, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        data = b""
+        while True:
+            try:
+                data += os.read(ours, 1 << 16)
+            except OSError:  # nobody has the terminal any more
+                break
+    os.close(ours)
+    return process.returncode, data.decode()
+
+
+def check(written: str) -> None:
+    """Nothing of `EVIL` was obeyed, and it was seen."""
+    for sequence in (EVIL, "\x1b]", "\x07", "\u202e"):
+        assert sequence not in written, written
+    assert r"\x1b]0;pwned" in written, written
+
+
+async def test_an_opponent_in_a_game(tmp_path: Path) -> None:
+    named = {f"game.heroes.{hero}.name": EVIL for hero in range(4)}
+    fault = Fault("state", "after", changes=named)
+    async with FaultyServer(joins={1: fault}, orders=dict.fromkeys(range(1, 6), fault)) as server:
+        words = ["--server", server.url, "--rounds", "5", "--bot", "stay", "--in-process"]
+        code, written = await asyncio.to_thread(in_a_terminal, tmp_path, "play", *words)
+    assert code == 0, written
+    check(written)
+    check(written[written.index("game 1: finished") :])
+    (path,) = (tmp_path / "recordings").glob("*.jsonl")
+    for words in (["watch", "--lines", str(path)], ["explain", str(path), "--turn", "8"]):
+        code, written = await asyncio.to_thread(in_a_terminal, tmp_path, *words)
+        assert code == 0, written
+        check(written)
+
+
+async def test_the_words_of_a_server(tmp_path: Path) -> None:
+    async with FaultyServer(joins={1: Fault("status", status=400, body=f"no: {EVIL}")}) as server:
+        words = ["--server", server.url, "--bot", "stay", "--in-process"]
+        code, written = await asyncio.to_thread(in_a_terminal, tmp_path, "play", *words)
+    assert code == 1
+    check(written)
+
+
+def test_a_trait(tmp_path: Path) -> None:
+    (tmp_path / "says.py").write_text(TRAIT)
+    (tmp_path / "broken.py").write_text(f"from behaviours.base import Behaviour\nraise ImportError({EVIL!r})\nclass A: pass\n")
+    (tmp_path / "says.toml").write_text('[traits.says]\nuse = "says:Says"\n')
+    (tmp_path / "broken.toml").write_text('[traits.broken]\nuse = "broken:Broken"\n')
+    for expected, words in [
+        (2, ["play", "--bot", "broken.toml"]),
+        (0, ["behaviours", "--bot", "says.toml"]),
+        (0, ["play", "--bot", "says.toml", "--rounds", "3", "--workers", "1"]),
+    ]:
+        code, written = in_a_terminal(tmp_path, *words)
+        assert code == expected, written
+        check(written)
