@@ -15,7 +15,7 @@ PICTURE = TOP / "docs" / "architecture.svg"
 #: What the modules of the top floor that lie in no folder are parts of; all others are commands.
 LOOSE = {
     "play": "display play player",
-    "turn": "agent blame conduct forkserver inline plies pool preload process runner timekeeper warmup worker workers",
+    "turn": "agent blame conduct failures forkserver inline plies pool preload process runner timekeeper warmup worker workers",
     "client": "client line protocol replies transport",
     "recordings": "differences gamefile gamerecord picture recording retrace",
     "testing": "conformance testing trial",

@@ -181,7 +181,7 @@ async def test_under_the_debugger(mine: Path, monkeypatch: pytest.MonkeyPatch, c
     assert "hello from turn 8" in stopped
     assert re.search(r"greets +same", stopped)
     assert "weight" not in debug("q\n"), "who leaves gets no table"
-    failed = debug("c\np 'here ' + type(self).__name__\nc\n", "--bot", "fails.toml")
+    failed = debug("p 'here ' + type(self).__name__\nc\n", "--bot", "fails.toml")
     assert "here Fails" in failed
     assert "fails: error: RuntimeError: out of [ideas]" in failed
 

@@ -76,6 +76,7 @@ class Measured:
     ms: list[float] = field(default_factory=list)
     late: int = 0
     problems: list[str] = field(default_factory=list)
+    slow: str = ""  # the note of a turn on which it was late
 
     def note(self, entry: BallotEntry) -> None:
         """Take in its line of a ballot."""
@@ -83,6 +84,8 @@ class Measured:
         self.late += entry.status in ("late", "killed", "benched")
         if entry.status in ("error", "void"):
             self.problems.append(entry.note)
+        else:
+            self.slow = self.slow or entry.note
 
 
 async def examine(config: Config[PlaySettings], console: Console) -> AsyncIterator[Finding]:
@@ -312,7 +315,10 @@ def of_trait(trait: Measured, *, anytime: bool) -> Finding:
     what, turns = f"trait {trait.label}", len(trait.ms)
     words = f"{statistics.median(trait.ms):.1f} ms, at worst {max(trait.ms):.1f} ms in {turns} turns"
     if trait.problems:
-        advice = "check_trait of vindibot.testing shows the position on which it fails"
+        advice = (
+            "play a game with it: vindibot play names the command that stops in that line, in the debugger; check_trait of"
+            " vindibot.testing shows the position"
+        )
         return Finding(what, "broken", f"failed in {len(trait.problems)} of {turns} turns: {trait.problems[0]}", advice)
     if trait.late:
         level: Level = "broken" if trait.late > turns / 2 else "note"
@@ -322,7 +328,7 @@ def of_trait(trait: Measured, *, anytime: bool) -> Finding:
                 "it had nothing to say in time, or its worker was killed since it did not stop: yield a first answer at once and"
                 " look at view.budget.expired() often; on a busy machine raise pool.grace_ms"
             )
-        return Finding(what, level, f"late in {trait.late} of {turns} turns", advice)
+        return Finding(what, level, f"late in {trait.late} of {turns} turns{f': {trait.slow}' if trait.slow else ''}", advice)
     return Finding(what, "ok", f"thinks as long as there is time: {words}" if anytime else words)
 
 

@@ -22,6 +22,8 @@ log = structlog.get_logger("vindibot.traits")
 WINDOW = 20
 #: Characters of what a trait printed that people are shown.
 GLIMPSE = 120
+#: The note of a trait that had not come back, and had no votes, when the time of the turn was over.
+STILL_RUNNING = "it was still running when the time of the turn was over"
 #: Strikes within the window that bench a trait for the rest of the game.
 STRIKES = 3
 

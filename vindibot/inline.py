@@ -11,13 +11,14 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
 from behaviours.base import Behaviour, Budget, View
 from sim.game import Games
 from vindibot.ballot import BallotEntry
-from vindibot.conduct import Conduct, entry
+from vindibot.conduct import STILL_RUNNING, Conduct, entry
 from vindibot.pool import STOP_AHEAD
 from vindibot.runner import Vote, run
 
@@ -29,6 +30,7 @@ class Inline:
         self.behaviours, self.conducts = list(behaviours), list(conducts)
         self._thread: ThreadPoolExecutor | None = None
         self._busy: asyncio.Future[None] | None = None
+        self._running = 0  # the trait that is asked at present
 
     async def start(self) -> None:
         """Nothing to wait for."""
@@ -70,7 +72,7 @@ class Inline:
             stop[0] = 1
         else:  # a trait of an earlier turn still holds the thread: nobody can be asked
             await asyncio.wait((self._busy,), timeout=max(0.0, deadline - time.monotonic()))
-        return self._entries(dict(votes))
+        return self._entries(dict(votes), None if self._busy.done() else self._running)
 
     def _run(self, view: View, votes: dict[int, Vote]) -> None:
         def publish(vote: Vote) -> None:
@@ -80,7 +82,13 @@ class Inline:
 
         asked = [(number, behaviour) for number, behaviour in enumerate(self.behaviours) if not self.conducts[number].benched]
         asked.sort(key=lambda one: self.conducts[one[0]].anytime)
-        run(asked, view, publish)
+        run(asked, view, publish, partial(setattr, self, "_running"))
 
-    def _entries(self, votes: dict[int, Vote]) -> list[BallotEntry]:
-        return [entry(conduct, votes.get(number)) for number, conduct in enumerate(self.conducts)]
+    def _entries(self, votes: dict[int, Vote], running: int | None = None) -> list[BallotEntry]:
+        """The traits' lines in the ballot; `running` is the trait that has not come back."""
+        entries = []
+        for number, conduct in enumerate(self.conducts):
+            vote = votes.get(number)
+            stuck = number == running and not (vote is not None and (vote.final or conduct.anytime))
+            entries.append(entry(conduct, vote, ("late", STILL_RUNNING) if stuck else None))
+        return entries

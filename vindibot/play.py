@@ -246,6 +246,8 @@ class Session:
             words = f"{self.bot.name} came {_ORDINALS[ours.rank]} with {ours.gold} gold ({others})"
         if report.late_turns:
             words += f"; {report.late_turns} turns were late"
+        if report.benched:
+            words += f"; benched: {', '.join(report.benched)}"
         style = "bold green" if outcome.termination is Termination.FINISHED else "bold red"
         line = printable(f"game {number}: {outcome.termination}: {words}")
         self.console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)

@@ -21,6 +21,8 @@ from vindibot.ballot import Ballot
 from vindibot.bots import Bot
 from vindibot.client import ClientEvents, ClientSettings, GameClient, GameOutcome
 from vindibot.display import Display, Shown
+from vindibot.failures import debug_command
+from vindibot.files import short
 from vindibot.pool import Voters
 from vindibot.protocol import Answer, GameState, to_games
 from vindibot.recording import Header, Recorder, TraitHeader
@@ -44,13 +46,15 @@ class Place:
 
 @dataclass(frozen=True)
 class Report:
-    """One game of ours, ended: how, where its recording is (None if there is none), and the final standing if known."""
+    """One game of ours, ended: how, where its recording is (None if there is none), the final standing if known, and the
+    labels of the traits that were benched."""
 
     outcome: GameOutcome
     recording: Path | None
     places: tuple[Place, ...] = ()
     late_turns: int = 0
     thinnest_margin_ms: float = float("inf")
+    benched: tuple[str, ...] = ()
 
     @property
     def ours(self) -> Place | None:
@@ -100,6 +104,7 @@ class Player(ClientEvents):
         self._head: Header | None = None
         self._recorder: Recorder | None = None
         self._afterwards: list[tuple[Answer, Games, Ballot]] = []
+        self._failed: set[tuple[str, str]] = set()
         self._late_turns = 0
         self._thinnest = float("inf")
 
@@ -121,7 +126,8 @@ class Player(ClientEvents):
                 if self._recorder is not None:
                     self._recorder.close()
             path = self._recorder.path if self._recorder is not None else None
-            return Report(outcome, path, places(outcome.last), self._late_turns, self._thinnest)
+            benched = tuple(conduct.label for conduct in self.voters.conducts if conduct.benched)
+            return Report(outcome, path, places(outcome.last), self._late_turns, self._thinnest, benched)
 
     # -- a turn --
 
@@ -181,11 +187,29 @@ class Player(ClientEvents):
             if self._onlooker is not None and self._head is not None:
                 self._onlooker.turn(self._head, answer.game, games, ballot)
             log.log_turn(ballot, turn=answer.game.turn)
+            self._tell_failures(answer.game.turn, ballot)
             if self._shown is not None:
                 self._shown.turn(games, ballot, ballot.margin_ms)
             spent = time.monotonic() - began
             if spent > 0.1:
                 _log.warning("recording and showing a turn took long", ms=round(spent * 1000), turn=answer.game.turn)
+
+    def _tell_failures(self, turn: int, ballot: Ballot) -> None:
+        """Name each trait that failed, once per kind of failure, with the command that shows it in the debugger."""
+        for entry in ballot.entries:
+            kind = "late" if entry.status in ("late", "killed") else entry.note.partition(":")[0]
+            if not entry.note or (entry.label, kind) in self._failed:
+                continue
+            self._failed.add((entry.label, kind))
+            path = self._recorder.path if self._recorder is not None else None
+            how = f"; to see it: {debug_command(path, turn, entry.label, self._bot_file())}" if path is not None else ""
+            self._tell(f"the trait {entry.label} failed on turn {turn}: {entry.note}{how}")
+
+    def _bot_file(self) -> str:
+        """The bot's file, if `vindibot turn` would not find the bot's own traits from the current folder without it."""
+        found = (Path.cwd(), Path.cwd() / "bots", (self._folder or Path()).resolve())
+        own = any(":" in trait.use for trait in self.bot.traits)
+        return short(self.bot.path) if own and not {Path(folder) for folder in self.bot.folders} <= {*found} else ""
 
     def _finish(self, outcome: GameOutcome) -> None:
         last = outcome.last.game if outcome.last is not None else None

@@ -22,7 +22,7 @@ from sim.game import Games
 from vindibot import worker
 from vindibot.ballot import BallotEntry, Status
 from vindibot.blame import Blame
-from vindibot.conduct import Conduct, entry
+from vindibot.conduct import STILL_RUNNING, Conduct, entry
 from vindibot.process import WorkerProcess
 from vindibot.runner import Vote
 from vindibot.worker import TraitPlan
@@ -189,6 +189,9 @@ class Pool:
             if one.assigned and one.number == turn.number:
                 one.board.stop[0] = 1
                 self._collect(turn, one)
+                running = int(one.board.running[0])
+                if not turn.said(running) and not (self.conducts[running].anytime and running in turn.votes):
+                    turn.failures[running] = "late", STILL_RUNNING
                 asyncio.get_running_loop().call_later(self.grace, self._reap, one, turn.number)
 
     def begin_game(self, conducts: Sequence[Conduct]) -> None:

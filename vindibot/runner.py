@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from behaviours.base import Behaviour, Thought, View, VoteError, plain_thought, plain_votes
 from vindibot.ballot import Status
+from vindibot.failures import OutOfTime, place
 
 #: Longest text of a note (an exception's message, say) that is kept.
 NOTE_LENGTH = 300
@@ -22,8 +23,9 @@ NOTE_LENGTH = 300
 class Vote(NamedTuple):
     """What a trait has said so far: five numbers or None for no opinion, how long it took, and whether it has finished.
 
-    `status` is "ok", "error" (it raised) or "void" (its answer was no vote); `note` says what was wrong. `thought` is what
-    led to the votes (see `behaviours.base.plain_thought`), None if they came alone.
+    `status` is "ok", "error" (it raised), "void" (its answer was no vote) or "late" (`OutOfTime` ended it); `note` says what
+    was wrong, and in which line. `thought` is what led to the votes (see `behaviours.base.plain_thought`), None if they came
+    alone.
     """
 
     trait: int
@@ -44,6 +46,7 @@ class _Anytime:
     """A generator at work: the latest votes it gave and the milliseconds it has used."""
 
     trait: int
+    behaviour: Behaviour
     answers: Iterator[Any]
     votes: tuple[float, ...] | None = None
     ms: float = 0.0
@@ -65,11 +68,11 @@ def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, a
         try:
             answer = behaviour.vote(view)
             if type(answer) is GeneratorType:
-                at_work.append(_Anytime(number, answer))
+                at_work.append(_Anytime(number, behaviour, answer))
                 continue
             votes, thought = understood(answer)
         except BaseException as problem:
-            publish(_failure(number, problem, _since(started)))
+            publish(failure(number, behaviour, problem, _since(started)))
         else:
             publish(Vote(number, votes, _since(started), final=True, thought=thought))
     while at_work:
@@ -108,7 +111,7 @@ def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
         publish(Vote(job.trait, job.votes, job.ms, final=True, thought=job.thought))
         return False
     except BaseException as problem:
-        publish(_failure(job.trait, problem, job.ms + _since(started)))
+        publish(failure(job.trait, job.behaviour, problem, job.ms + _since(started)))
         return False
     job.ms += _since(started)
     job.votes, job.thought = votes, thought
@@ -116,14 +119,18 @@ def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
     return True
 
 
-def _failure(trait: int, problem: BaseException, ms: float) -> Vote:
-    status: Status = "void" if isinstance(problem, VoteError) else "error"
+def failure(trait: int, behaviour: Behaviour, problem: BaseException, ms: float) -> Vote:
+    """The final vote of a trait that raised: what, and in which line of its own code (see `vindibot.failures.place`)."""
+    status: Status = "late" if isinstance(problem, OutOfTime) else "void" if isinstance(problem, VoteError) else "error"
     try:
         text = str(problem)
     except BaseException:  # an exception of a user's own whose __str__ raises
         text = "(its message cannot be printed)"
-    note = text if status == "void" else f"{type(problem).__name__}: {text}"
-    return Vote(trait, None, ms, final=True, status=status, note=note[:NOTE_LENGTH])
+    kind = type(problem).__name__
+    note = text if status != "error" else f"{kind}: {text}" if text else kind
+    where = place(problem, behaviour)
+    where = f" ({where})" if where else ""
+    return Vote(trait, None, ms, final=True, status=status, note=note[: NOTE_LENGTH - len(where)] + where)
 
 
 def _since(started: float) -> float:

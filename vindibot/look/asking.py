@@ -19,11 +19,15 @@ from behaviours.registry import BehaviourError
 from behaviours.registry import find as find_behaviour
 from vindibot.bots import Bot, TraitSpec, load_bot, make_importable
 from vindibot.errors import UsageError
+from vindibot.failures import own_part
+from vindibot.look.watchdog import Watchdog
 from vindibot.recording import Recording
-from vindibot.runner import Vote, run, understood
+from vindibot.runner import Vote, failure, run, understood
 
 #: Seconds for an anytime trait where nobody says otherwise: about what a turn has.
 SECONDS = 0.9
+#: Seconds after which a trait that has not answered is ended where nobody says otherwise; with a budget of nodes.
+LIMIT, LIMIT_WITH_NODES = 10.0, 60.0
 
 Traits = Sequence[tuple[TraitSpec, Behaviour]]
 
@@ -81,11 +85,14 @@ def stopping(view: View, seconds: float | None) -> Iterator[None]:
         timer.cancel()
 
 
-def ask(behaviours: Iterable[Behaviour], view: View, seconds: float | None) -> list[Vote]:
-    """The last word of each trait on a view; see `vindibot.runner.run`. Ctrl-C gets through, whatever the traits catch."""
+def ask(behaviours: Iterable[Behaviour], view: View, seconds: float | None, limit: float | None = None) -> list[Vote]:
+    """The last word of each trait on a view; see `vindibot.runner.run`. Ctrl-C gets through, whatever the traits catch.
+
+    After `seconds` anytime traits are told to stop. A trait that is still at work after `limit` seconds is ended, and "late".
+    """
     votes: dict[int, Vote] = {}
-    with _interrupts() as interrupted, stopping(view, seconds):
-        run(list(enumerate(behaviours)), view, lambda vote: votes.__setitem__(vote.trait, vote))
+    with _interrupts() as interrupted, stopping(view, seconds), Watchdog(limit) as watchdog:
+        run(list(enumerate(behaviours)), view, lambda vote: votes.__setitem__(vote.trait, vote), watchdog.watch)
         if interrupted():
             raise KeyboardInterrupt
     return [votes[number] for number in sorted(votes)]
@@ -111,20 +118,31 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def debug(number: int, behaviour: Behaviour, view: View) -> Vote | None:
-    """A trait's votes under Python's debugger: it stops where the trait begins, and where it raises. None if the user leaves.
+def debug(number: int, behaviour: Behaviour, fresh: Callable[[], View], limit: float | None = None) -> Vote | None:
+    """A trait's votes under Python's debugger. It stops in the line of the trait's own code that raises, or is still at work
+    after `limit` seconds; if no line does, it stops where `vote` begins. None if the user leaves there.
 
-    The time is not known: it would be that of the user.
+    `fresh` makes a view: the trait is run once to see whether it raises. The time is not known: it would be that of the user.
     """
+    with _interrupts() as interrupted:
+        try:
+            with Watchdog(limit) as watchdog:
+                watchdog.watch(number)
+                votes, thought = understood(_last_words(behaviour, fresh())[-1])
+        except BaseException as problem:
+            if interrupted():
+                raise KeyboardInterrupt from None
+            if (trace := own_part(problem, behaviour)) is not None:
+                pdb.post_mortem(trace)
+                return failure(number, behaviour, problem, math.nan)
     debugger = pdb.Pdb(skip=[__name__])
     try:
-        answers: list[Any] | None = debugger.runcall(_last_words, behaviour, view)
+        answers: list[Any] | None = debugger.runcall(_last_words, behaviour, fresh())
         if answers is None:
             return None
         votes, thought = understood(answers[-1])
     except Exception as problem:
-        pdb.post_mortem(problem.__traceback__)
-        return Vote(number, None, math.nan, True, "error", f"{type(problem).__name__}: {problem}")
+        return failure(number, behaviour, problem, math.nan)
     return Vote(number, votes, math.nan, True, thought=thought)
 
 

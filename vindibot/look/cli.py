@@ -102,7 +102,15 @@ Examples:
 )
 
 
-def _turn(recording: Path, turn: int, bot: str | None, traits: tuple[str, ...], nodes: int | None, debugger: bool) -> None:
+def _turn(
+    recording: Path,
+    turn: int,
+    bot: str | None,
+    traits: tuple[str, ...],
+    nodes: int | None,
+    limit_ms: float | None,
+    debugger: bool,
+) -> None:
     from vindibot.console import terminal
     from vindibot.look.asking import bot_of
     from vindibot.look.rerun import rerun
@@ -110,7 +118,7 @@ def _turn(recording: Path, turn: int, bot: str | None, traits: tuple[str, ...], 
 
     read = read_recording(recording)
     own = read.turn(turn)
-    rerun(terminal(), read, own, bot_of(bot, read), nodes=nodes, only=traits, debugger=debugger)
+    rerun(terminal(), read, own, bot_of(bot, read), nodes=nodes, only=traits, debugger=debugger, limit_ms=limit_ms)
 
 
 _TRAITS = click.Option(["--trait", "traits"], multiple=True, metavar="LABEL", help="ask this trait only; repeatable")
@@ -136,7 +144,15 @@ turn_command = click.Command(
         _TRAITS,
         _NODES,
         click.Option(
-            ["--pdb", "debugger"], is_flag=True, help="stop in Python's debugger where a trait begins, and where it raises"
+            ["--limit-ms"],
+            type=click.FloatRange(min=1),
+            metavar="MS",
+            help="end a trait that is still at work after MS  [default: 10 times the game's limit; with --nodes 60000]",
+        ),
+        click.Option(
+            ["--pdb", "debugger"],
+            is_flag=True,
+            help="stop in Python's debugger where a trait raises or is at work at the limit, else where it begins",
         ),
     ],
     short_help="Run one recorded turn again, under a debugger if wished.",
@@ -144,7 +160,8 @@ turn_command = click.Command(
 
 The traits are asked in this very process, with the state, the history and the seed of then. Their votes (times the
 weight) are printed beside those in the recording: "same" where nothing has changed, else "now" and "then". What a trait
-prints is shown, and a breakpoint() in it stops there.
+prints is shown, and a breakpoint() in it stops there. A trait in an endless loop is ended after --limit-ms, and named with
+the line where it was.
 
 The bot is that of the recording's header; its own traits are looked for in the current folder, in bots/ and beside the
 recording. Compiled kernels can be stepped through with NUMBA_DISABLE_JIT=1.
@@ -182,7 +199,8 @@ bench_command = click.Command(
 
 Milliseconds per turn: the median, the 99th percentile, and the worst turn with its number and file, so that `vindibot
 turn` can run it again. The turns are those of the RECORDINGS, or of three games that are played on the spot. Each trait
-is asked alone, in this process; a search has 0.9 s unless --nodes gives it a budget. Ctrl-C prints what is known by then.
+is asked alone, in this process; a search has 0.9 s unless --nodes gives it a budget. A trait that is still at work after
+10 s (with --nodes a minute) is ended, named, and not asked again. Ctrl-C prints what is known by then.
 
 \b
 Examples:

@@ -15,6 +15,7 @@ from rich.text import Text
 from behaviours.base import Thought
 from sim.game import BEER_COST, DIRECTIONS, HERO_SHIFT, MINE, OFFSET, TAVERN, TILE_BITS, WALL, row_column
 from vindibot.ballot import Ballot, BallotEntry
+from vindibot.failures import debug_command
 from vindibot.picture import Picture, Shot, layout, rounds
 from vindibot.printable import printable
 from vindibot.recording import RecordedTurn, Recording
@@ -36,7 +37,7 @@ def explain(
             console.print(Picture(lines))
     console.print()
     console.print(votes_table(own.ballot))
-    for line in [*verdict(own.ballot), *remarks(own.ballot)]:
+    for line in [*verdict(own.ballot), *remarks(own.ballot), *how_to_see(own.ballot, recording, own.turn)]:
         _say(console, line)
     if why_not is not None:
         console.print()
@@ -137,6 +138,15 @@ def remarks(ballot: Ballot) -> list[str]:
         if entry.thought is not None and (told := thought_words(entry.thought)):
             found.append(f"{printable(entry.label)}: {told}")
     return found
+
+
+def how_to_see(ballot: Ballot, recording: Recording, turn: int, bot: str = "") -> list[str]:
+    """For each trait that failed, the command that shows it in the debugger; `bot` is as in `debug_command`."""
+    return [
+        f"to see {printable(entry.label)} fail: {printable(debug_command(recording.path, turn, entry.label, bot))}"
+        for entry in ballot.entries
+        if entry.note
+    ]
 
 
 def thought_words(thought: Thought) -> str:

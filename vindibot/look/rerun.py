@@ -9,16 +9,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from behaviours.base import View
 from sim.game import DIRECTIONS
 from vindibot.ballot import Ballot, BallotEntry, tally
 from vindibot.bots import Bot
 from vindibot.conduct import Conduct, entry, is_anytime
-from vindibot.look.asking import SECONDS, ask, debug, traits_of
-from vindibot.look.explanation import amount, heading, remarks, time_of, verdict
+from vindibot.files import short
+from vindibot.look.asking import LIMIT_WITH_NODES, SECONDS, ask, debug, traits_of
+from vindibot.look.explanation import amount, heading, how_to_see, remarks, time_of, verdict
 from vindibot.printable import printable
 from vindibot.recording import RecordedTurn, Recording
 from vindibot.testing import NODES, view
 from vindibot.warmup import warm
+
+#: Times the limit of the game that a trait may take here.
+GENEROUS = 10
 
 
 def rerun(
@@ -30,25 +35,34 @@ def rerun(
     nodes: int | None = None,
     only: Sequence[str] = (),
     debugger: bool = False,
+    limit_ms: float | None = None,
 ) -> Ballot | None:
     """Ask a bot's traits on a recorded turn, in this process, and print the votes of then and now; returns those of now.
 
-    With `nodes` traits have that budget, else as long as a turn lasts; under the debugger there is no clock. `only` are
-    labels of traits. None if the user has left the debugger. Raises `UsageError` for a label that the bot has not.
+    With `nodes` traits have that budget, else as long as a turn lasts; under the debugger there is no clock. A trait that is
+    still at work after `limit_ms` is ended and named; the default is 10 times the limit of the game, with `nodes` a minute.
+    `only` are labels of traits. None if the user has left the debugger. Raises `UsageError` for a label that the bot has not.
     """
     traits = traits_of(bot, only)
     warm(console)
-    here = view(recording, own.turn, nodes=NODES if debugger and nodes is None else nodes)
+    if limit_ms is None:
+        limit_ms = GENEROUS * (recording.header.limit_ms or 1000.0) if nodes is None else 1000 * LIMIT_WITH_NODES
+    limit = limit_ms / 1000
+
+    def fresh() -> View:
+        return view(recording, own.turn, nodes=NODES if debugger and nodes is None else nodes)
+
+    here = fresh()
     _ = here.map  # so that it is in nobody's time
     if debugger:
         votes = []
         for number, (_, behaviour) in enumerate(traits):
-            vote = debug(number, behaviour, here)
+            vote = debug(number, behaviour, fresh, limit)
             if vote is None:
                 return None
             votes.append(vote)
     else:
-        votes = ask([behaviour for _, behaviour in traits], here, SECONDS if nodes is None else None)
+        votes = ask([behaviour for _, behaviour in traits], here, SECONDS if nodes is None else None, limit)
     conducts = [Conduct(spec.label, spec.weight, is_anytime(behaviour)) for spec, behaviour in traits]
     entries = [entry(conduct, vote) for conduct, vote in zip(conducts, votes, strict=True)]
     ballot = tally(entries, here.moves, lambda: here.rng("tie"), margin_ms=math.inf)
@@ -61,6 +75,10 @@ def rerun(
             _say(console, f"{when}: {verdict(one)[0]}")
     for line in remarks(ballot):
         _say(console, line)
+    if not debugger:
+        bot_file = "" if bot.path == str(recording.path) else short(bot.path)
+        for line in how_to_see(ballot, recording, own.turn, bot_file):
+            _say(console, line)
     return ballot
 
 

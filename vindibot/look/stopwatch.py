@@ -12,15 +12,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from behaviours.base import HISTORY, View, as_votes
+from behaviours.base import HISTORY, Behaviour, View, as_votes
 from sim.game import GAME, RUNNING, Games, mover
 from sim.generator import generate
 from sim.kernels import warm as warm_quietly
 from sim.rules import step
 from vindibot.ballot import BallotEntry, tally
 from vindibot.bots import Bot, load_bot
+from vindibot.failures import debug_command
 from vindibot.files import short
-from vindibot.look.asking import SECONDS, Traits, ask, traits_of
+from vindibot.look.asking import LIMIT, LIMIT_WITH_NODES, SECONDS, Traits, ask, traits_of
 from vindibot.printable import printable
 from vindibot.recording import read_recording
 from vindibot.runner import Vote
@@ -56,6 +57,11 @@ class Times:
         return sum(vote.status != "ok" for vote, _ in self.votes)
 
     @property
+    def ended(self) -> bool:
+        """Whether it did not come back on its last turn, and had to be ended."""
+        return bool(self.votes) and self.votes[-1][0].status == "late"
+
+    @property
     def depth(self) -> float | None:
         """The median depth of a search; None for a trait that tells none."""
         told = [vote.thought.depth for vote, _ in self.votes if vote.thought is not None and vote.thought.depth is not None]
@@ -69,15 +75,23 @@ class Times:
         return sum(nodes for nodes, _ in told) / ms if ms else None
 
 
+@dataclass(frozen=True)
+class RecordedPosition(Position):
+    """A position that is a turn of a recording."""
+
+    path: Path = Path()
+    turn: int = 0
+
+
 def recorded_positions(paths: Sequence[Path]) -> list[Position]:
     """Every turn of the recordings. Raises `RecordingError`."""
-    found = []
+    found: list[Position] = []
     for path in paths:
         recording = read_recording(path)
         for own in recording.turns:
             past = recording.history(own.turn, HISTORY)
             name = f"turn {own.turn} of {short(path)}"
-            found.append(Position(name, own.games, recording.me, past, recording.header.seed))
+            found.append(RecordedPosition(name, own.games, recording.me, past, recording.header.seed, path, own.turn))
     return found
 
 
@@ -115,16 +129,23 @@ def spread(positions: Sequence[Position], most: int) -> list[Position]:
 
 def measure(traits: Traits, positions: Sequence[Position], nodes: int | None, progress: Progress) -> tuple[list[Times], bool]:
     """Ask each trait alone, on a view of its own, so that its time has in it what traits share within a turn. The times, and
-    whether Ctrl-C cut it short."""
+    whether Ctrl-C cut it short. A trait that does not come back on a turn is not asked any more."""
     times = [Times(spec.label) for spec, _ in traits]
-    seconds = SECONDS if nodes is None else None
+    seconds, limit = (SECONDS, LIMIT) if nodes is None else (None, LIMIT_WITH_NODES)
     task = progress.add_task("timing", total=len(positions))
+
+    def time_turn(one: Times, behaviour: Behaviour, position: Position) -> None:
+        if not one.ended:
+            one.votes += [(vote, position) for vote in ask([behaviour], position.view(nodes), seconds, limit)]
+
     try:
-        for _, behaviour in traits if positions else ():  # the first call of anything has to load things
-            ask([behaviour], positions[0].view(nodes), seconds)
+        for one, (_, behaviour) in zip(times, traits, strict=True) if positions else ():
+            time_turn(one, behaviour, positions[0])
+            if not one.ended:  # the first call of anything has to load things, and does not count
+                one.votes.clear()
         for position in positions:
             for one, (_, behaviour) in zip(times, traits, strict=True):
-                one.votes += [(vote, position) for vote in ask([behaviour], position.view(nodes), seconds)]
+                time_turn(one, behaviour, position)
             progress.advance(task)
     except KeyboardInterrupt:
         return times, True
@@ -149,6 +170,21 @@ def table_of(times: Sequence[Times]) -> Table:
         cells += [str(one.failed)] * failures
         table.add_row(Text(printable(one.label)), *cells)
     return table
+
+
+def _failures(one: Times, bot: Bot) -> list[str]:
+    """What went wrong with a trait, each kind once and three at most, with the command that shows it where there is one."""
+    first: dict[str, Position] = {}
+    for vote, position in one.votes:
+        if vote.note:
+            first.setdefault(vote.note, position)
+    lines = []
+    for note, position in sorted(first.items(), key=lambda item: item[0])[:3]:
+        lines.append(f"{one.label}: {note}, {position.name}{'; it was not asked again' if one.ended else ''}")
+        if isinstance(position, RecordedPosition):
+            command = debug_command(position.path, position.turn, one.label, short(bot.path))
+            lines.append(f"to see {one.label} fail: {command}")
+    return lines
 
 
 def bench(
@@ -180,9 +216,8 @@ def bench(
             vote, position = one.worst
             worst = f"{printable(one.label)}: worst turn {vote.ms:.3f} ms, {printable(position.name)}"
             console.print(worst, markup=False, highlight=False, soft_wrap=True)
-        notes = {vote.note for vote, _ in one.votes if vote.note}
-        for note in sorted(notes)[:3]:
-            console.print(f"{printable(one.label)}: {printable(note)}", markup=False, highlight=False, style="red")
+        for line in _failures(one, bot):
+            console.print(printable(line), markup=False, highlight=False, soft_wrap=True, style="red")
     if interrupted:
         console.print("interrupted: the table holds what had been timed by then", style="yellow")
     return 130 if interrupted else 0

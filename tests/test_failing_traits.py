@@ -1,0 +1,251 @@
+"""A trait that fails is named, with the line of its own code and the command that stops there; a loop without an end is ended."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from test_play import command, environment, recordings, run
+
+from behaviours.base import Behaviour, View, Votes
+from vindibot.cli import main
+from vindibot.failures import OutOfTime, own_part, place
+from vindibot.files import shipped
+from vindibot.look import stopwatch
+from vindibot.look.asking import ask
+from vindibot.recording import read_recording
+from vindibot.testing import view
+
+TRAITS = """\
+import numba
+import numpy as np
+from behaviours.base import Behaviour, View, Votes
+from helper import half
+
+class Divides(Behaviour):
+    def vote(self, view: View) -> Votes:
+        mine = 12
+        return half(mine)
+
+class Asks(Behaviour):
+    def vote(self, view: View) -> Votes:
+        first = 1
+        return np.concatenate([[first], [[2.0]]])
+
+class Misuses(Behaviour):
+    def vote(self, view: View) -> Votes:
+        return view.landing('north')
+
+class Mumbles(Behaviour):
+    def vote(self, view: View) -> Votes:
+        return "North"
+
+class Loops(Behaviour):
+    def vote(self, view: View) -> Votes:
+        count = 0
+        while True:
+            count += 1
+
+class Stubborn(Behaviour):
+    def vote(self, view: View) -> Votes:
+        for _ in range(3):
+            try:
+                while True:
+                    pass
+            except BaseException:
+                pass
+        while True:
+            pass
+
+@numba.njit
+def forever(n):
+    while n >= 0:
+        n = (n * 1103515245 + 12345) & 0x7FFFFFFF
+    return n
+
+class Compiled(Behaviour):
+    def vote(self, view: View) -> Votes:
+        return forever(1)
+
+class Fine(Behaviour):
+    def vote(self, view: View) -> Votes:
+        print("asked")
+        return 1
+"""
+HELPER = "def half(amount):\n    nothing = 0\n    return amount / nothing\n"
+MISUSE = "        return view.landing('north')"
+SAMPLE = str(shipped("project/recordings/sample.jsonl"))
+
+
+def line_of(text: str) -> int:
+    return TRAITS.splitlines().index(text) + 1
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(TRAITS)
+    (tmp_path / "helper.py").write_text(HELPER)
+    for name in ("Divides", "Asks", "Misuses", "Mumbles", "Loops", "Stubborn", "Compiled", "Fine"):
+        (tmp_path / f"{name.lower()}.toml").write_text(
+            f'[traits.{name.lower()}]\nuse = "mine:{name}"\n[traits.stay]\nweight = 2\n'
+        )
+    return tmp_path
+
+
+def turn(folder: Path, bot: str, *more: str, keys: str = "") -> subprocess.CompletedProcess[str]:
+    words = command("turn", SAMPLE, "--turn", "0", "--bot", f"{bot}.toml", *more)
+    return subprocess.run(
+        words, cwd=folder, env=environment(), capture_output=True, text=True, timeout=100, check=False, input=keys
+    )
+
+
+@pytest.mark.parametrize(
+    ("bot", "note"),
+    [
+        ("divides", "ZeroDivisionError: division by zero (helper.py:3)"),
+        ("asks", f"same number of dimensions.* (mine.py:{line_of('        return np.concatenate([[first], [[2.0]]])')})"),
+        ("misuses", f"(mine.py:{line_of(MISUSE)})"),
+        ("mumbles", f"(mine.py:{line_of('class Mumbles(Behaviour):') + 1})"),
+    ],
+)
+def test_the_line_that_failed_is_one_of_the_users(folder: Path, monkeypatch: pytest.MonkeyPatch, bot: str, note: str) -> None:
+    monkeypatch.chdir(folder)
+    result = CliRunner().invoke(main, ["turn", SAMPLE, "--turn", "0", "--bot", f"{bot}.toml"])
+    assert result.exit_code == 0, result.output
+    pattern = ".*".join(re.escape(part) for part in note.split(".*"))
+    assert re.search(f"^{bot}: (error|void): .*{pattern}$", result.output, re.MULTILINE), result.output
+    how = f"vindibot turn {SAMPLE} --turn 0 --bot {bot}.toml --trait {bot} --pdb"
+    assert f"to see {bot} fail: {how}\n" in result.output
+    assert "to see stay" not in result.output
+
+
+def test_a_game_names_what_failed_and_how_to_see_it(folder: Path) -> None:
+    done = run(folder, "play", "--bot", "divides.toml", "--rounds", "5", "--workers", "1", "--display", "none", "--seed", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    (told,) = [line for line in lines if "to see it" in line]
+    said, how = told.split("; to see it: ")
+    first = read_recording(recordings(folder)[0]).turns[0].turn
+    assert said == f"the trait divides failed on turn {first}: ZeroDivisionError: division by zero (helper.py:3)"
+    (last,) = [line for line in lines if line.startswith("game 1: finished")]
+    assert last.endswith("; benched: divides")
+    # The command is what it says, and stops where it raised.
+    words = shlex.split(how)
+    assert words[0] == "vindibot"
+    stopped = subprocess.run(
+        command(*words[1:]),
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        input="p 'amount is', amount\nu\np 'mine is', mine\nq\n",
+    )
+    assert f"{folder / 'helper.py'}(3)half()" in stopped.stdout, stopped.stdout + stopped.stderr
+    assert "('amount is', 12)" in stopped.stdout
+    assert "('mine is', 12)" in stopped.stdout
+    explained = run(folder, "explain", words[2], "--turn", str(first))
+    assert f"to see divides fail: {how}\n" in explained.stdout
+
+
+@pytest.mark.parametrize("where", [["--workers", "1"], ["--in-process"]])
+def test_a_short_game_names_a_loop_without_an_end(folder: Path, where: list[str]) -> None:
+    words = ["--bot", "loops.toml", "--rounds", "1", "--limit-ms", "400", "--display", "none", "--log-level", "error", *where]
+    game = subprocess.Popen(
+        command("play", *words), cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        assert game.stdout is not None
+        lines = []
+        for line in game.stdout:  # in process, nothing ends the loop: the process stays
+            lines.append(line)
+            if line.startswith("recordings are"):
+                break
+    finally:
+        game.kill()
+        game.communicate()
+    (told,) = [line for line in lines if "to see it" in line]
+    assert re.match(r"the trait loops failed on turn \d+: it was still running when the time of the turn was over; ", told)
+
+
+def test_a_loop_is_ended_and_named_with_its_line(folder: Path) -> None:
+    done = turn(folder, "loops", "--limit-ms", "300")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.search(r"^loops: late: no answer after 0\.3 s \(mine\.py:(\d+)\)$", done.stdout, re.MULTILINE)
+    assert found, done.stdout
+    loop = line_of("        while True:")
+    assert loop <= int(found[1]) <= loop + 1
+    assert re.search(r"^stay +(now|same) ", done.stdout, re.MULTILINE), "the others are asked all the same"
+
+
+def test_the_debugger_stops_in_a_loop_and_where_nothing_raises(folder: Path) -> None:
+    done = turn(folder, "loops", "--limit-ms", "300", "--trait", "loops", "--pdb", keys="p 'counted', count > 0\nq\n")
+    assert "('counted', True)" in done.stdout, done.stdout + done.stderr
+    assert "loops: late: no answer after 0.3 s (mine.py:" in done.stdout
+    done = turn(folder, "fine", "--trait", "fine", "--pdb", keys="p 'turn', view.turn\nc\n")
+    assert f"{folder / 'mine.py'}({line_of('class Fine(Behaviour):') + 1})vote()" in done.stdout, done.stdout + done.stderr
+    assert "('turn', 0)" in done.stdout
+
+
+def test_what_cannot_be_interrupted_ends_the_program_and_is_named(folder: Path) -> None:
+    done = turn(folder, "compiled", "--limit-ms", "300")
+    assert done.returncode == 1
+    assert f'File "{folder / "mine.py"}", line {line_of("        return forever(1)")} in vote' in done.stderr
+
+
+def test_bench_names_a_loop_and_does_not_ask_it_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(stopwatch, "LIMIT", 0.3)
+    result = CliRunner().invoke(main, ["bench", "loops.toml", SAMPLE, "--turns", "5"])
+    assert result.exit_code == 0, result.output
+    rows = {row.split()[0]: row.split()[1] for row in result.output.splitlines() if row.strip()}
+    assert (rows["loops"], rows["stay"]) == ("1", "5")
+    assert re.search(
+        r"^loops: no answer after 0\.3 s \(mine\.py:\d+\), turn \d+ of .*; it was not asked again$", result.output, re.M
+    )
+    assert re.search(r"^to see loops fail: vindibot turn .* --bot loops\.toml --trait loops --pdb$", result.output, re.M)
+
+
+def test_a_trait_that_catches_everything_is_interrupted_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    from mine import Fine, Stubborn
+
+    here = view("|@1@2|\n|    |")
+    votes = ask([Stubborn(), Fine()], here, None, 0.1)
+    assert [vote.status for vote in votes] == ["late", "ok"]
+    assert "(mine.py:" in votes[0].note
+
+
+def test_outside_of_the_main_thread_nothing_is_watched() -> None:
+    class Sleeps(Behaviour):
+        def vote(self, view: View) -> Votes:
+            time.sleep(0.1)
+            return 2
+
+    here = view("|@1@2|\n|    |")
+    found: list[str] = []
+    thread = threading.Thread(target=lambda: found.extend(vote.status for vote in ask([Sleeps()], here, None, 0.01)))
+    thread.start()
+    thread.join()
+    assert found == ["ok"]
+    assert [vote.status for vote in ask([Sleeps()], here, None, 0.01)] == ["late"]
+
+
+def test_an_exception_that_no_line_of_a_trait_raised() -> None:
+    class Calm(Behaviour):
+        def vote(self, view: View) -> Votes:
+            return 2
+
+    problem = OutOfTime("late")
+    assert own_part(problem, Calm()) is None
+    assert place(problem, Calm()) == f"tests/test_failing_traits.py:{Calm.vote.__code__.co_firstlineno}"
