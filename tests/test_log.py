@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from rich.console import Console
 
-from sim.game import DIRECTIONS
-from vindibot import log
+from vindibot import log, masking
 from vindibot.ballot import Ballot, BallotEntry
 from vindibot.errors import UsageError
 
@@ -62,7 +62,7 @@ def logged(tmp_path: Path) -> Iterator[Log]:
 
 @pytest.fixture(autouse=True)
 def no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "_secrets", type(log._secrets)())
+    monkeypatch.setattr(masking, "_secrets", type(masking._secrets)())
 
 
 def test_a_line_knows_game_turn_and_hero(logged: Log) -> None:
@@ -71,7 +71,7 @@ def test_a_line_knows_game_turn_and_hero(logged: Log) -> None:
         told.warning("worker killed", trait="combat", ms=3.14159)
     told.info("bye")
     first, second = logged.lines
-    assert first.pop("time").endswith("+00:00")
+    assert datetime.fromisoformat(first.pop("time")).tzinfo == UTC
     assert first == {
         "level": "warning",
         "event": "worker killed",
@@ -135,7 +135,6 @@ def test_a_turn(logged: Log) -> None:
         "combat": {"weight": 300.0, "votes": None, "ms": 900.0, "status": "killed", "note": "hung"},
     }
     assert logged.shown == []
-    assert log._DIRECTIONS == tuple(DIRECTIONS)
 
 
 def test_a_turn_in_the_terminal(tmp_path: Path) -> None:
@@ -212,10 +211,10 @@ def test_urls_for_orders_are_masked_without_being_registered(logged: Log) -> Non
 
 
 def test_memory_of_tokens_is_bounded() -> None:
-    for number in range(5 * log.KEPT_TOKENS):
+    for number in range(5 * masking.KEPT_TOKENS):
         log.add_secret(f"t{number:05}", token=True)
-    assert len(log._secrets._tokens) == log.KEPT_TOKENS
-    assert log.censor(f"t{5 * log.KEPT_TOKENS - 1:05} t00000") == "******** t00000"
+    assert len(masking._secrets._tokens) == masking.KEPT_TOKENS
+    assert masking.censor(f"t{5 * masking.KEPT_TOKENS - 1:05} t00000") == "******** t00000"
 
 
 plain = st.recursive(
@@ -234,7 +233,7 @@ plain = st.recursive(
 @given(value=plain, before=st.text(max_size=5), after=st.text(max_size=5))
 def test_whatever_is_told_comes_out_as_plain_data(value: Any, before: str, after: str) -> None:
     log.add_secret(KEY)
-    censored = log.censor([value, f"{before}{KEY}{after}"])
+    censored = masking.censor([value, f"{before}{KEY}{after}"])
     assert json.loads(json.dumps(censored, allow_nan=False)) == censored
     assert KEY not in json.dumps(censored)
 
@@ -261,6 +260,38 @@ def test_warnings_of_libraries_come_through(logged: Log) -> None:
     first, second = logged.lines
     assert (first["event"], first["logger"], first["level"]) == ("port 80 in use", "uvicorn.error", "warning")
     assert second["event"] == "the kernel cache cannot be written"
+
+
+def test_a_traceback_of_a_library_has_no_secret_and_knows_the_game(logged: Log) -> None:
+    log.add_secret(KEY)
+    with log.context(game="abcd", turn=3):
+        try:
+            raise RuntimeError(f"no {KEY} \x1b[2J")
+        except RuntimeError:
+            logging.getLogger("asyncio").exception("a task failed, %s", KEY)
+    (line,) = logged.lines
+    assert KEY not in logged.everything
+    assert (line["event"], line["game"], line["turn"]) == ("a task failed, ********", "abcd", 3)
+    assert line["traceback"].endswith("RuntimeError: no ******** \x1b[2J\n")
+    assert logged.shown == ['error   abcd turn 3  a task failed, ********  error="RuntimeError: no ******** \\x1b[2J"']
+
+
+def test_a_traceback_is_shown_at_level_debug_and_is_printable(tmp_path: Path) -> None:
+    terminal = Log(tmp_path, "debug")
+    told.error("again", exc_info=RuntimeError("\x1b[2J"))
+    log.close()
+    assert terminal.shown[0] == 'error   again  error="RuntimeError: \\x1b[2J"'
+    assert terminal.terminal.getvalue().splitlines()[-1] == r"RuntimeError: \x1b[2J"
+
+
+def test_a_line_below_the_level_reaches_no_processor() -> None:
+    seen: list[str] = []
+    with log.configured("info", None, Console(file=io.StringIO())):
+        structlog.get_config()["processors"].insert(0, lambda logger, method, event: seen.append(event["event"]) or event)
+        told.debug("quiet")
+        log.log_turn(Ballot([BallotEntry("stay", 1.0, [1, 0, 0, 0, 0], 0.25)], [1.0, 0, 0, 0, 0], (0,), 0, 41.0))
+        told.info("loud")
+    assert seen == ["loud"]
 
 
 # Faults
@@ -298,10 +329,11 @@ def test_a_terminal_that_is_gone_disturbs_nothing(tmp_path: Path) -> None:
 def test_nothing_is_left_behind(tmp_path: Path) -> None:
     before = list(logging.getLogger().handlers)
     with log.configured("info", tmp_path / "x.jsonl"):
-        assert len(logging.getLogger().handlers) == len(before) + 1
+        assert len(logging.getLogger().handlers) == len(before) + 2, "one for the file, one for the terminal"
         log.setup("debug", tmp_path / "x.jsonl")
-        assert len(logging.getLogger().handlers) == len(before) + 1
+        assert len(logging.getLogger().handlers) == len(before) + 2
     assert logging.getLogger().handlers == before
+    assert logging.getLogger("vindibot").level == logging.NOTSET
     assert not structlog.is_configured()
 
 

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote_plus
+
+from pydantic import SecretStr
 
 from vindibot.printable import printable
 
@@ -64,3 +71,86 @@ def mask_library_logs() -> None:
         logger = logging.getLogger(name)
         if not any(isinstance(present, _MaskingFilter) for present in logger.filters):
             logger.addFilter(_MaskingFilter())
+
+
+# ---- The secrets of this process, which no log may tell ----
+
+#: How many tokens of past games are remembered; keys are never forgotten.
+KEPT_TOKENS = 200
+#: Shorter texts are no secrets: masking them would tear holes into everything.
+SHORTEST_SECRET = 4
+_WORD = re.compile(r"[0-9A-Za-z]+")
+# Fields whose whole value is masked, whatever it looks like.
+_SECRET_FIELDS = frozenset({"key", "token", "play_url", "playurl", "authorization"})
+
+
+class _Secrets:
+    """The texts that must never be told. A key is found wherever it stands; a token, which has four characters only,
+    as a whole word, so that no number or name loses a part."""
+
+    def __init__(self) -> None:
+        self._keys: tuple[str, ...] = ()
+        self._tokens: OrderedDict[str, None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def add(self, text: str, *, token: bool) -> None:
+        if len(text) < SHORTEST_SECRET:
+            return
+        with self._lock:
+            if token and _WORD.fullmatch(text):
+                self._tokens[text] = None
+                self._tokens.move_to_end(text)
+                while len(self._tokens) > KEPT_TOKENS:
+                    self._tokens.popitem(last=False)
+            elif text not in self._keys:
+                self._keys = tuple(sorted({*self._keys, text}, key=len, reverse=True))
+
+    def mask(self, text: str) -> str:
+        for key in self._keys:
+            text = text.replace(key, MASK)
+        if self._tokens:
+            text = _WORD.sub(self._mask_word, text)
+        return masked(text)
+
+    def _mask_word(self, found: re.Match[str]) -> str:
+        word = found[0]
+        return MASK if word in self._tokens else word
+
+
+_secrets = _Secrets()
+
+
+def add_secret(text: str | SecretStr | None, *, token: bool = False) -> None:
+    """Mask this text in whatever is logged from now on: a key wherever it stands, a game's `token` as a whole word.
+
+    This is the last resort; nobody should log a secret in the first place. Texts of less than four characters are ignored,
+    and only the latest 200 tokens are kept.
+    """
+    if isinstance(text, SecretStr):
+        text = text.get_secret_value()
+    if text:
+        _secrets.add(text, token=token)
+
+
+def censor(value: Any) -> Any:
+    """A copy of `value` made of plain, printable data (text, numbers, lists, dictionaries) with all secrets masked."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, str):
+        return _secrets.mask(value)
+    if isinstance(value, bytes | bytearray):
+        return _secrets.mask(bytes(value).decode("utf-8", "replace"))
+    if isinstance(value, Mapping):
+        return {
+            _secrets.mask(str(key)): MASK if str(key).lower() in _SECRET_FIELDS else censor(inner) for key, inner in value.items()
+        }
+    if hasattr(value, "tolist"):  # numpy's numbers and arrays
+        return censor(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [censor(inner) for inner in value]
+    try:
+        return _secrets.mask(str(value))
+    except Exception as problem:  # a trait's own object may have a broken __str__
+        return f"<{type(value).__name__}: {type(problem).__name__} when shown>"
