@@ -168,7 +168,7 @@ class _FileHandler(logging.FileHandler):
             super().__init__(path, encoding="utf-8", errors="backslashreplace")
         except OSError as problem:
             raise UsageError(f"log.file: {path} cannot be written: {problem.strerror or problem}") from None
-        self._name = str(path)
+        self._shown_path = str(path)
         self.setFormatter(_formatter(structlog.processors.JSONRenderer(ensure_ascii=False)))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's
@@ -178,7 +178,7 @@ class _FileHandler(logging.FileHandler):
             self.setLevel(logging.CRITICAL + 1)
             with suppress(OSError, ValueError):
                 self.close()
-            _log.error(f"the log {self._name} cannot be written any more: {problem}")
+            _log.error(f"the log {self._shown_path} cannot be written any more: {problem}")
 
 
 _handlers: list[logging.Handler] = []
