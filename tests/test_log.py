@@ -253,12 +253,12 @@ def test_httpx_does_not_tell_its_requests(logged: Log) -> None:
 
 
 def test_warnings_of_libraries_come_through(logged: Log) -> None:
-    logging.getLogger("uvicorn.error").warning("port %d in use", 80)
+    logging.getLogger("asyncio").warning("port %d in use", 80)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.warn("the kernel cache cannot be written", RuntimeWarning, stacklevel=1)
     first, second = logged.lines
-    assert (first["event"], first["logger"], first["level"]) == ("port 80 in use", "uvicorn.error", "warning")
+    assert (first["event"], first["logger"], first["level"]) == ("port 80 in use", "asyncio", "warning")
     assert second["event"] == "the kernel cache cannot be written"
 
 
