@@ -156,6 +156,20 @@ def test_a_game_names_what_failed_and_how_to_see_it(folder: Path) -> None:
     assert f"to see divides fail: {how}\n" in explained.stdout
 
 
+def test_the_command_names_a_bot_that_lies_elsewhere(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    (folder / "divides.toml").write_text('extends = "stay"\n[traits.divides]\nuse = "mine:Divides"\n')
+    words = ["--rounds", "1", "--workers", "1", "--display", "none", "--seed", "1"]
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    for here, bot, named in [
+        (folder, "divides.toml", ""),
+        (elsewhere, str(folder / "divides.toml"), f" --bot {folder}/divides.toml"),
+    ]:
+        done = run(here, "play", "--bot", bot, *words)
+        assert re.search(rf"to see it: vindibot turn \S+ --turn 0{re.escape(named)} --trait divides --pdb\n", done.stdout), (
+            done.stdout
+        )
+
+
 @pytest.mark.parametrize("where", [["--workers", "1"], ["--in-process"]])
 def test_a_short_game_names_a_loop_without_an_end(folder: Path, where: list[str]) -> None:
     words = ["--bot", "loops.toml", "--rounds", "1", "--limit-ms", "400", "--display", "none", "--log-level", "error", *where]

@@ -14,6 +14,8 @@ import termios
 from pathlib import Path
 
 import pytest
+import structlog
+from click.testing import CliRunner
 from faulty_server import Fault, FaultyServer
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +23,7 @@ from rich.table import Table
 from rich.text import Text
 from test_play import environment
 
+from vindibot.cli import main
 from vindibot.console import terminal
 from vindibot.printable import printable, printable_lines
 
@@ -122,6 +125,16 @@ async def test_the_words_of_a_server(tmp_path: Path) -> None:
         code, written = await asyncio.to_thread(in_a_terminal, tmp_path, "play", *words)
     assert code == 1
     check(written)
+
+
+def test_what_a_server_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def served(*_: object) -> None:
+        structlog.get_logger("vindibot.server").warning(f"of {EVIL}", name=EVIL, key="s3cret")
+
+    monkeypatch.setattr("vindibot.server.embedded.run_server", served)
+    result = CliRunner().invoke(main, ["serve"])
+    assert result.exit_code == 0
+    assert result.output[9:] == f"warning of {SHOWN}  name={SHOWN}  key=********\n"
 
 
 def test_a_trait(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from vindibot.bots import Bot
 from vindibot.client import ClientEvents, ClientSettings, GameClient, GameOutcome
 from vindibot.display import Display, Shown
 from vindibot.failures import debug_command
-from vindibot.files import short
+from vindibot.files import shipped_folder, short
 from vindibot.pool import Voters
 from vindibot.protocol import Answer, GameState, to_games
 from vindibot.recording import Header, Recorder, TraitHeader
@@ -208,8 +208,9 @@ class Player(ClientEvents):
     def _bot_file(self) -> str:
         """The bot's file, if `vindibot turn` would not find the bot's own traits from the current folder without it."""
         found = (Path.cwd(), Path.cwd() / "bots", (self._folder or Path()).resolve())
+        folders = {Path(folder) for folder in self.bot.folders if not Path(folder).is_relative_to(shipped_folder())}
         own = any(":" in trait.use for trait in self.bot.traits)
-        return short(self.bot.path) if own and not {Path(folder) for folder in self.bot.folders} <= {*found} else ""
+        return short(self.bot.path) if own and not folders <= {*found} else ""
 
     def _finish(self, outcome: GameOutcome) -> None:
         last = outcome.last.game if outcome.last is not None else None

@@ -32,6 +32,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def _serve(config: str | None, lan: bool, any_key: bool | None, admin_key_file: Path | None, **options: Any) -> None:
+    from vindibot import log
     from vindibot.config import load
     from vindibot.console import terminal
     from vindibot.server.embedded import run_server
@@ -54,7 +55,9 @@ def _serve(config: str | None, lan: bool, any_key: bool | None, admin_key_file: 
     console = terminal()
     warm(console)
     allow_many_files()
-    run_server(settings, lambda server: _tell(console, server))
+    log.add_secret(settings.admin_key)
+    with log.configured(console=console):
+        run_server(settings, lambda server: _tell(console, server))
 
 
 def _admin_key(path: Path | None) -> str | None:
