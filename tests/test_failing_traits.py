@@ -81,6 +81,8 @@ class Fine(Behaviour):
 """
 HELPER = "def half(amount):\n    nothing = 0\n    return amount / nothing\n"
 MISUSE = "        return view.landing('north')"
+#: A limit that no trait of a busy machine exceeds.
+UNHURRIED = ["--limit-ms", "30000"]
 SAMPLE = str(shipped("project/recordings/sample.jsonl"))
 
 
@@ -127,7 +129,8 @@ def test_the_line_that_failed_is_one_of_the_users(folder: Path, monkeypatch: pyt
 
 
 def test_a_game_names_what_failed_and_how_to_see_it(folder: Path) -> None:
-    done = run(folder, "play", "--bot", "divides.toml", "--rounds", "5", "--workers", "1", "--display", "none", "--seed", "1")
+    words = ["--bot", "divides.toml", "--rounds", "5", "--workers", "1", "--display", "none", "--seed", "1", *UNHURRIED]
+    done = run(folder, "play", *words)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     (told,) = [line for line in lines if "to see it" in line]
@@ -158,7 +161,7 @@ def test_a_game_names_what_failed_and_how_to_see_it(folder: Path) -> None:
 
 def test_the_command_names_a_bot_that_lies_elsewhere(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     (folder / "divides.toml").write_text('extends = "stay"\n[traits.divides]\nuse = "mine:Divides"\n')
-    words = ["--rounds", "1", "--workers", "1", "--display", "none", "--seed", "1"]
+    words = ["--rounds", "1", "--workers", "1", "--display", "none", "--seed", "1", *UNHURRIED]
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     for here, bot, named in [
         (folder, "divides.toml", ""),
