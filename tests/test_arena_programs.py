@@ -8,13 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from arenabots import first_game, first_task, line_bot, nobody_left, web_bot
+from click.testing import CliRunner
 
 from sim.board import parse
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST
 from vindibot import gamerecord
+from vindibot.arena.results import read
 from vindibot.arena.sandbox import play_task
 from vindibot.arena.seats import Forfeit
 from vindibot.arena.stdio import entities, opening, read_answer, towards
+from vindibot.cli import main
 
 QUIET = ("stay", "random", "random")
 
@@ -196,6 +199,24 @@ def test_unknown_directions_are_stay_as_on_the_original_server() -> None:
     played = play_task(task)
     assert played.line.seats[0].termination == "normal"
     assert set(gamerecord.loads(played.record).orders[12::4]) == {STAY}
+
+
+def test_nobody_is_to_blame_while_a_program_comes_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The watchdog of a game ends bots that hang; it must not take one that waits for the start of the game for such a bot."""
+    monkeypatch.setattr("vindibot.arena.sandbox.HANG_SECONDS", 1.0)
+    line = first_game(web_bot("late", 2.5), "random", "random", "stay")
+    assert [(seat.termination, seat.note, seat.moves) for seat in line.seats] == [("normal", "", 12)] * 4
+
+
+@pytest.mark.slow
+def test_a_block_with_a_program_that_takes_15_seconds_to_start(tmp_path: Path) -> None:
+    bots = [f"late={web_bot('late', 15)}", "seed", line_bot("miner"), "random"]
+    options = ["--blocks", "1", "--workers", "4", "--rounds", "20", "--map", "m1", "--results", str(tmp_path / "cup.jsonl")]
+    run = CliRunner().invoke(main, ["arena", *bots, *options])
+    assert run.exit_code == 0, run.output
+    games = read(tmp_path / "cup.jsonl").games
+    assert sorted(game.bots.index("late") for game in games) == [0, 1, 2, 3]
+    assert {(seat.termination, seat.moves) for game in games for seat in game.seats} == {("normal", 20)}
 
 
 def test_limits_are_each_bots_own() -> None:

@@ -2,6 +2,7 @@
 
 web_bot.py MODE [NOTES]      server and key come from the environment
 web_bot.py given SERVER KEY
+web_bot.py late SECONDS      joins that much later
 """
 
 import contextlib
@@ -32,6 +33,8 @@ if mode == "never joins":
     print("looking for the server")
     sys.stdout.flush()
     time.sleep(3600)
+if mode == "late":
+    time.sleep(float(more[0]))
 if mode == "dies at start":
     sys.exit("cannot find my settings")
 state = post(f"{server}/api/{'training' if mode == 'training' else 'arena'}", key=key)

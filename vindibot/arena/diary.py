@@ -3,8 +3,10 @@ whose answer is being waited for, and since when. When the game's process dies o
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import time
+from collections.abc import Iterator
 
 _SEAT, _SINCE, _PLIES = range(3)
 _ORDERS = 32
@@ -35,6 +37,15 @@ class Diary:
         """Hero `seat` (0..3) is asked, from now on."""
         self._times[_SINCE] = time.monotonic()
         self._words[_SEAT] = seat
+
+    @contextlib.contextmanager
+    def asked(self, seat: int) -> Iterator[None]:
+        """Hero `seat` is asked inside, and nobody afterwards."""
+        self.asking(seat)
+        try:
+            yield
+        finally:
+            self._words[_SEAT] = NOBODY
 
     def played(self, code: int) -> None:
         """An order (0..4, 99 for a crash) was played."""

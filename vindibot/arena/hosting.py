@@ -95,10 +95,11 @@ class Hosted:
         first = self._map.new_game(SEATS * task.rounds)
         for number, seat in enumerate(self._seats):
             try:
-                if seat is None:
-                    self._start(number)
-                else:
-                    seat.start(first, number)
+                with self._diary.asked(number):
+                    if seat is None:
+                        self._start(number)
+                    else:
+                        seat.start(first, number)
             except Forfeit as forfeit:
                 self._course.seats[number].forfeit(forfeit)
         for number, seat in enumerate(self._seats):

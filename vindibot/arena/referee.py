@@ -69,9 +69,9 @@ def play(task: GameTask, seats: Sequence[Seat], diary: Diary) -> Course:
     mines = len(where.mines)
     try:
         for number, seat in enumerate(seats):
-            diary.asking(number)
             try:
-                seat.start(games, number)
+                with diary.asked(number):
+                    seat.start(games, number)
             except Forfeit as forfeit:
                 course.seats[number].forfeit(forfeit)
         while status.item(0) == RUNNING:

@@ -327,7 +327,6 @@ def _play(task: GameTask, scripts: Mapping[int, Scripted], diary: Diary) -> Cour
     for number, seat in enumerate(task.seats):
         log = _log_path(task, f"{number + 1}-{seat.entrant.label}")
         logs.append(log)
-        diary.asking(number)
         if number in scripts:
             seats.append(scripts[number])
         elif seat.entrant.kind == "http":
@@ -335,7 +334,8 @@ def _play(task: GameTask, scripts: Mapping[int, Scripted], diary: Diary) -> Cour
         elif seat.entrant.kind == "stdio":
             seats.append(LineSpeaker(seat.entrant, log))
         else:
-            seats.append(_local(seat))
+            with diary.asked(number):
+                seats.append(_local(seat))
     asked = [seat for seat in seats if seat is not None]
     if len(asked) == SEATS:
         return play(task, asked, diary)
