@@ -18,6 +18,7 @@ import psutil
 import pytest
 from arenabots import TOP, line_bot, nobody_left, schedule
 from click.testing import CliRunner
+from test_arena_crashes import JAVA
 
 from vindibot import gamerecord
 from vindibot.arena.dispatch import given_up
@@ -134,6 +135,26 @@ def test_forfeits_beyond_the_threshold_have_an_exit_code(tmp_path: Path) -> None
     assert logs == [f"b00000g00{game}-{game + 1}-bad.log" for game in range(4)]
     assert (tmp_path / "r.logs" / logs[0]).read_text() == "some reason\n"
     assert arena(tmp_path, "--resume", "r.jsonl", "--max-forfeits", 1).returncode == 0
+
+
+def test_the_reason_of_a_crash_and_the_folder_of_the_logs_are_told(tmp_path: Path) -> None:
+    script = tmp_path / "bot.sh"
+    script.write_text(f"cat >&2 <<'END'\n{JAVA}END\nexit 1\n")
+    done = arena(tmp_path, f"bad=stdio:sh '{script}'", "stay", "stay", "random", *GAMES, "--results", "r.jsonl", "--blocks", 1)
+    assert done.returncode == 6, done.stdout + done.stderr
+    note = 'it ended with exit code 1: Exception in thread "main" java.lang.IllegalStateException: no mines left'
+    assert {seat.note for game in read(tmp_path / "r.jsonl").games for seat in game.seats if seat.bot == "bad"} == {note}
+    assert f"bad crash: {note}" in done.stdout
+    assert "logs: r.logs/ has what bots wrote" in done.stdout
+    assert '<a href="r.logs">r.logs</a>' in (tmp_path / "r.html").read_text()
+    assert (tmp_path / "r.logs" / "b00000g000-1-bad.log").read_text() == JAVA
+
+
+def test_no_folder_of_logs_is_left_where_nothing_is_in_it(tmp_path: Path) -> None:
+    done = arena(tmp_path, line_bot("complains"), "stay", "stay", "random", *GAMES, "--results", "r.jsonl", "--blocks", 1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "logs:" not in done.stdout
+    assert not (tmp_path / "r.logs").exists()
 
 
 # ---- Interrupts ----

@@ -36,7 +36,7 @@ def misbehave() -> None:
     elif mode == "chatters":
         answer("WAIT one\nWAIT two\n" * 1000)
     elif mode == "complains":
-        print("y" * 3_000_000, file=sys.stderr)
+        print("began", "y" * 3_000_000, "ended", sep="\n", file=sys.stderr)
     elif mode == "hungry":
         hoard = [bytearray(1 << 20) for _ in range(4096)]
         print(len(hoard))

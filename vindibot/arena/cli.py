@@ -126,6 +126,9 @@ def conclude(tournament: Tournament, console: Console) -> int:
             except VindibotError as problem:  # the disk is full, say: the results are kept all the same
                 say(problem.message, "bold red")
     say(f"results: {short(tournament.path)} (seed {tournament.schedule.seed})", "dim")
+    if logs := tournament.logs():
+        games = "games" if settings.logs == "all" else "games with forfeits"
+        say(f"logs: {short(logs)}/ has what bots wrote in {games}, a file per game and seat", "dim")
     kept = f"{len(lines)} of {len(tournament.schedule)} games are kept; go on with: {tournament.again()}"
     if tournament.trouble:
         say(f"stopped: {tournament.trouble}; {kept}", "bold red")

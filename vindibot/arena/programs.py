@@ -9,17 +9,17 @@ import resource
 import signal
 import subprocess
 import threading
-from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
+from vindibot.arena.crashes import reason
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.seats import Forfeit
 from vindibot.orphans import die_with_parent
 
-#: How much of what a program writes to standard error is kept of a game; the rest is read and forgotten.
-LOG_BYTES = 256 * 1024
-#: Seconds that are waited for the exit code of a program that has closed its end.
+#: How much of the beginning and of the end of what a program writes in a game is kept; the middle is read and forgotten.
+FIRST_BYTES, LAST_BYTES = 192 * 1024, 64 * 1024
+#: Seconds that are waited for the exit code of a program that has closed its end, and for the last of what it wrote.
 ENDING_SECONDS = 0.5
 #: Variables of ours that no program gets to see.
 _OURS = ("VINDIBOT_",)
@@ -27,14 +27,15 @@ _OUT_OF_MEMORY = ("memoryerror", "bad_alloc", "out of memory", "outofmemory", "c
 
 
 class Program:
-    """A program of an entrant in one game. `last_words` is the last line it wrote to standard error."""
+    """A program of an entrant in one game."""
 
     def __init__(self, entrant: Entrant, log: Path | None) -> None:
         self.entrant = entrant
         self.process: subprocess.Popen[bytes] | None = None
         self._log = log
         self._listener: threading.Thread | None = None
-        self._tail: deque[bytes] = deque(maxlen=8)
+        self._logged = False
+        self._tail = b""
 
     def start(self, replace: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None) -> None:
         """Start the command: `replace` says what its placeholders stand for, `environment` what it finds there besides ours.
@@ -74,9 +75,8 @@ class Program:
 
     @property
     def last_words(self) -> str:
-        """The last line of what it wrote to its log, at most 200 characters."""
-        lines = [line for line in b"".join(self._tail).decode(errors="replace").splitlines() if line.strip()]
-        return lines[-1].strip()[-200:] if lines else ""
+        """The line of what it wrote to its log that says best why it ended, see `vindibot.arena.crashes.reason`."""
+        return reason(self._tail.decode(errors="replace"))
 
     def ended(self) -> int | None:
         """The exit code, negative for a signal; None while it runs."""
@@ -106,35 +106,40 @@ class Program:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(5.0)
         if self._listener is not None:
-            self._listener.join(0.1)  # who has fled into another session may still hold the other end
+            self._listener.join(ENDING_SECONDS)  # who has fled into another session may still hold the other end
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None and (self._listener is None or not self._listener.is_alive()):
                 with contextlib.suppress(OSError):
                     pipe.close()
 
     def _listen(self, ear: int) -> None:
-        """Read whatever comes to the end; the first part of it goes to the log."""
-        written = 0
-        with contextlib.ExitStack() as stack:
-            log = None
-            while True:
-                try:
-                    data = os.read(ear, 65536)
-                except OSError:
-                    return
-                if not data:
-                    return
-                self._tail.append(data[-1024:])
-                if self._log is None or written >= LOG_BYTES:
-                    continue
-                with contextlib.suppress(OSError):  # a full disk is no reason to stop listening
-                    if log is None:
-                        self._log.parent.mkdir(parents=True, exist_ok=True)
-                        log = stack.enter_context(self._log.open("wb", buffering=0))
-                    log.write(data[: LOG_BYTES - written])
-                    if written + len(data) >= LOG_BYTES:
-                        log.write(b"\n... (more than is kept)\n")
-                written += len(data)
+        """Read all of it; the log gets the first part, and the last part at the end."""
+        seen = 0
+        while data := _read(ear):
+            self._tail = (self._tail + data)[-LAST_BYTES:]
+            self._keep(data[: max(0, FIRST_BYTES - seen)])
+            seen += len(data)
+        if (more := seen - FIRST_BYTES) > 0:
+            left_out = f"\n... ({more - LAST_BYTES} bytes are left out)\n".encode() if more > LAST_BYTES else b""
+            self._keep(left_out + self._tail[-more:])
+
+    def _keep(self, data: bytes) -> None:
+        """Append to the log, which an earlier attempt at the game may have left. A full disk is no reason to stop listening."""
+        if self._log is None or not data:
+            return
+        with contextlib.suppress(OSError):
+            self._log.parent.mkdir(parents=True, exist_ok=True)
+            with self._log.open("ab" if self._logged else "wb", buffering=0) as log:
+                self._logged = True
+                log.write(data)
+
+
+def _read(pipe: int) -> bytes:
+    """What comes next out of a pipe; empty at its end."""
+    try:
+        return os.read(pipe, 65536)
+    except OSError:
+        return b""
 
 
 def _replaced(word: str, replace: Mapping[str, str]) -> str:

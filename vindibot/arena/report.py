@@ -19,7 +19,7 @@ import numpy as np
 from vindibot import __version__
 from vindibot.arena.charts import COLOURS, Line, Range, colour, lines, ranges
 from vindibot.arena.results import NORMAL, GameLine
-from vindibot.arena.store import records_path
+from vindibot.arena.store import logs_path, records_path
 from vindibot.arena.summary import Standing, Summary
 from vindibot.arena.table import head_line, interval, match_lines, milliseconds, percent, points
 from vindibot.errors import VindibotError
@@ -93,8 +93,8 @@ def write_report(
     """Write the report of these games to `path`, whole or not at all.
 
     `bots` are the labels in the order of the configuration, which gives them their colours. `results` and `records` are
-    the files of results and game records, to link to if they are there. Raises `VindibotError` if the file cannot be
-    written or the records cannot be read.
+    the files of results and game records, to link to if they are there, as to the logs beside the results. Raises
+    `VindibotError` if the file cannot be written or the records cannot be read.
     """
     text = report(summary, games, title=title, bots=bots, beside=path.parent, results=results, records=records)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -121,6 +121,7 @@ def report(
     """The page as text; see `write_report`. Links are relative to the folder `beside`."""
     page = _Page(summary, games, bots, beside or Path.cwd())
     kept = records if records is not None and records.is_file() else None
+    logs = logs_path(results) if results is not None and logs_path(results).is_dir() else None
     parts = [
         f"<h1>{escape(title)}</h1>",
         f'<p class="soft">{escape(head_line(summary))}</p>',
@@ -128,8 +129,8 @@ def report(
         page.match(),
         page.standings(),
         f'<div class="cards">{page.ratings()}{page.gold()}{page.gold_over_time(kept)}{page.places()}'
-        f"{page.pairs()}{page.terminations()}</div>",
-        page.games(results, kept),
+        f"{page.pairs()}{page.terminations(logs)}</div>",
+        page.games(results, kept, logs),
         f'<p class="soft">vindibot {__version__}. {_HOW}</p>',
     ]
     head = (
@@ -262,13 +263,14 @@ class _Page:
             rows.append(row)
         return _section("Ahead of", _rows(["bot", *map(_name, bots)], rows))
 
-    def terminations(self) -> str:
-        """How bots' games ended."""
+    def terminations(self, logs: Path | None) -> str:
+        """How bots' games ended, with a link to the folder of what they wrote."""
         words = self._summary.terminations
         if not set(words) - {NORMAL}:
             return ""
         rows = [[self._key(one.bot), *(str(one.terminations.get(word, "")) for word in words)] for one in self._played()]
-        return _section("How their games ended, in seats", _rows(["bot", *map(escape, words)], rows))
+        kept = f"<p>What bots wrote is in the folder {self._link(logs, escape(logs.name))}.</p>" if logs is not None else ""
+        return _section("How their games ended, in seats", _rows(["bot", *map(escape, words)], rows) + kept)
 
     def _link(self, path: Path, said: str) -> str:
         try:
@@ -277,10 +279,11 @@ class _Page:
             where = str(path)
         return f'<a href="{escape(quote(where.replace(os.sep, "/")), quote=True)}">{said}</a>'
 
-    def games(self, results: Path | None, records: Path | None) -> str:
+    def games(self, results: Path | None, records: Path | None, logs: Path | None) -> str:
         """The files, and the games one by one."""
         files = [self._link(results, "results, a line per game")] if results is not None else []
         files += [self._link(records, "game records")] if records is not None else []
+        files += [self._link(logs, "what bots wrote")] if logs is not None else []
         ordered = sorted(
             self._games, key=lambda game: (all(seat.termination == NORMAL for seat in game.seats), game.block, game.game)
         )

@@ -76,6 +76,8 @@ class Tournament:
         finally:
             reporter.end()
             self.store.close()
+            with contextlib.suppress(OSError):  # it is not empty, or was never made
+                logs_path(self.path).rmdir()
 
     def _title(self) -> str:
         return f"{' against '.join(self.bots[:2])}" if self.settings.format == "ab" else ", ".join(self.bots)
@@ -105,6 +107,11 @@ class Tournament:
                 forfeits[seat.bot] += seat.termination != NORMAL
         shares = {bot: forfeits[bot] / seats[bot] for bot in seats}
         return {bot: share for bot, share in shares.items() if share > self.settings.max_forfeits}
+
+    def logs(self) -> Path | None:
+        """The folder of what bots wrote, if anything was kept."""
+        folder = logs_path(self.path)
+        return folder if folder.is_dir() and any(folder.iterdir()) else None
 
     def again(self) -> str:
         """The command that goes on."""
