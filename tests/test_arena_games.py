@@ -81,6 +81,12 @@ def test_deeds_are_counted_from_the_orders() -> None:
     assert sum(deeds.mines_taken) > 0
 
 
+def test_who_stays_in_one_place_is_stalled() -> None:
+    line = first_game("seed", "stay", "stay", "random", rounds=60, size=28)
+    assert [seat.stalled for seat in line.seats if seat.bot.startswith("stay")] == [60, 60]
+    assert line.seats[0].stalled == 0
+
+
 @pytest.mark.parametrize(
     ("trait", "parameters", "termination", "note"),
     [

@@ -59,6 +59,12 @@ def test_what_later_versions_add_is_read_past() -> None:
     assert decode(text[:-1] + ', "weather": "rain"}') == line()
 
 
+def test_lines_of_version_1_do_not_tell_who_was_stalled() -> None:
+    text = re.sub(r'"stalled":\w+,', "", line().encode()).replace('"version":2', '"version":1')
+    assert "stalled" not in text
+    assert [seat.stalled for seat in decode(text).seats] == [None] * 4
+
+
 def test_a_cut_last_line_is_left_out_wherever_it_is_cut(tmp_path: Path) -> None:
     first, second = line(0, 0), line(0, 1)
     tail = second.encode().encode()
@@ -75,7 +81,7 @@ def test_a_cut_last_line_is_left_out_wherever_it_is_cut(tmp_path: Path) -> None:
     [
         ("{", "line 2: this is not JSON"),
         ("[]", "line 2: the line must be"),
-        (line(1).encode().replace('"version":1', '"version":7'), "version 7 of the results is not known here"),
+        (line(1).encode().replace('"version":2', '"version":7'), "version 7 of the results is not known here"),
         (line(1).encode().replace('"gold":40', '"gold":"much"'), "seats.1.gold must be a whole number"),
         (line(1, tournament="u").encode(), "another tournament"),
         (line(0).encode(), "stands in line 1 already"),

@@ -48,6 +48,18 @@ def test_a_standing_counts_what_was_played() -> None:
     assert a.ms_median is None  # it never moved by itself
 
 
+def test_stalled_rounds_are_a_mean_over_the_seats_that_tell() -> None:
+    def line(block: int, *stalled: int | None) -> GameLine:
+        whole = game_line("aabb", (10, 20, 20, 5), block=block)
+        seats = tuple(seat.model_copy(update={"stalled": one}) for seat, one in zip(whole.seats, stalled, strict=True))
+        return whole.model_copy(update={"seats": seats})
+
+    found = {one.bot: one for one in summarise([line(0, 50, 40, None, None), line(1, 0, None, None, None)]).standings}
+    assert found["a"].stalled == 30
+    assert found["b"].stalled is None
+    assert "30.0" in shown(summarise([line(0, 50, 10, None, None)]))
+
+
 def test_pairs_count_seats_that_met() -> None:
     games = [game_line("aabb", (10, 20, 20, 5))]
     assert Pair("a", "b", ahead=2, behind=1, level=1) in summarise(games).pairs

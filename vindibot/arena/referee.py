@@ -24,6 +24,7 @@ from vindibot.arena.diary import Diary
 from vindibot.arena.results import NORMAL, GameLine, MapLine, SeatLine, places
 from vindibot.arena.schedule import SEATS, GameTask, map_of_task
 from vindibot.arena.seats import Forfeit, Seat
+from vindibot.arena.stalls import stalled_rounds
 from vindibot.gamerecord import CRASH_CODE, GameRecord
 
 #: The longest note of a forfeit that is kept.
@@ -119,19 +120,23 @@ def decided(games: Games, mines: int) -> bool:
 
 @dataclass
 class Deeds:
-    """What the heroes did in a game, by hero: how often they died, killed, and took a mine."""
+    """What the heroes did in a game, by hero: how often they died, killed, took a mine, and rounds in which they were stalled."""
 
     deaths: list[int] = field(default_factory=lambda: [0] * SEATS)
     kills: list[int] = field(default_factory=lambda: [0] * SEATS)
     mines_taken: list[int] = field(default_factory=lambda: [0] * SEATS)
+    stalled: list[int] = field(default_factory=lambda: [0] * SEATS)
 
 
 def recompute(where: Map, rounds: int, orders: Sequence[int]) -> tuple[Games, Deeds]:
     """The last state of a game and the deeds, from its orders. Whoever dies in a hero's ply is his kill, himself excepted:
     by his blow, or by the return of one he struck down."""
     games, undos, deeds = where.new_game(SEATS * rounds), np.zeros(1, UNDO), Deeds()
-    died, mine = undos["deaths"], undos["mine"]
+    died, mine, pos = undos["deaths"], undos["mine"], games["hero"]["pos"][0]
+    squares: list[list[int]] = []
     for ply, code in enumerate(orders):
+        if ply % SEATS == 0:
+            squares.append(pos.tolist())
         if code == CRASH_CODE:
             step(games, 0, CRASH)
             continue
@@ -144,6 +149,7 @@ def recompute(where: Map, rounds: int, orders: Sequence[int]) -> tuple[Games, De
                 if bits >> hero & 1:
                     deeds.deaths[hero] += 1
                     deeds.kills[mover] += hero != mover
+    deeds.stalled = [stalled_rounds([of_round[hero] for of_round in squares]) for hero in range(SEATS)]
     return games, deeds
 
 
@@ -163,6 +169,7 @@ def line_of(task: GameTask, course: Course) -> tuple[GameLine, bytes]:
             deaths=deeds.deaths[number],
             kills=deeds.kills[number],
             mines_taken=deeds.mines_taken[number],
+            stalled=deeds.stalled[number],
             life=heroes["life"].item(number),
             crashed=bool(heroes["crashed"].item(number)),
             termination=own.termination,

@@ -21,7 +21,7 @@ from vindibot.arena.charts import COLOURS, Line, Range, colour, lines, ranges
 from vindibot.arena.results import NORMAL, GameLine
 from vindibot.arena.store import logs_path, records_path
 from vindibot.arena.summary import Standing, Summary
-from vindibot.arena.table import head_line, interval, match_lines, milliseconds, percent, points
+from vindibot.arena.table import head_line, interval, match_lines, milliseconds, percent, points, rounds
 from vindibot.errors import VindibotError
 from vindibot.files import short
 from vindibot.gamerecord import GameRecord, read_records, replay
@@ -144,7 +144,8 @@ def report(
 _HOW = (
     "Ratings are on the scale of Elo: 100 more is ahead in 64 % of the games in which both sit. They come from a Plackett-Luce "
     "fit to the places of all games, their intervals (95 %) from a bootstrap over blocks. LOS is the likelihood of being "
-    "stronger than the next bot of the table. A win is being alone on most gold."
+    "stronger than the next bot of the table. A win is being alone on most gold. Stalled are rounds per game in runs of at least "
+    "40 in which a bot stayed within 5x5 squares."
 )
 
 
@@ -187,7 +188,8 @@ class _Page:
 
     def standings(self) -> str:
         """The main table."""
-        head = ["bot", "rating", "95 %", "LOS", "games", "wins", "place", "gold", "deaths", "kills", "mines", "ms", "p99", "most"]
+        head = ["bot", "rating", "95 %", "LOS", "games", "wins", "place", "gold", "deaths", "kills", "stalled", "mines"]
+        head += ["ms", "p99", "most"]
         rows = []
         for one in self._summary.standings:
             rating = one.rating
@@ -196,7 +198,7 @@ class _Page:
             row.append(str(one.games))
             if one.seats:
                 row += [percent(one.wins / one.games), f"{one.place:.2f}", f"{one.gold:.0f}"]
-                row += [f"{value:.1f}" for value in (one.deaths, one.kills, one.mines)]
+                row += [f"{one.deaths:.1f}", f"{one.kills:.1f}", rounds(one.stalled), f"{one.mines:.1f}"]
                 row += [milliseconds(value) for value in (one.ms_median, one.ms_p99, one.ms_max)]
             rows.append([row[0], *(cell if cell.startswith("<td") else escape(cell) for cell in row[1:])])
         return _section("Standings", _rows(head, rows))

@@ -21,7 +21,7 @@ from vindibot.files import short
 from vindibot.reasons import dotted, explain
 
 #: The newest version of the lines that this program writes and reads.
-VERSION: Final = 1
+VERSION: Final = 2
 
 #: The formats of a tournament: every four of the bots; one bot against a field; two bots, two seats each.
 Format = Literal["all", "gauntlet", "ab"]
@@ -65,7 +65,8 @@ class SeatLine(_Part):
 
     `place` is 1..4 by gold at the end, where equals share the mean of their places (two winners are both at 1.5), as
     `places` computes it. `deaths`, `kills` and `mines_taken` count over the game, `mines` and `life` are those of the last
-    state. `crashed` says that the world marked the hero so. `ms_median`, `ms_p99` and `ms_max` are milliseconds per move
+    state. `stalled` is the number of rounds in which the hero was stalled (`vindibot.arena.stalls`); None in version 1.
+    `crashed` says that the world marked the hero so. `ms_median`, `ms_p99` and `ms_max` are milliseconds per move
     of this bot (0 if it never moved), `moves` how many it made itself.
     """
 
@@ -76,6 +77,7 @@ class SeatLine(_Part):
     deaths: _Count = 0
     kills: _Count = 0
     mines_taken: _Count = 0
+    stalled: _Count | None = None
     life: int = Field(100, ge=0, le=100)
     crashed: bool = False
     termination: str = NORMAL

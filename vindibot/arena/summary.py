@@ -23,8 +23,8 @@ class Standing:
     alone on most gold; the other figures are means over its seats.
 
     `ms_median` is the median of its games' medians, `ms_p99` that of their 99th percentiles, `ms_max` the slowest move of
-    all; None if it never moved. `terminations` counts seats by how they ended, `sizes` has its places by map size:
-    {size: (mean place, seats)}, `golds` the gold of every seat, sorted.
+    all; None if it never moved. `stalled` is rounds per game, None if the results do not tell. `terminations` counts seats
+    by how they ended, `sizes` has its places by map size: {size: (mean place, seats)}, `golds` the gold of every seat, sorted.
     """
 
     bot: str
@@ -36,6 +36,7 @@ class Standing:
     kills: float = 0.0
     mines: float = 0.0
     mines_taken: float = 0.0
+    stalled: float | None = None
     ms_median: float | None = None
     ms_p99: float | None = None
     ms_max: float | None = None
@@ -154,6 +155,7 @@ def standing(bot: str, games: Iterable[GameLine], rating: Rating | None = None) 
         return Standing(bot, rating=rating)
     seats = [seat for _, seat in played]
     moved = [seat for seat in seats if seat.moves]
+    stalled = [seat.stalled for seat in seats if seat.stalled is not None]
     sizes: dict[int, list[float]] = {}
     for game, seat in played:
         sizes.setdefault(game.map.size, []).append(seat.place)
@@ -167,6 +169,7 @@ def standing(bot: str, games: Iterable[GameLine], rating: Rating | None = None) 
         kills=_mean(seats, "kills"),
         mines=_mean(seats, "mines"),
         mines_taken=_mean(seats, "mines_taken"),
+        stalled=statistics.fmean(stalled) if stalled else None,
         ms_median=statistics.median(seat.ms_median for seat in moved) if moved else None,
         ms_p99=statistics.median(seat.ms_p99 for seat in moved) if moved else None,
         ms_max=max(seat.ms_max for seat in moved) if moved else None,

@@ -61,6 +61,11 @@ def milliseconds(value: float | None) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
+def rounds(value: float | None) -> str:
+    """A mean number of rounds; empty where it is not known."""
+    return "" if value is None else f"{value:.1f}"
+
+
 def _table(*columns: str) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 0, 0, 1))
     for number, column in enumerate(columns):
@@ -72,7 +77,7 @@ def standings_table(standings: Sequence[Standing], ratings: dict[str, tuple[floa
     """A line per bot. `ratings`, if given, are (rating, standard error) of ratings that follow the games, and stand for the
     final ones: the table so far, which is narrower."""
     rated = ("rating", "±") if ratings is not None else ("rating", "95 %", "LOS")
-    deeds = ("deaths", "kills", "mines", "ms", "p99") if ratings is None else ("mines", "ms")
+    deeds = ("deaths", "kills", "stalled", "mines", "ms", "p99") if ratings is None else ("mines", "ms")
     table = _table("bot", *rated, "games", "wins", "place", "gold", *deeds)
     for one in standings:
         if ratings is not None:
@@ -85,7 +90,7 @@ def standings_table(standings: Sequence[Standing], ratings: dict[str, tuple[floa
         cells += [str(one.games), percent(one.wins / one.games) if one.games else ""]
         if one.seats:
             cells += [f"{one.place:.2f}", f"{one.gold:.0f}"]
-            cells += [f"{value:.1f}" for value in ((one.deaths, one.kills) if ratings is None else ())]
+            cells += [f"{one.deaths:.1f}", f"{one.kills:.1f}", rounds(one.stalled)] if ratings is None else []
             cells += [f"{one.mines:.1f}", milliseconds(one.ms_median)]
             cells += [milliseconds(one.ms_p99)] if ratings is None else []
         table.add_row(label(one.bot), *cells)

@@ -1,0 +1,65 @@
+"""Stalled rounds, against a second opinion that looks at every run of rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.game import square
+from vindibot.arena.stalls import SHORTEST, SIDE, stalled_rounds
+
+Place = tuple[int, int]
+
+
+def brute(places: Sequence[Place]) -> int:
+    stalled: set[int] = set()
+    for start in range(len(places)):
+        for end in range(start + SHORTEST, len(places) + 1):
+            rows, columns = zip(*places[start:end], strict=True)
+            if max(rows) - min(rows) < SIDE and max(columns) - min(columns) < SIDE:
+                stalled.update(range(start, end))
+    return len(stalled)
+
+
+def counted(places: Sequence[Place]) -> int:
+    return stalled_rounds([square(row, column) for row, column in places])
+
+
+@st.composite
+def games(draw: st.DrawFn) -> list[Place]:
+    """A hero that stays around one square for a while, then around the next."""
+    places: list[Place] = []
+    for _ in range(draw(st.integers(0, 4))):
+        row, column = draw(st.integers(0, 23)), draw(st.integers(0, 23))
+        near = st.tuples(st.integers(row, min(27, row + draw(st.integers(0, SIDE)))), st.integers(column, column + SIDE - 1))
+        rounds = draw(st.integers(1, SHORTEST + 10))
+        places += draw(st.lists(near, min_size=rounds, max_size=rounds))
+    return places
+
+
+@given(games())
+def test_stalled_rounds_are_those_in_any_long_run_within_a_small_square(places: list[Place]) -> None:
+    assert counted(places) == brute(places)
+
+
+@pytest.mark.parametrize(
+    ("places", "stalled"),
+    [
+        ([], 0),
+        ([(3, 3)] * (SHORTEST - 1), 0),
+        ([(3, 3)] * SHORTEST, SHORTEST),
+        ([(0, 0), (4, 4)] * 20, 40),
+        ([(0, 0), (5, 0)] * 20, 0),
+        ([(0, 0), (0, 5)] * 20, 0),
+        ([(0, 0)] * 40 + [(9, 9)] + [(20, 20)] * 50, 90),
+        ([(0, 0)] * 39 + [(0, 4)] * 5 + [(0, 8)] * 39, 44 + 39),  # two runs that overlap: a round counts once
+        ([(0, column) for column in range(28)] * 10, 0),
+        ([(1, 1)] * 1000, 1000),
+    ],
+)
+def test_examples(places: list[Place], stalled: int) -> None:
+    assert counted(places) == stalled
+    assert counted(places[::-1]) == stalled

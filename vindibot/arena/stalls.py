@@ -1,0 +1,23 @@
+"""Stalled rounds: how long a hero stayed in one place, as in a stand-off with a rival beside a tavern."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sim.game import row_column
+
+#: A hero is stalled in a run of at least so many rounds whose squares fit into one square of `SIDE` x `SIDE`.
+SHORTEST, SIDE = 40, 5
+
+
+def stalled_rounds(squares: Sequence[int]) -> int:
+    """The number of rounds in which a hero was stalled, from its square at the start of each round."""
+    if len(squares) < SHORTEST:
+        return 0
+    places = np.array([row_column(square) for square in squares])
+    # A longer run is the union of the runs of the shortest length in it.
+    runs = np.lib.stride_tricks.sliding_window_view(places, SHORTEST, axis=0)
+    fits = (np.ptp(runs, axis=-1) < SIDE).all(axis=-1)
+    return int(np.count_nonzero(np.convolve(fits, np.ones(SHORTEST))))
