@@ -264,7 +264,12 @@ async def test_the_command_from_start_to_interrupt(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [(["sead"], "seed"), (["--map", "m99"], "m99"), (["--limit-ms", "100", "--margin-ms", "100"], "margin")],
+    [
+        (["sead"], "seed"),
+        (["--map", "m99"], "m99"),
+        (["--limit-ms", "100", "--margin-ms", "100"], "margin"),
+        (["--recordings", "/dev/null/inside"], "/dev/null is not a folder"),
+    ],
 )
 def test_what_cannot_be_is_told_at_once(words: Sequence[str], said: str) -> None:
     done = CliRunner().invoke(challenge_command, words)

@@ -229,6 +229,8 @@ async def test_interrupt_while_a_server_cannot_be_reached(tmp_path: Path) -> Non
         (["--config", "config.toml"], "rounds"),
         (["--map", "bad.txt"], "line 2"),
         (["--map", "m99"], "m99"),
+        (["--recordings", "bad.txt/inside"], "bad.txt is not a folder"),
+        (["--recordings", "/proc/self"], "option --recordings"),
         (["--rounds", "many"], "--rounds"),
         (["--rounds", "0"], "--rounds"),
         (["--roundz", "3"], "--rounds"),

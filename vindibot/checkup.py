@@ -38,6 +38,7 @@ from vindibot.files import short
 from vindibot.keys import find_key
 from vindibot.masking import Mask
 from vindibot.pool import Pool
+from vindibot.recording import why_not_into
 from vindibot.server import EmbeddedServer
 from vindibot.settings import PlaySettings, cores
 from vindibot.timekeeper import Timekeeper
@@ -159,11 +160,10 @@ def room(settings: PlaySettings) -> Finding:
     if not settings.recording.enabled:
         return Finding("recordings", "ok", "games are not recorded, as configured")
     folder = settings.recording.folder.absolute()
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
+    if problem := why_not_into(folder):
         advice = "name another folder: --recordings FOLDER, or recording.folder in the configuration"
-        return Finding("recordings", "broken", f"nothing can be written to {short(folder)}", advice)
-    free = shutil.disk_usage(there).free
+        return Finding("recordings", "broken", f"nothing can be written to {short(folder)}: {problem}", advice)
+    free = shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
     if free < ROOM:
         return Finding(
             "recordings", "note", f"{free // 2**20} MB are free at {short(folder)}", "make room: a game takes about 1 MB"

@@ -30,6 +30,7 @@ from vindibot.keys import require_key
 from vindibot.player import Player, Report
 from vindibot.pool import Voters
 from vindibot.printable import printable
+from vindibot.recording import refusal
 from vindibot.server import EmbeddedServer, ServerSettings
 from vindibot.server.lobby import read_map as map_called
 from vindibot.settings import PlaySettings, cores
@@ -299,6 +300,8 @@ def play(config: Config[PlaySettings], console: Console) -> int:
         opponent = load_bot(settings.against) if settings.against else None
         if settings.embedded:
             chosen_map(config)
+        if problem := refusal(settings.recording):
+            raise config.refuse("recording.folder", problem)
         seed = settings.seed if settings.seed is not None else secrets.randbits(48)
         session = Session(config, console, bot, opponent, seed)
         if not settings.embedded:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,8 +32,10 @@ from sim.game import DIRECTIONS, GAME, Games
 from vindibot import __version__
 from vindibot.ballot import Ballot
 from vindibot.errors import VindibotError
+from vindibot.files import short
 from vindibot.plies import Ply, replay
 from vindibot.protocol import GameState, ProtocolError, read_game, to_games
+from vindibot.settings import RecordingSettings
 from vindibot.voteline import Five, VoteLine, read_number, write_entry, write_number
 
 #: The file's format and the newest version of it that this program writes and reads.
@@ -181,6 +184,25 @@ class Recorder:
         if not self._warned:
             self._warned = True
             _log.warning(f"{what}: {error.strerror or error}", path=str(self.path or error.filename or ""))
+
+
+def refusal(settings: RecordingSettings) -> str:
+    """What is wrong with the folder of recordings, to be said before the first game; empty if games can be recorded there."""
+    problem = why_not_into(settings.folder) if settings.enabled else ""
+    return f"cannot be written to: {problem}; name another folder, or record nothing (--no-recording)" if problem else ""
+
+
+def why_not_into(folder: Path) -> str:
+    """Why no recording can be written into a folder, which need not be there yet; empty if one can. Leaves nothing behind."""
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(path))
+    if not there.is_dir():
+        return f"{short(there)} is not a folder"
+    try:
+        with tempfile.TemporaryFile(dir=there, buffering=0) as file:
+            file.write(b"\n")
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def _create(folder: Path, header: Header) -> tuple[int, Path]:

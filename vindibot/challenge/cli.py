@@ -26,11 +26,14 @@ def _challenge(bots: tuple[str, ...], config: str | None, lan: bool, open_page: 
     from vindibot.challenge.host import challenge
     from vindibot.config import load
     from vindibot.console import terminal
+    from vindibot.recording import refusal
 
     names = option_names(ChallengeSettings, SPELLED)
     loaded = load(ChallengeSettings, config, overrides(options), environ={}, option_names=names)
     if loaded.settings.margin_ms >= loaded.settings.limit_ms:
         raise loaded.refuse("margin_ms", "must be less than limit_ms, or the bots have no time to think")
+    if problem := refusal(loaded.settings.recording):
+        raise loaded.refuse("recording.folder", problem)
     challenge(loaded.settings, bots, terminal(), lan=lan, open_page=open_page)
 
 
