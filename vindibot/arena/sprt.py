@@ -34,7 +34,7 @@ from typing import Literal
 import numpy as np
 
 from vindibot.arena.bounds import Bounds
-from vindibot.arena.ratings import elo, expected
+from vindibot.arena.ratings import FEWEST_BLOCKS, elo, expected
 from vindibot.arena.results import GameLine
 
 #: What the test says: "H1" A is stronger (by `elo1` rather than `elo0`), "H0" it is not; "running" it cannot say yet;
@@ -189,12 +189,13 @@ def follow(games: Iterable[GameLine], a: str, bounds: Bounds | None = None) -> S
 
 
 def difference(scores: Sequence[float], seed: int = 0) -> Difference | None:
-    """How much stronger A is, from the scores of a number of blocks that was fixed before the first game; None below 5.
+    """How much stronger A is, from the scores of a number of blocks that was fixed before the first game; None below
+    `FEWEST_BLOCKS`.
 
     The interval is a bootstrap over blocks, widened by sqrt(n / (n - 1)) as the spread of few blocks is underestimated.
     In rating points an end is infinite where its score is 0 or 1.
     """
-    if len(scores) < 5:
+    if len(scores) < FEWEST_BLOCKS:
         return None
     values = np.asarray(scores, dtype=np.float64)
     rng = np.random.default_rng(seed)

@@ -76,8 +76,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class Match:
-    """The A/B match: where the sequential test stands, and the size of the difference, if it may be told: only where the
-    number of blocks was fixed before the first game and all were played."""
+    """The A/B match: where the sequential test stands, and the size of the difference, if it may be told: only if the match is
+    `complete`, that is, the number of blocks was fixed before the first game and all were played, and they are not too few."""
 
     a: str
     b: str
@@ -85,6 +85,7 @@ class Match:
     state: State
     blocks: int
     score: float
+    complete: bool = False
     difference: Difference | None = None
 
 
@@ -200,7 +201,7 @@ def _pairs(games: Iterable[GameLine], names: Sequence[str]) -> Iterable[Pair]:
 def _match(games: Sequence[GameLine], names: Sequence[str], bounds: Bounds, planned: int | None) -> Match:
     a, b = names
     scores = [score for lines in whole_blocks(games).values() if (score := block_score(lines, a)) is not None]
-    fixed = not bounds.stop and len(scores) == planned
+    complete = not bounds.stop and len(scores) == planned
     return Match(
         a,
         b,
@@ -208,5 +209,6 @@ def _match(games: Sequence[GameLine], names: Sequence[str], bounds: Bounds, plan
         state=follow(games, a, bounds),
         blocks=len(scores),
         score=statistics.fmean(scores) if scores else 0.5,
-        difference=difference(scores) if fixed else None,
+        complete=complete,
+        difference=difference(scores) if complete else None,
     )

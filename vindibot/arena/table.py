@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
+from vindibot.arena.ratings import FEWEST_BLOCKS
 from vindibot.arena.results import NORMAL
 from vindibot.arena.sprt import Verdict
 from vindibot.arena.summary import Match, Standing, Summary
@@ -144,9 +145,15 @@ def match_lines(match: Match) -> list[str]:
             f"  score {size.score:.1%}, 95 % {size.score_low:.1%} .. {size.score_high:.1%}",
         ]
     else:
-        why = "the match was to stop at a verdict" if bounds.stop else "not all of its blocks have been played"
-        lines.append(f"no size of the difference is told: {why}, so any figure would exaggerate")
+        lines.append(f"no size of the difference is told: {_why_no_size(match)}")
     return lines
+
+
+def _why_no_size(match: Match) -> str:
+    if match.complete:
+        return f"it takes at least {FEWEST_BLOCKS} blocks"
+    why = "the match was to stop at a verdict" if match.bounds.stop else "not all of its blocks have been played"
+    return f"{why}, so any figure would exaggerate"
 
 
 def head_line(summary: Summary) -> str:
