@@ -18,6 +18,7 @@ import psutil
 import pytest
 from arenabots import TOP, line_bot, nobody_left, schedule
 from click.testing import CliRunner
+from rich.console import Console
 from test_arena_crashes import JAVA
 
 from vindibot import gamerecord
@@ -27,6 +28,7 @@ from vindibot.arena.sandbox import Played
 from vindibot.arena.store import Store, StoreError, records_path, setup_path, to_toml
 from vindibot.cli import main
 from vindibot.errors import UsageError
+from vindibot.warmup import warm
 
 GAMES = ["--map", "m1", "--rounds", "20", "--seed", "3"]
 
@@ -55,9 +57,15 @@ def arena(folder: Path, *words: object) -> Done:
     return Done(result.exit_code, result.stdout, result.stderr)
 
 
-def started(folder: Path, *words: object) -> subprocess.Popen[str]:
+def started(folder: Path, *words: object, start_new_session: bool = False, **more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        command(*words), cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command(*words),
+        cwd=folder,
+        env=environment() | more,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=start_new_session,
     )
 
 
@@ -104,6 +112,7 @@ def test_a_tournament_is_played_kept_and_prolonged(tmp_path: Path) -> None:
 def test_a_match_of_two(tmp_path: Path) -> None:
     done = arena(tmp_path, "--match", "stay", "stay", "--blocks", 1, "--map", "m1", "--rounds", 2)
     assert done.returncode == 0, done.stderr
+    assert "no size of the difference is told: it takes at least 5 blocks" in done.stdout
     (path,) = (path for path in (tmp_path / "results").glob("*.jsonl") if not path.name.endswith(".games.jsonl"))
     assert path.name.startswith("ab-stay-stay-2-")
     assert {line.bots for line in read(path).games} == {
@@ -192,6 +201,72 @@ def test_a_second_interrupt_stops_at_once(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         told, _ = process.communicate(timeout=20)
     assert process.returncode == 130, told
+
+
+def ctrl_c(process: subprocess.Popen[str]) -> None:
+    """What a terminal does: all processes in it are interrupted."""
+    os.killpg(process.pid, signal.SIGINT)
+
+
+def told_after(process: subprocess.Popen[str], word: str) -> str:
+    """What it printed, up to the line with this word."""
+    assert process.stdout is not None
+    told = ""
+    for line in process.stdout:
+        told += line
+        if word in line:
+            return told
+    raise AssertionError(told)
+
+
+def assert_in_order(told: str, code: int, folder: Path) -> None:
+    """It was interrupted: nothing but our words was printed, and the last of them say how to go on."""
+    assert code == 130, told
+    assert "Traceback" not in told
+    assert "ignored" not in told
+    assert told.splitlines()[-1].endswith("go on with: vindibot arena --resume cup.jsonl")
+    assert arena(folder, "--resume", "cup.jsonl", "--blocks", 1).returncode == 0
+
+
+def test_ctrl_c_twice_while_the_workers_start(tmp_path: Path) -> None:
+    with nobody_left():
+        words = ["seed", "malvert", "random", "stay", "--blocks", 100, *GAMES, "--results", "cup.jsonl"]
+        process = started(tmp_path, *words, start_new_session=True, PYTHONUNBUFFERED="1")
+        told = told_after(process, "games in")
+        ctrl_c(process)
+        told += told_after(process, "once more to stop at once")
+        ctrl_c(process)
+        told += process.communicate(timeout=60)[0]
+    assert_in_order(told, process.returncode, tmp_path)
+
+
+def test_ctrl_c_while_kernels_are_compiled(tmp_path: Path) -> None:
+    words = ["seed", "malvert", "random", "stay", *GAMES, "--results", "cup.jsonl"]
+    more = {"PYTHONUNBUFFERED": "1", "NUMBA_CACHE_DIR": str(tmp_path / "cold"), "VINDIBOT_KERNEL_CACHE": ""}
+    process = started(tmp_path, *words, start_new_session=True, **more)
+    told = told_after(process, "compiling kernels")
+    ctrl_c(process)
+    told += process.communicate(timeout=60)[0]
+    assert_in_order(told, process.returncode, tmp_path)
+
+
+def test_an_interrupt_that_falls_into_a_finaliser_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Finalised:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def compiles() -> None:
+        Finalised()
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            pass
+
+    monkeypatch.setattr("vindibot.warmup.kernels.warm", compiles)
+    with pytest.raises(KeyboardInterrupt):
+        warm(Console(quiet=True))
+    assert "ignored" not in capsys.readouterr().err
 
 
 def until_programs_run(pid: int) -> None:

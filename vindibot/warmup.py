@@ -2,14 +2,47 @@
 
 from __future__ import annotations
 
+import _thread
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sim import kernels
 
+#: Seconds after which an interrupt that was lost is raised again.
+AGAIN = 0.01
+
 
 def warm(console: Console) -> None:
     """Have every kernel that has been imported ready; see `sim.kernels.warm`. What takes long is told on `console`."""
+    with _no_interrupt_lost():
+        _warm(console)
+
+
+@contextlib.contextmanager
+def _no_interrupt_lost() -> Iterator[None]:
+    """Raise each `KeyboardInterrupt` that Python would otherwise only print, because it came in a `__del__` or a callback:
+    the compiler is full of them."""
+    before = sys.unraisablehook
+
+    def unraisable(problem: sys.UnraisableHookArgs) -> None:
+        if isinstance(problem.exc_value, KeyboardInterrupt):
+            threading.Timer(AGAIN, _thread.interrupt_main).start()  # at once it would be raised in here
+        else:
+            before(problem)
+
+    sys.unraisablehook = unraisable
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+def _warm(console: Console) -> None:
     if kernels.cached():
         kernels.warm()
         return

@@ -97,11 +97,14 @@ def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False
             raise config.refuse(
                 "anchor", f"must be a bot that plays, not {settings.anchor!r}{nearest(settings.anchor, tournament.bots)}"
             )
-        warm(console)
-        watch = Watch(console)
-        with interruptible(tournament, watch):
-            tournament.play(watch)
-        return conclude(tournament, console)
+        try:
+            warm(console)
+            watch = Watch(console)
+            with interruptible(tournament, watch):
+                tournament.play(watch)
+            return conclude(tournament, console)
+        except KeyboardInterrupt:  # while kernels are compiled, or the tables made
+            return _last_words(tournament, console, interrupted=True)
 
 
 def conclude(tournament: Tournament, console: Console) -> int:
@@ -125,6 +128,18 @@ def conclude(tournament: Tournament, console: Console) -> int:
                 say(f"report: {short(write_beside(tournament.path, summary, lines, tournament.bots))}", "dim")
             except VindibotError as problem:  # the disk is full, say: the results are kept all the same
                 say(problem.message, "bold red")
+    return _last_words(tournament, console)
+
+
+def _last_words(tournament: Tournament, console: Console, *, interrupted: bool = False) -> int:
+    """Say where everything is, what went wrong, and how to go on; the exit code."""
+    from vindibot.files import short
+
+    settings, lines = tournament.settings, tournament.lines
+
+    def say(text: str, style: str = "") -> None:
+        console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
     say(f"results: {short(tournament.path)} (seed {tournament.schedule.seed})", "dim")
     if logs := tournament.logs():
         games = "games" if settings.logs == "all" else "games with forfeits"
@@ -133,7 +148,7 @@ def conclude(tournament: Tournament, console: Console) -> int:
     if tournament.trouble:
         say(f"stopped: {tournament.trouble}; {kept}", "bold red")
         return 1
-    if tournament.stop.soon and not tournament.complete:
+    if interrupted or (tournament.stop.soon and not tournament.complete):
         say(f"interrupted: {kept}", "yellow")
         return INTERRUPTED
     beyond = tournament.forfeits()

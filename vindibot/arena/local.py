@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import resource_tracker
 from typing import Any
 
 from vindibot.arena.entrants import Entrant
@@ -40,6 +42,17 @@ def local_workers(entrants: Sequence[Entrant], workers: int) -> Callable[[], Loc
     folders = tuple(dict.fromkeys(folder for bot in bots for folder in bot.folders))
 
     def make() -> LocalExecutor:
-        return LocalExecutor(workers, context(folders, modules))
+        return LocalExecutor(workers, _deaf_context(folders, modules))
 
     return make
+
+
+def _deaf_context(folders: Sequence[str], modules: set[str]) -> Any:
+    """As `context`, with a fork server that gets no Ctrl-C, which goes to all processes of a terminal: it would die of one
+    while it imports."""
+    resource_tracker.ensure_running()  # starting it would lift the block
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return context(folders, modules)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -69,6 +69,7 @@ def become_worker(lifeline: Connection | None = None) -> None:
     global _adopting
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # the fork server held it back; a program may want it
     adopt_orphans()
     _adopting = True
     if lifeline is not None:
