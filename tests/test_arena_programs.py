@@ -7,17 +7,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arenabots import first_game, first_task, line_bot, nobody_left, web_bot
+from arenabots import TOP, first_game, first_task, line_bot, nobody_left, web_bot
 from click.testing import CliRunner
+from documents import blocks
 
 from sim.board import parse
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST
 from vindibot import gamerecord
+from vindibot.arena.entrants import read_entrants
+from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.results import read
 from vindibot.arena.sandbox import play_task
+from vindibot.arena.schedule import Schedule
 from vindibot.arena.seats import Forfeit
+from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.stdio import entities, opening, read_answer, towards
 from vindibot.cli import main
+from vindibot.config import load
+from vindibot.files import shipped
 
 QUIET = ("stay", "random", "random")
 
@@ -220,6 +227,43 @@ def test_a_block_with_a_program_that_takes_15_seconds_to_start(tmp_path: Path) -
     games = read(tmp_path / "cup.jsonl").games
     assert sorted(game.bots.index("late") for game in games) == [0, 1, 2, 3]
     assert {(seat.termination, seat.moves) for game in games for seat in game.seats} == {("normal", 20)}
+
+
+def the_tournament_that_ships(**more: object) -> Schedule:
+    config = load(ArenaSettings, "tournaments/mixed", more, environ={})
+    settings = config.settings
+    return Schedule(settings.format, tuple(read_entrants(config)), read_map_set(settings.maps, 1), 1, settings.rounds, 1)
+
+
+def test_the_bots_of_the_tournament_that_ships_play() -> None:
+    """Two of its games, in which each of the eight sits."""
+    schedule = the_tournament_that_ships(**{"rounds": 10, "limits.move_ms": 20_000})
+    assert len(schedule) == 280
+    entrants = {entrant.label: entrant for entrant in schedule.entrants}
+    assert len(entrants) == 8
+    assert {entrant.kind for entrant in entrants.values()} == {"bot", "random", "stay", "http", "stdio"}
+    assert entrants["deep"].limits.nodes == 5000
+    assert entrants["greedy"].limits.first_ms == 5000
+    tasks = list(schedule.tasks())
+    for task in (tasks[0], tasks[-1]):
+        line = play_task(task).line
+        assert [(seat.termination, seat.moves) for seat in line.seats] == [("normal", 10)] * 4, line
+    assert {seat.entrant.label for task in (tasks[0], tasks[-1]) for seat in task.seats} == set(entrants)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_tournament_that_ships_is_played_to_its_end(tmp_path: Path) -> None:
+    options = ["--config", "tournaments/mixed", "--rounds", "10", "--results", str(tmp_path / "cup.jsonl")]
+    run = CliRunner().invoke(main, ["arena", *options])
+    assert run.exit_code == 0, run.output
+    assert len(read(tmp_path / "cup.jsonl").games) == 280
+
+
+def test_the_program_in_lines_that_ships_is_the_one_of_the_documents() -> None:
+    text = (TOP / "docs" / "other-languages.md").read_text()
+    shipped_miner = shipped("tournaments/programs/miner.sh").read_text()
+    assert shipped_miner in [block.text for block in blocks(text, "sh")]
 
 
 def test_limits_are_each_bots_own() -> None:

@@ -195,6 +195,12 @@ def test_a_configuration_with_everything(tmp_path: Path) -> None:
         ('bots = ["x", "stay"]\n[entrants.x]\ncommand = "true"\nmove_sm = 5', "line 4: entrants.x.move_sm is no known key"),
         ('bots = ["x", "stay"]\n[entrants.x]\nbot = "seed"\nmove_ms = 0', "line 4: entrants.x.move_ms must be at least 1"),
         ("blocks = 0", "line 1: blocks must be at least 1"),
+        ("first_ms = 100", "line 1: first_ms is no known key here; put it into [limits]"),
+        ("[maps]\nblocks = 3", "line 2: maps.blocks is no known key here; put it at the top, above the first [table]"),
+        (
+            'bots = ["x", "stay"]\n[entrants.x]\nwall_s = 5',
+            "line 3: entrants.x.wall_s is no known key here; put it into [limits]",
+        ),
         ('fromat = "ab"', 'line 1: fromat is no known key (did you mean "format"?)'),
         ('bots = ["seed"]', "line 1: bots do not fit the format"),
         ('bots = ["seed", "stay", "random"]\nformat = "ab"', "between two bots, not 3"),

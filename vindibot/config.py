@@ -303,8 +303,16 @@ def _check(model: type[BaseModel], layer: Mapping[str, Any], origin_of: Callable
             path = tuple(str(part) for part in slip["loc"])
             known, secret = _surroundings(model, path)
             words = explain(slip, secret=secret, known=known, word=WORDS.get(dotted(path), ""))
+            if slip["type"] == "extra_forbidden" and (tables := _tables_with(model, path[-1])):
+                words = f"is no known key here; put it {' or '.join(tables)}"
             lines.append(f"{origin_of(path)}: {dotted(path)} {words}")
         raise UsageError("\n".join(lines)) from None
+
+
+def _tables_with(model: type[BaseModel], key: str) -> list[str]:
+    """Where a key can stand that stands in the wrong table, in words."""
+    found = [path[:-1] for path in _paths(_tables(model)) if path[-1] == key]
+    return [f"into [{dotted(table)}]" if table else "at the top, above the first [table]" for table in found]
 
 
 def _surroundings(model: type[BaseModel], path: KeyPath) -> tuple[list[str], bool]:
