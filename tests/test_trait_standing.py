@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from behaviours.base import HISTORY
 from behaviours.home import Homecoming
 from behaviours.leader import Leader
 from behaviours.stalemate import Stalemate
@@ -123,6 +126,29 @@ def test_what_led_round_in_circles_is_voted_against() -> None:
     assert Stalemate(patience=4).vote(here) is None
     assert Stalemate().vote(view(LEFT + "@1 last West", history=to_and_fro[2:])) == {EAST: -2}
     assert Stalemate().vote(view(LEFT, history=to_and_fro[:1])) is None
+
+
+def test_no_more_than_the_window_is_looked_at() -> None:
+    to_and_fro = [LEFT + "@1 last West", RIGHT + "@1 last East"] * (HISTORY // 2)
+    here = view(LEFT + "@1 last West", history=to_and_fro)
+    assert Stalemate().vote(here) == Stalemate().vote(view(LEFT + "@1 last West", history=to_and_fro[-8:])) == {EAST: -4}
+    assert Stalemate(window=HISTORY).vote(here) == {EAST: -HISTORY // 2}
+    assert Stalemate(window=4).vote(here) == {EAST: -2}
+    assert Stalemate(window=3).vote(here) is None, "patience is 2, and it was here once in three turns"
+    with pytest.raises(ValueError, match=r"patience \(5\) must be at most window \(4\)"):
+        Stalemate(window=4, patience=5)
+
+
+def test_mines_that_were_lost_before_the_window_do_not_count() -> None:
+    board = """
+        |        |
+        |@1$2    |
+        |        |
+        |      @2|
+    """
+    lost = [board.replace("$2", "$1"), board]
+    assert Stalemate(push=0).vote(view(board, history=[*lost * 2, *[board] * 5])) == {EAST: -8, STAY: 0}
+    assert Stalemate(push=0).vote(view(board, history=[*lost, *[board] * 8])) == {STAY: 0}
 
 
 def test_standing_still_and_bumping_walls_are_loops_too() -> None:
