@@ -22,6 +22,7 @@ import atexit
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -35,12 +36,16 @@ import numpy as np
 from filelock import FileLock
 from platformdirs import user_cache_path
 
+from sim import sources
+
 __all__ = ["cache_folder", "entry", "inlined", "kernel", "warm"]
 
 #: How many cache folders (one for each state of the sources) are kept.
 KEPT_FOLDERS = 4
 #: Tells child processes which folder their parent settled on.
 FOLDER_VARIABLE = "VINDIBOT_KERNEL_CACHE"
+#: What our cache folders are called. A folder of somebody else that is called nearly so must not be removed.
+_OURS = re.compile(r"kernels-[0-9a-f]{16}")
 #: The file in a cache folder that lists the entries compiled into it.
 LIST = "compiled.txt"
 
@@ -50,13 +55,8 @@ _warm = False
 
 def _digest() -> str:
     """A name for the sources and tools that the machine code depends on."""
-    digest = hashlib.sha256(f"{sys.version} {numba.__version__} {np.__version__}".encode())
-    top = Path(__file__).resolve().parent.parent
-    for package in ("sim", "behaviours"):
-        for source in sorted((top / package).rglob("*.py")):
-            digest.update(str(source.relative_to(top)).encode())
-            digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
+    text = f"{sys.version} {numba.__version__} {np.__version__} {sources.digest()}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _writable(folder: Path) -> bool:
@@ -211,7 +211,7 @@ def _remove_old_folders() -> None:
     """Keep the folders used last; the time of use is the modification time of the folder."""
     try:
         os.utime(_folder)
-        others = [path for path in _folder.parent.glob("kernels-*") if path.is_dir() and path != _folder]
+        others = [path for path in _folder.parent.iterdir() if _OURS.fullmatch(path.name) and path.is_dir() and path != _folder]
         others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
         for old in others[KEPT_FOLDERS - 1 :]:
             shutil.rmtree(old, ignore_errors=True)

@@ -114,7 +114,9 @@ def test_folders_of_older_sources_are_removed(program: Path, tmp_path: Path) -> 
         folder = tmp_path / "cache" / f"kernels-{age:016x}"
         folder.mkdir(parents=True)
         os.utime(folder, (1_000_000 + age, 1_000_000 + age))
+    (tmp_path / "cache" / "kernels-linux").mkdir()
     lines, _ = run(program, tmp_path / "cache")
+    (tmp_path / "cache" / "kernels-linux").rmdir()  # somebody else's: it is still there
     kept = sorted(path.name for path in (tmp_path / "cache").glob("kernels-*") if path.is_dir())
     assert len(kept) == 4
     assert Path(lines[3]).name in kept
