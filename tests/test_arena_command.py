@@ -372,4 +372,4 @@ def test_toml_can_be_read_back() -> None:
     }
     read_back = tomllib.loads(to_toml(table))
     assert read_back == json.loads(json.dumps({key: value for key, value in table.items() if value is not None}))
-    assert setup_path(Path("a/b.jsonl")) == Path("a/b.toml")
+    assert setup_path(Path("a/b.jsonl")) == Path("a/b.effective.toml")

@@ -205,7 +205,7 @@ def test_a_report_is_written_with_links_to_what_is_there(tmp_path: Path) -> None
 
 def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(VindibotError, match=r"report\.html: the report cannot be written"):
+    with pytest.raises(VindibotError, match=r"file: cannot be made"):
         write_report(tmp_path / "file" / "report.html", summarise([]), [], title="")
 
 

@@ -108,9 +108,9 @@ def test_the_command_prints_and_draws_the_tree(recording: Path, tmp_path: Path) 
     nodes = [line for line in lines if re.match(r"  n\d+ \[", line)]
     edges = [line for line in lines if re.match(r"  n\d+ -> n\d+ ", line)]
     assert len(nodes) == len(edges) + 1 > 10
-    assert lines[0] == "digraph search {"
+    assert lines[:2] == ["// made by vindibot tree", "digraph search {"]
     assert lines[-1] == "}"
-    assert 'the \\"quoted\\"' in lines[1]
+    assert 'the \\"quoted\\"' in lines[2]
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")

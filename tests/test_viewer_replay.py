@@ -117,7 +117,7 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
     assert replay(tmp_path).exit_code == 2
     assert "is the game itself" in replay(path, "--html", path).output
     assert path.read_bytes() == dumps(record_of("abcdefgh")) + b"\n"
-    assert "cannot be written" in replay(path, "--html", tmp_path).output
+    assert "is a folder" in replay(path, "--html", tmp_path).output
     damaged = path.read_bytes().replace(b'"TurnMax"', b'"AllCrashed"')
     path.write_bytes(damaged)
     assert "the record says AllCrashed" in replay(path, "--html", tmp_path / "x.html").output

@@ -76,6 +76,10 @@ class Config(Generic[T]):
         """Where the value of a key comes from."""
         return self.origins.get(key, Origin("default"))
 
+    def files(self) -> set[Path]:
+        """The files in which any of the values is set."""
+        return {Path(origin.name).resolve() for origin in self.origins.values() if origin.kind == "file"}
+
     def rows(self, words: Mapping[str, str] = WORDS) -> list[Row]:
         """All settings in the order of their declaration; `words` stand for None, by key."""
         return list(_rows(self.settings, self.origin, words))

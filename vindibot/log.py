@@ -30,11 +30,14 @@ from vindibot.errors import UsageError
 from vindibot.masking import add_secret as add_secret  # also for those who log
 from vindibot.masking import censor
 from vindibot.printable import printable, printable_lines
+from vindibot.writing import begins_with
 
 if TYPE_CHECKING:
     from vindibot.ballot import Ballot
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
+#: How a log begins.
+LINE = b'{"time": "'
 #: What stands first in a line of the file, in this order.
 _FIRST = ("time", "level", "event", "game", "turn", "hero")
 _STYLES = {"debug": DIM, "warning": YELLOW, "error": RED, "critical": BRIGHT + RED}
@@ -163,6 +166,8 @@ class _FileHandler(logging.FileHandler):
     """Appends lines as JSON to a file; when it cannot be written any more, it says so once and leaves it."""
 
     def __init__(self, path: Path) -> None:
+        if not begins_with(path, LINE):
+            raise UsageError(f"log.file: {path} is there already and is no log of vindibot: name another file")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             super().__init__(path, encoding="utf-8", errors="backslashreplace")

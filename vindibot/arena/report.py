@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
@@ -19,11 +18,10 @@ import numpy as np
 from vindibot import __version__
 from vindibot.arena.charts import COLOURS, Line, Range, colour, lines, ranges
 from vindibot.arena.results import NORMAL, GameLine
-from vindibot.arena.store import logs_path, records_path
+from vindibot.arena.store import REPORT_MARK, logs_path, owned, records_path, report_path
 from vindibot.arena.summary import Standing, Summary
 from vindibot.arena.table import head_line, interval, match_lines, milliseconds, percent, points, rounds
 from vindibot.errors import VindibotError
-from vindibot.files import short
 from vindibot.gamerecord import GameRecord, read_records, replay
 
 #: Games that are listed one by one, those with forfeits first, and those that are recomputed for gold over time.
@@ -74,7 +72,7 @@ ul {{ margin: .3rem 0; padding-left: 1.2rem }} summary {{ cursor: pointer; font-
 
 def write_beside(results: Path, summary: Summary, games: Sequence[GameLine], bots: Sequence[str]) -> Path:
     """Write the report of a results file beside it, and return where; see `write_report`."""
-    path = results.with_suffix(".html")
+    path = report_path(results)
     title = f"{bots[0]} against {bots[1]}" if summary.match else ", ".join(bots)
     write_report(path, summary, games, title=title, bots=bots, results=results, records=records_path(results))
     return path
@@ -94,18 +92,11 @@ def write_report(
 
     `bots` are the labels in the order of the configuration, which gives them their colours. `results` and `records` are
     the files of results and game records, to link to if they are there, as to the logs beside the results. Raises
-    `VindibotError` if the file cannot be written or the records cannot be read.
+    `VindibotError` if the file cannot be written or the records cannot be read, `UsageError` if a file is there that is no
+    report.
     """
     text = report(summary, games, title=title, bots=bots, beside=path.parent, results=results, records=records)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    except OSError as problem:
-        with suppress(OSError):
-            draft.unlink()
-        raise VindibotError(f"{short(path)}: the report cannot be written: {problem.strerror or problem}") from None
+    owned(path, REPORT_MARK).write(text)
 
 
 def report(
@@ -134,7 +125,7 @@ def report(
         f'<p class="soft">vindibot {__version__}. {_HOW}</p>',
     ]
     head = (
-        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta charset="utf-8">{REPORT_MARK}<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{_STYLE}</style>'
     )

@@ -4,11 +4,12 @@
 
     results/cup.jsonl           a line per finished game, appended as they end (`vindibot.arena.results`)
     results/cup.games.jsonl     their records (`vindibot.gamerecord`); of two with the same id the last one counts
-    results/cup.toml            the configuration, which any later run may extend
+    results/cup.effective.toml  the whole configuration, which any later run may extend
+    results/cup.html            the report (`vindibot.arena.report`)
     results/cup.logs/           what bots wrote to standard error
 
 A record is written before its line, so that no line is without its record. A line that is cut off, by a crash or a full
-disk, is cut away before anything is written behind it.
+disk, is cut away before anything is written behind it. Nothing is written into a file that no arena made.
 """
 
 from __future__ import annotations
@@ -25,6 +26,12 @@ from vindibot.arena.results import GameLine, read
 from vindibot.arena.sandbox import Played
 from vindibot.errors import UsageError, VindibotError
 from vindibot.files import short
+from vindibot.writing import Output, begins_with
+
+#: How results and game records begin, and what shows that an arena made a configuration or a report.
+LINE, RECORD = b'{"version":', b'{"id":'
+SETUP_MARK, REPORT_MARK = "# Made by vindibot arena", '<meta name="generator" content="vindibot arena">'
+_INSTEAD = "--results names another file"
 
 
 class StoreError(VindibotError):
@@ -86,16 +93,24 @@ class Store:
         self.path, self.before = path, list[GameLine]()
         whole = 0
         if path.is_file() and path.stat().st_size:
+            if not begins_with(path, LINE):
+                raise UsageError(f"{short(path)} is there already and has no results of an arena: {_INSTEAD}")
             if not resume:
-                raise UsageError(f"{short(path)} is there already: --resume goes on with it, --results names another file")
+                raise UsageError(f"{short(path)} is there already: --resume goes on with it, {_INSTEAD}")
             found = read(path)
             self.before, whole = found.games, found.whole
             if self.before and self.before[0].tournament != digest:
                 raise UsageError(f"{short(path)} is of another tournament: {difference(setup_path(path), setup)}")
+        if not self.before and not resume:
+            _refuse_others(path, records=records)
+        if records and not begins_with(records_path(path), RECORD):
+            raise UsageError(f"{short(records_path(path))} is there already and has no game records: move it away, or {_INSTEAD}")
+        setup_file = owned(setup_path(path), SETUP_MARK)
+        setup_file.check()
         self._results = _Lines(path, whole if path.is_file() and path.stat().st_size else None)
         self._records = _Lines(records_path(path)) if records else None
         if not self.before:
-            _write(setup_path(path), to_toml(setup))
+            setup_file.write(f"{SETUP_MARK}, which writes it anew: change a copy of it.\n{to_toml(setup)}")
 
     def append(self, played: Played) -> None:
         """Keep a game. Raises `StoreError`."""
@@ -117,7 +132,7 @@ def records_path(results: Path) -> Path:
 
 def setup_path(results: Path) -> Path:
     """Where the configuration is."""
-    return results.with_suffix(".toml")
+    return results.with_suffix(".effective.toml")
 
 
 def logs_path(results: Path) -> Path:
@@ -125,11 +140,37 @@ def logs_path(results: Path) -> Path:
     return results.with_suffix(".logs")
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as problem:
-        raise StoreError(f"{short(path)}: cannot be written: {problem.strerror or problem}") from None
+def report_path(results: Path) -> Path:
+    """Where the report is."""
+    return results.with_suffix(".html")
+
+
+def owned(path: Path, mark: str) -> Output:
+    """A file beside the results that an arena writes, and replaces only if an arena made it."""
+    return Output(path, mark, "vindibot arena", _INSTEAD)
+
+
+def check_names(results: Path) -> None:
+    """Raise `UsageError` for a name of results that one of the files beside them has too, or that no file can have."""
+    if results.is_dir() or not results.name:
+        raise UsageError(f"{short(results)} is a folder: --results names a file, as {short(results / 'cup.jsonl')}")
+    if results.suffix in (".html", ".logs"):
+        raise UsageError(f"{short(results)} is what the report or the logs of these results are called: name them *.jsonl")
+
+
+def _refuse_others(results: Path, *, records: bool) -> None:
+    """Raise `UsageError` if other results, which are not there any more, have left games or logs that ours would mix with."""
+    there = [records_path(results)] if records and _has_something(records_path(results)) else []
+    there += [logs_path(results)] if _has_something(logs_path(results)) else []
+    if there:
+        names = " and ".join(map(short, there)) + (" is" if len(there) == 1 else " are")
+        raise UsageError(f"{names} there already, of other results: move them away, or {_INSTEAD}")
+
+
+def _has_something(path: Path) -> bool:
+    if path.is_dir():
+        return any(path.iterdir())
+    return path.is_file() and path.stat().st_size > 0
 
 
 def difference(path: Path, setup: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from vindibot.arena.results import NORMAL, GameLine
 from vindibot.arena.schedule import GameTask, Schedule
 from vindibot.arena.settings import RESULTS_FOLDER, WORDS, ArenaSettings
 from vindibot.arena.sprt import follow
-from vindibot.arena.store import Store, StoreError, logs_path
+from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
 from vindibot.config import Config
 from vindibot.errors import UsageError
 from vindibot.files import look_up, short
@@ -141,6 +141,11 @@ def prepare(config: Config[ArenaSettings], *, resume: bool = False) -> Tournamen
     except UsageError as problem:
         raise config.refuse("bots", f"do not fit the format: {problem.message}") from None
     path = settings.results or _fresh_path(settings, entrants)
+    check_names(path)
+    if settings.report:
+        owned(report_path(path), REPORT_MARK).check()
+    if not resume and setup_path(path).resolve() in config.files():
+        raise UsageError(f"{short(setup_path(path))} is read, and would be written anew: --results names another file")
     store = Store(path, schedule.digest(), setup(settings, config, seed), resume=resume, records=settings.records)
     return Tournament(settings, schedule, path, store)
 

@@ -23,7 +23,10 @@ from vindibot.printable import printable
 from vindibot.recording import RecordedTurn, Recording
 from vindibot.testing import view
 from vindibot.warmup import warm
+from vindibot.writing import Output
 
+#: Stands at the beginning of a drawing, in a comment.
+MARK = "made by vindibot tree"
 #: Colours of the heroes 1..4 in drawings, and of the principal variation.
 _FILLS = ("#f6d5c4", "#cfe0f5", "#d5efd2", "#f3e9b5")
 _EXPECTED = "#c0392b"
@@ -51,9 +54,12 @@ def show_tree(
 ) -> SearchTree:
     """Search a recorded turn `depth` plies deep as a bot does, print the first `top` plies of the tree, and draw them into files.
 
-    Raises `UsageError` for a bot without a search and for an SVG where there is no Graphviz, `VindibotError` for a file that
-    cannot be written.
+    Raises `UsageError` for a bot without a search, for an SVG where there is no Graphviz and for a file that is there and is no
+    such drawing, `VindibotError` for a file that cannot be written.
     """
+    text, picture = _output(dot, "--dot"), _output(svg, "--svg")
+    if dot is not None and svg is not None and dot.resolve() == svg.resolve():
+        raise UsageError(f"--dot and --svg both name {dot}: give them two files")
     label, search = search_of(bot)
     program = shutil.which("dot")
     if svg is not None and program is None:
@@ -70,11 +76,20 @@ def show_tree(
         "\nscores in gold for us; * what is expected; ≤ and ≥: known only to be so low or so high", style="dim", soft_wrap=True
     )
     drawing = "\n".join(dot_lines(tree, " / ".join(title)))
-    if dot is not None:
-        _write(dot, drawing.encode())
-    if svg is not None and program is not None:
-        _write(svg, _drawn(program, drawing))
+    if text is not None:
+        text.write(f"// {MARK}\n{drawing}")
+    if picture is not None and program is not None:
+        picture.write(_drawn(program, drawing))
     return tree
+
+
+def _output(path: Path | None, option: str) -> Output | None:
+    """The file to draw into, which can be replaced if it is there."""
+    if path is None:
+        return None
+    output = Output(path, MARK, "vindibot tree", f"{option} names another file")
+    output.check()
+    return output
 
 
 def describe(tree: SearchTree, search: Search) -> str:
@@ -153,11 +168,5 @@ def _drawn(program: str, drawing: str) -> bytes:
         raise VindibotError(f"Graphviz took more than {_SECONDS:.0f} s; show less of the tree with --top") from None
     except (OSError, subprocess.CalledProcessError) as problem:
         raise VindibotError(f"Graphviz could not draw the tree ({problem})") from None
-    return done.stdout
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as problem:
-        raise VindibotError(f"{path}: it cannot be written ({problem.strerror})") from None
+    head, mark, rest = done.stdout.partition(b"<svg")
+    return head + f"<!-- {MARK} -->\n".encode() + mark + rest

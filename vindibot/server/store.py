@@ -22,7 +22,7 @@ from typing import TypeVar
 import structlog
 from filelock import FileLock, Timeout
 
-from vindibot.server.schema import StoreError, migrate, salt_of
+from vindibot.server.schema import StoreError, check_owner, migrate, salt_of
 
 #: Seconds that the file may be locked by another program before an access fails.
 LOCKED_SECONDS = 3.0
@@ -190,7 +190,10 @@ def _lock(path: Path) -> FileLock:
         raise StoreError(f"{path}: this is a folder; name a file")
     with suppress(OSError):  # whatever it is, opening the database says it better
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # nobody else's business
-    lock = FileLock(f"{path}.lock", blocking=False, thread_local=False)
+    beside = Path(f"{path}.lock")
+    if beside.is_file() and beside.stat().st_size:  # ours is empty
+        raise StoreError(f"{path}: {beside} is there already and is no lock of vindibot; name another database", exit_code=2)
+    lock = FileLock(beside, blocking=False, thread_local=False)
     try:
         lock.acquire()
     except Timeout:
@@ -205,6 +208,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
             raise StoreError(f"{path}: the database is damaged ({found}); {_RESTORE}")
+    check_owner(connection, str(path))  # before anything is changed
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
 

@@ -20,6 +20,8 @@ from typing import Any
 MAIN, STYLE = "main.js", "viewer.css"
 #: What files are, by how their names end.
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+#: Stands at the beginning of a page that is a file of its own.
+MARK = '<meta name="generator" content="vindibot replay">'
 _SCALABLE = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
 _ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'%3E"
@@ -67,7 +69,7 @@ def whole_page(bundle: Mapping[str, Any]) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     head = (
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
+        f'{MARK}<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
         f'<style>{style}</style>\n<script type="importmap">{imports}</script>'
     )
     return _page(bundle, _head(bundle["title"], head), _data_url(MAIN), {})

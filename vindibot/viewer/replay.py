@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vindibot.errors import UsageError, VindibotError
+from vindibot.errors import UsageError
 from vindibot.gamefile import read_game_file
 from vindibot.recording import Recording
 from vindibot.viewer.bundle import Bundle, of_record
 from vindibot.viewer.chronicle import of_recording
-from vindibot.viewer.page import whole_page
+from vindibot.viewer.page import MARK, whole_page
+from vindibot.writing import Output
 
 
 def replay_file(path: Path, out: Path | None = None, game: str | None = None) -> Path:
     """Write the page of the game in the file `path` to `out`, or into this folder; returns where it is.
 
-    `game` chooses from a file of several records: an id, or a number from 1. Raises `VindibotError` for a file that is
-    damaged or is neither a recording nor one of game records.
+    `game` chooses from a file of several records: an id, or a number from 1. An earlier page is replaced. Raises
+    `VindibotError` for a file that is damaged or is neither a recording nor one of game records, `UsageError` if `out` is
+    there and is no such page.
     """
-    page = whole_page(read_bundle(path, game))
     target = out if out is not None else Path(f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}.html")
     if target.exists() and target.samefile(path):
         raise UsageError(f"{target} is the game itself: give another file to --html")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(page, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise VindibotError(f"{target}: cannot be written: {error.strerror or error}") from None
+    output = Output(target, MARK, "vindibot replay", "--html names another file")
+    output.check()
+    output.write(whole_page(read_bundle(path, game)))
     return target
 
 

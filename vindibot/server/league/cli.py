@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from vindibot.errors import UsageError
+from vindibot.errors import UsageError, VindibotError
 from vindibot.options import option_names, overrides, settings_options
 from vindibot.server.league.settings import LeagueSettings
 
@@ -43,7 +43,12 @@ def _new(name: str, roster: Path, folder: Path, config: str | None, **options: A
             raise UsageError(f"{file} is there already: choose another name, or move it away")
     if made:
         write_keys(entrants, keys)
-    league.save(new=True)
+    try:
+        league.save(new=True)
+    except VindibotError:
+        if made:  # keys of no league
+            keys.unlink(missing_ok=True)
+        raise
     console = terminal()
     days = {fixture.day for fixture in league.fixtures}
     when = "on the first day" if loaded.settings.system == "swiss" or len(days) == 1 else f"on {len(days)} days"

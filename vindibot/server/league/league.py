@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import secrets
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from vindibot.server.league.roster import Entrant
 from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.league.standings import Row, standings
 from vindibot.server.users import DIGEST_BYTES, SCRYPT_N, SCRYPT_P, SCRYPT_R
+from vindibot.writing import create, replace
 
 #: How the file of a league ends.
 SUFFIX = ".league.json"
@@ -108,18 +108,12 @@ class League:
         """
         if self.path is None:
             return
-        if new and self.path.exists():
-            raise UsageError(f"{self.path} is there already: choose another name, or remove it")
-        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        data = (text if text is not None else self.text()).encode()
         try:
-            with draft.open("w", encoding="utf-8") as file:
-                draft.chmod(0o600)
-                file.write(text if text is not None else self.text())
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self.path)
+            (create if new else replace)(self.path, data, mode=0o600)
+        except FileExistsError:
+            raise UsageError(f"{self.path} is there already: choose another name, or move it away") from None
         except OSError as error:
-            draft.unlink(missing_ok=True)
             raise VindibotError(f"the league cannot be kept in {self.path}: {error.strerror or error}") from None
 
     # ---- What one can see ----

@@ -12,6 +12,7 @@ from typing import Any
 
 from vindibot.errors import UsageError
 from vindibot.server.users import KEY_LENGTH, LONGEST_NAME, random_word
+from vindibot.writing import create
 
 #: More than any class has.
 MAX_ENTRANTS = 500
@@ -117,12 +118,12 @@ def _entrants(rows: Sequence[tuple[str, str, str]]) -> list[Entrant]:
 
 def write_keys(entrants: Sequence[Entrant], path: Path) -> None:
     """Write a CSV of names and keys that only its owner may read. Raises `UsageError` if the file is there already."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["name", "key"])
+    writer.writerows([entrant.name, entrant.key] for entrant in entrants)
     try:
-        with path.open("x", newline="", encoding="utf-8") as file:
-            path.chmod(0o600)
-            writer = csv.writer(file)
-            writer.writerow(["name", "key"])
-            writer.writerows([entrant.name, entrant.key] for entrant in entrants)
+        create(path, text.getvalue().encode(), mode=0o600)
     except FileExistsError:
         raise UsageError(f"{path} is there already: it may hold keys that were handed out; move it away first") from None
     except OSError as error:
