@@ -20,7 +20,7 @@ LOOSE = {
     "recordings": "differences gamefile gamerecord picture recording retrace",
     "testing": "conformance testing trial",
     "settings": "bots completion config files keys options patience settings",
-    "basics": "__init__ address ballot console errors guest log masking orphans printable reasons voteline",
+    "basics": "__init__ address ballot console errors guest log masking orphans printable reasons voteline writing",
 }
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from behaviours.registry import nearest
 from vindibot.errors import UsageError
 from vindibot.reasons import dotted, shown
+from vindibot.writing import short as short
 
 #: A file that extends a file that extends ... is followed this far.
 LONGEST_CHAIN = 20
@@ -83,15 +84,6 @@ def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", 
         raise UsageError(f"there is no {kind} file {name}")
     looked = ", ".join(short(place) for place in there if place.is_dir())
     raise UsageError(f"there is no {kind} {shown(name)}{nearest(wanted.stem, stems)}; looked in {looked}")
-
-
-def short(path: Path | str) -> str:
-    """A path as people want to read it: relative where it lies in the current folder."""
-    path = Path(path)
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except (ValueError, OSError):
-        return str(path)
 
 
 @dataclass(frozen=True)

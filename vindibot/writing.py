@@ -12,10 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vindibot.errors import UsageError, VindibotError
-from vindibot.files import short
 
 #: A mark stands within the first so many bytes of a file.
 HEAD = 4096
+
+
+def short(path: Path | str) -> str:
+    """A path as people want to read it: relative where it lies in the current folder."""
+    path = Path(path)
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)
 
 
 @dataclass(frozen=True)
