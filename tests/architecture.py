@@ -19,7 +19,7 @@ LOOSE = {
     "client": "client line protocol replies transport",
     "recordings": "differences gamefile gamerecord picture recording retrace",
     "testing": "conformance testing trial",
-    "settings": "bots completion config files keys options patience settings",
+    "settings": "bots completion config files keys options patience settings signature",
     "basics": "__init__ address ballot console errors guest log masking orphans printable reasons voteline writing",
 }
 

@@ -3,6 +3,7 @@
 ::
 
     name = "careful"             # shown name; the file's name without it
+    version = 2                  # optional, 1 without it: raise it when the bot plays otherwise than before
     extends = "seed"             # optional: traits of that file are kept, and overridden table by table
 
     [traits.tavern-finder]       # the label; `use` says which trait it is, and defaults to the label
@@ -38,6 +39,7 @@ from behaviours.registry import find as find_behaviour
 from vindibot.errors import UsageError
 from vindibot.files import TomlFile, find, read_chain
 from vindibot.reasons import dotted, explain, shown, unknown
+from vindibot.signature import bot_digest
 
 if TYPE_CHECKING:
     from behaviours.base import Behaviour
@@ -47,7 +49,10 @@ LARGEST_WEIGHT = 1e6
 #: The longest name of a bot, in characters.
 LONGEST_NAME = 40
 
-_KEYS = ("name", "extends", "traits")
+#: The highest version of a bot.
+LARGEST_VERSION = 1_000_000
+
+_KEYS = ("name", "version", "extends", "traits")
 _TRAIT_KEYS = ("use", "weight", "enabled")
 
 
@@ -75,13 +80,16 @@ class Bot:
     """A bot as plain data, cheap to send to another process.
 
     `path` is its file, `folders` those that must be importable for its own traits: the folder of its file and of the files
-    it extends. `origins` says for each key (``traits.combat.weight``) where it is set.
+    it extends. `version` is what its file says. `digest` names all of its own that its play follows from
+    (`vindibot.signature.bot_digest`). `origins` says for each key (``traits.combat.weight``) where it is set.
     """
 
     name: str
     path: str
     folders: tuple[str, ...]
     traits: tuple[TraitSpec, ...]
+    version: int = 1
+    digest: str = ""
     origins: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False, repr=False)
 
     @property
@@ -116,7 +124,7 @@ def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:
     if not traits:
         raise UsageError(f"{last.at(['traits'])}: this bot has no enabled trait: add a table [traits.NAME]")
     origins = {dotted(key): file.at(key) for table in tables.values() for key, file in table.origins.items()}
-    return Bot(shown_name, str(last.path.resolve()), folders, traits, origins)
+    return Bot(shown_name, str(last.path.resolve()), folders, traits, _version(last), bot_digest(traits, folders), origins)
 
 
 @dataclass
@@ -135,6 +143,13 @@ def _name(file: TomlFile) -> str:
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
         raise file.refuse(["name"], f"must be a text of 1 to {LONGEST_NAME} printable characters, not {shown(name)}")
     return name
+
+
+def _version(file: TomlFile) -> int:
+    value = file.data.get("version", 1)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_VERSION:
+        raise file.refuse(["version"], f"must be a whole number from 1 to {LARGEST_VERSION}, not {shown(value)}")
+    return value
 
 
 def _merge(tables: dict[str, _Table], file: TomlFile) -> None:

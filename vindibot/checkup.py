@@ -41,6 +41,7 @@ from vindibot.pool import Pool
 from vindibot.recording import why_not_into
 from vindibot.server import EmbeddedServer
 from vindibot.settings import PlaySettings, cores
+from vindibot.signature import build
 from vindibot.timekeeper import Timekeeper
 from vindibot.transport import Transport, TransportError, Within, look_up
 from vindibot.warmup import warm
@@ -117,14 +118,7 @@ async def examine(config: Config[PlaySettings], console: Console) -> AsyncIterat
 
 def machine() -> Finding:
     """Versions, cores, and whether others keep them busy."""
-    from importlib.metadata import version
-
-    import vindibot
-
-    words = (
-        f"vindibot {vindibot.__version__}, Python {platform.python_version()}, numba {version('numba')}, {platform.system()}; "
-        f"{cores()} cores"
-    )
+    words = f"vindibot {build()}, {platform.system()}; {cores()} cores"
     try:
         load = os.getloadavg()[0]
     except OSError:

@@ -74,8 +74,19 @@ Exit codes of all commands:
 """
 
 
+def _show_version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    """The version, and the build that results are signed with."""
+    if asked and not ctx.resilient_parsing:
+        from vindibot.signature import build
+
+        click.echo(f"vindibot, version {__version__}\nbuild {build().digest}: {build()}")
+        ctx.exit()
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}, epilog=EXIT_CODES)
-@click.version_option(__version__, prog_name="vindibot")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version and exit."
+)
 def main() -> None:
     """Write, run, watch, compare and improve bots for the game Vindinium.
 

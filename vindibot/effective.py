@@ -75,7 +75,7 @@ def bot_lines(bot: Bot) -> Iterator[str]:
     from vindibot.catalogue import chosen, heading, parameters, toml
     from vindibot.files import short
 
-    rows = [(f"name = {toml(bot.name)}", short(bot.path))]
+    rows = [(f"name = {toml(bot.name)}", short(bot.path)), (f"version = {bot.version}", f"digest {bot.digest}")]
     for spec in bot.traits:
         table = f"traits.{spec.label}"
         rows += [("", ""), (heading(spec.label), bot.origins.get(table, ""))]

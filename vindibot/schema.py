@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from vindibot.bots import LARGEST_WEIGHT, LONGEST_NAME
+from vindibot.bots import LARGEST_VERSION, LARGEST_WEIGHT, LONGEST_NAME
 from vindibot.catalogue import Listed
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -59,6 +59,13 @@ def bot_schema(traits: Iterable[Listed]) -> dict[str, Any]:
         "type": "object",
         "properties": {
             "name": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "description": "the name that is shown"},
+            "version": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": LARGEST_VERSION,
+                "default": 1,
+                "description": "to be raised when the bot plays otherwise than before",
+            },
             "extends": _EXTENDS,
             "traits": {
                 "type": "object",

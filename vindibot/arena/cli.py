@@ -44,6 +44,7 @@ def _arena(
     bots: tuple[str, ...],
     config: str | None,
     resume: Path | None,
+    mix_versions: bool,
     match: tuple[str, str] | None,
     map_names: tuple[str, ...],
     sizes: tuple[int, ...],
@@ -58,7 +59,9 @@ def _arena(
         bots, given["format"] = match, "ab"
     given["bots"] = list(bots) or None
     given["maps.names"], given["maps.sizes"] = list(map_names) or None, list(sizes) or None
-    sys.exit(run(_load(config, given, resume), terminal(), resume=resume is not None))
+    if mix_versions and resume is None:
+        raise UsageError("--mix-versions is for --resume")
+    sys.exit(run(_load(config, given, resume), terminal(), resume=resume is not None, mix_versions=mix_versions))
 
 
 def _load(config: str | None, given: dict[str, Any], resume: Path | None) -> Config[ArenaSettings]:
@@ -81,7 +84,7 @@ def _load(config: str | None, given: dict[str, Any], resume: Path | None) -> Con
     return load(ArenaSettings, config, given, environ={}, option_names=option_names(ArenaSettings, SPELLED))
 
 
-def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False) -> int:
+def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False, mix_versions: bool = False) -> int:
     """Play a tournament and show what came of it; returns the exit code (see the command's help). Raises `VindibotError` for
     what makes it impossible, before the first game."""
     from behaviours.registry import nearest
@@ -92,7 +95,7 @@ def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False
 
     settings = config.settings
     with log.configured(settings.log.level, settings.log.file, console):
-        tournament = prepare(config, resume=resume)
+        tournament = prepare(config, resume=resume, mix_versions=mix_versions)
         if settings.anchor and settings.anchor not in tournament.bots:
             raise config.refuse(
                 "anchor", f"must be a bot that plays, not {settings.anchor!r}{nearest(settings.anchor, tournament.bots)}"
@@ -133,6 +136,7 @@ def conclude(tournament: Tournament, console: Console) -> int:
 
 def _last_words(tournament: Tournament, console: Console, *, interrupted: bool = False) -> int:
     """Say where everything is, what went wrong, and how to go on; the exit code."""
+    from vindibot.arena.versions import mixture
     from vindibot.files import short
 
     settings, lines = tournament.settings, tournament.lines
@@ -140,6 +144,8 @@ def _last_words(tournament: Tournament, console: Console, *, interrupted: bool =
     def say(text: str, style: str = "") -> None:
         console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
+    if mixed := mixture(lines):
+        say(mixed, "yellow")
     say(f"results: {short(tournament.path)} (seed {tournament.schedule.seed})", "dim")
     if logs := tournament.logs():
         games = "games" if settings.logs == "all" else "games with forfeits"
@@ -168,6 +174,11 @@ arena_command = click.Command(
             metavar="FILE",
             type=click.Path(path_type=Path),
             help="go on with the tournament of this file of results",
+        ),
+        click.Option(
+            ["--mix-versions", "mix_versions"],
+            is_flag=True,
+            help="with --resume: go on although vindibot or a bot is not the same any more as in the games before",
         ),
         click.Option(["--match", "match"], nargs=2, metavar="A B", help="two bots, two seats each: the same as --format ab"),
         click.Option(

@@ -7,12 +7,11 @@ speaks in lines (docs/arena.md). ``LABEL=`` before any of them says what it is c
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shlex
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +19,7 @@ from vindibot.arena.settings import ArenaSettings, EntrantSettings, LimitSetting
 from vindibot.bots import LONGEST_NAME, Bot, load_bot
 from vindibot.config import Config
 from vindibot.errors import UsageError
+from vindibot.signature import digest_of, file_digest
 
 Kind = Literal["bot", "random", "stay", "http", "stdio"]
 BUILT_IN: tuple[Kind, ...] = ("random", "stay")
@@ -49,7 +49,7 @@ class Limits:
 @dataclass(frozen=True)
 class Entrant:
     """A bot of the tournament. `label` is unique in it. `bot` is set for bot files, `command` for programs, which run in
-    `folder`."""
+    `folder`, and `files` is a digest of the files that the command names."""
 
     label: str
     kind: Kind
@@ -57,33 +57,31 @@ class Entrant:
     bot: Bot | None = None
     command: tuple[str, ...] = ()
     folder: str = ""
+    files: str = ""
 
     @property
     def program(self) -> bool:
         """Whether it is a program outside of the arena."""
         return self.kind in ("http", "stdio")
 
+    @property
+    def version(self) -> int | None:
+        """The version that a bot file states."""
+        return self.bot.version if self.bot is not None else None
+
+    @property
+    def digest(self) -> str:
+        """A digest of the bot: that of a bot file (`vindibot.bots.Bot`), or of the files that a program's command names; empty
+        for what is built in."""
+        return self.bot.digest if self.bot is not None else self.files
+
     def identity(self) -> dict[str, Any]:
-        """All that its play follows from, as JSON: what differs makes another tournament."""
+        """What the configuration says of it, as JSON: what differs makes another tournament. What a bot's files hold is told by
+        `digest`."""
         said: dict[str, Any] = {"label": self.label, "kind": self.kind, "limits": asdict(self.limits)}
-        if self.bot is not None:
-            said["traits"] = [[spec.label, spec.class_path, spec.weight, dict(spec.parameters)] for spec in self.bot.traits]
-            said["sources"] = _own_sources(self.bot)
         if self.program:
             said |= {"command": list(self.command), "folder": self.folder}
         return said
-
-
-def _own_sources(bot: Bot) -> dict[str, str]:
-    """Digests of the files beside the bot from which its own traits come."""
-    found = {}
-    for spec in bot.traits:
-        module = spec.class_path.partition(":")[0].partition(".")[0]
-        for folder in bot.folders:
-            path = Path(folder, f"{module}.py")
-            if path.is_file():
-                found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    return dict(sorted(found.items()))
 
 
 @dataclass
@@ -138,7 +136,7 @@ def _folder(config: Config[ArenaSettings]) -> Path | None:
 
 
 def _labelled(entrant: Entrant, label: str) -> Entrant:
-    return Entrant(label, entrant.kind, entrant.limits, entrant.bot, entrant.command, entrant.folder)
+    return replace(entrant, label=label)
 
 
 def _table_of(what: str) -> EntrantSettings:
@@ -159,7 +157,8 @@ def _read(name: str, table: EntrantSettings, common: LimitSettings, beside: Path
             raise UsageError("nodes are for bot files: a program gets move_ms")
         folder = _working_folder(table.folder, beside)
         command = _command(table.command, folder)
-        return Entrant(_called(command, folder), table.protocol, limits, command=command, folder=str(folder))
+        label, files = _called(command, folder), _files_digest(command, folder)
+        return Entrant(label, table.protocol, limits, command=command, folder=str(folder), files=files)
     assert table.bot is not None
     for kind in BUILT_IN:
         if table.bot == kind:
@@ -193,6 +192,20 @@ def _called(command: Sequence[str], folder: Path) -> str:
     """The label of a program: the file that an interpreter is given, or its own name."""
     scripts = [word for word in command[1:] if not word.startswith("-") and (folder / word).is_file()]
     return (Path((scripts or command)[0]).stem or "program")[:LONGEST_NAME]
+
+
+def _files_digest(command: Sequence[str], folder: Path) -> str:
+    """A digest of the files that a command names, without an interpreter that is found on the search path."""
+    program, *rest = command
+    words = rest if shutil.which(Path(program).name) == program else command
+    return digest_of([file_digest(folder / word) for word in words if _is_file(folder / word)])
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a word that no file can be called
+        return False
 
 
 def _command(text: str | Sequence[str], folder: Path) -> tuple[str, ...]:

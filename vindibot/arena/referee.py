@@ -163,6 +163,8 @@ def line_of(task: GameTask, course: Course) -> tuple[GameLine, bytes]:
     seats = tuple(
         SeatLine(
             bot=seat.entrant.label,
+            version=seat.entrant.version,
+            digest=seat.entrant.digest,
             place=by_gold[number],
             gold=golds[number],
             mines=heroes["mines"].item(number),
@@ -182,6 +184,7 @@ def line_of(task: GameTask, course: Course) -> tuple[GameLine, bytes]:
     labels = tuple(seat.entrant.label for seat in task.seats)
     line = GameLine(
         tournament=task.tournament,
+        build=task.build,
         format=task.format,
         block=task.block,
         game=task.game,

@@ -21,6 +21,7 @@ from vindibot.arena.results import NORMAL, GameLine
 from vindibot.arena.store import REPORT_MARK, logs_path, owned, records_path, report_path
 from vindibot.arena.summary import Standing, Summary
 from vindibot.arena.table import head_line, interval, match_lines, milliseconds, percent, points, rounds
+from vindibot.arena.versions import builds, mixture
 from vindibot.errors import VindibotError
 from vindibot.gamerecord import GameRecord, read_records, replay
 
@@ -122,7 +123,8 @@ def report(
         f'<div class="cards">{page.ratings()}{page.gold()}{page.gold_over_time(kept)}{page.places()}'
         f"{page.pairs()}{page.terminations(logs)}</div>",
         page.games(results, kept, logs),
-        f'<p class="soft">vindibot {__version__}. {_HOW}</p>',
+        f'<p class="soft">{escape(mixture(games))}</p>' if mixture(games) else "",
+        f'<p class="soft">Played by vindibot {escape("; ".join(map(str, builds(games))) or __version__)}. {_HOW}</p>',
     ]
     head = (
         f'<meta charset="utf-8">{REPORT_MARK}<meta name="viewport" content="width=device-width, initial-scale=1">'

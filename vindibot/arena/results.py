@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from vindibot.errors import VindibotError
 from vindibot.files import short
 from vindibot.reasons import dotted, explain
+from vindibot.signature import Build
 
 #: The newest version of the lines that this program writes and reads.
 VERSION: Final = 2
@@ -67,10 +68,13 @@ class SeatLine(_Part):
     `places` computes it. `deaths`, `kills` and `mines_taken` count over the game, `mines` and `life` are those of the last
     state. `stalled` is the number of rounds in which the hero was stalled (`vindibot.arena.stalls`); None in version 1.
     `crashed` says that the world marked the hero so. `ms_median`, `ms_p99` and `ms_max` are milliseconds per move
-    of this bot (0 if it never moved), `moves` how many it made itself.
+    of this bot (0 if it never moved), `moves` how many it made itself. `version` is that of a bot file, `digest` names the
+    bot's own files (empty for what is built in); version 1 has neither.
     """
 
     bot: str = Field(min_length=1)
+    version: int | None = None
+    digest: str = ""
     place: float = Field(ge=1, le=4, allow_inf_nan=False)
     gold: _Count
     mines: _Count = 0
@@ -91,10 +95,11 @@ class SeatLine(_Part):
 class GameLine(_Part):
     """One finished game.
 
-    `tournament` is a digest of all that the games follow from (bots, format, maps, seed, budgets): lines of different
-    tournaments never belong in one table. `block` (from 0) is the unit of evidence: one map and seed with its set of
-    seatings; `game` (from 0) numbers the games of the block and `games` is how many it has when whole. `seed` is what the
-    game's randomness came from, `rounds` the moves each hero was to have, `plies` how many moves were played by all.
+    `tournament` is a digest of the configuration (bots, format, maps, seed, budgets): lines of different tournaments never
+    belong in one table. `build` says what played the game; None in version 1. `block` (from 0) is the unit of evidence: one
+    map and seed with its set of seatings; `game` (from 0) numbers the games of the block and `games` is how many it has when
+    whole. `seed` is what the game's randomness came from, `rounds` the moves each hero was to have, `plies` how many moves
+    were played by all.
     `ending` is "turns" if all were played, "crashed" if all heroes were, "adjudicated" if the game was ended early, "wall"
     if it took too long.
     `played` is a digest of map and orders: two games with the same one are the same game, whoever sat where. `started`
@@ -104,6 +109,7 @@ class GameLine(_Part):
 
     version: int = Field(VERSION, ge=1, le=VERSION)
     tournament: str
+    build: Build | None = None
     format: Format = "all"
     block: _Count
     game: _Count

@@ -20,10 +20,11 @@ from vindibot.arena.mapsets import MapSet
 from vindibot.arena.results import Format
 from vindibot.arena.seeds import derive
 from vindibot.errors import UsageError
+from vindibot.signature import Build, build
 
 SEATS = 4
 #: Counts up when equal configurations begin to give other games: results of before do not belong to those of after.
-RULES_VERSION = 1
+RULES_VERSION = 2
 
 #: Indices of the bots in seats 1 to 4.
 Seating = tuple[int, ...]
@@ -43,7 +44,8 @@ class GameTask:
 
     `block` and `game` name it within the tournament, `games` is the number of games in its block. `rounds` are moves of
     each hero. `wall_s` is when it is ended in any case. `logs` is a folder for what bots write to standard error, empty
-    for none, and `all_logs` whether those of games without trouble are kept too.
+    for none, and `all_logs` whether those of games without trouble are kept too. `build` is that of the process that asks for the
+    game.
     """
 
     tournament: str
@@ -60,6 +62,7 @@ class GameTask:
     wall_s: float = 600.0
     logs: str = ""
     all_logs: bool = False
+    build: Build | None = None
 
     @property
     def name(self) -> str:
@@ -157,6 +160,7 @@ class Schedule:
                     wall_s=self.wall_s or wall_seconds(seats, self.rounds),
                     logs=logs,
                     all_logs=all_logs,
+                    build=build(),
                 )
 
     def _seats(self, block: int, game: int, seating: Seating) -> Iterator[SeatTask]:

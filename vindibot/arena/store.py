@@ -18,7 +18,7 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +87,19 @@ class _Lines:
 
 
 class Store:
-    """The files of a tournament, open for more. `before` are the games that were there."""
+    """The files of a tournament, open for more. `before` are the games that were there; `changes` says why no others may be added
+    to them."""
 
-    def __init__(self, path: Path, digest: str, setup: Mapping[str, Any], *, resume: bool, records: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        digest: str,
+        setup: Mapping[str, Any],
+        *,
+        resume: bool,
+        records: bool,
+        changes: Callable[[Sequence[GameLine]], list[str]] = lambda before: [],
+    ) -> None:
         self.path, self.before = path, list[GameLine]()
         whole = 0
         if path.is_file() and path.stat().st_size:
@@ -97,10 +107,13 @@ class Store:
                 raise UsageError(f"{short(path)} is there already and has no results of an arena: {_INSTEAD}")
             if not resume:
                 raise UsageError(f"{short(path)} is there already: --resume goes on with it, {_INSTEAD}")
-            found = read(path)
-            self.before, whole = found.games, found.whole
+            kept = read(path)
+            self.before, whole = kept.games, kept.whole
             if self.before and self.before[0].tournament != digest:
                 raise UsageError(f"{short(path)} is of another tournament: {difference(setup_path(path), setup)}")
+            if found := changes(self.before):
+                said = f"its games were played by another version: {'; '.join(found)}"
+                raise UsageError(f"{short(path)}: {said}. --mix-versions goes on all the same")
         if not self.before and not resume:
             _refuse_others(path, records=records)
         if records and not begins_with(records_path(path), RECORD):
@@ -188,7 +201,7 @@ def difference(path: Path, setup: Mapping[str, Any]) -> str:
         for key in dict.fromkeys([*before, *now])
         if before.get(key) != now.get(key) and not key.startswith(ignored)
     ]
-    return "; ".join(found[:4]) or "a bot's file, or the source of one of its traits, has changed since"
+    return "; ".join(found[:4]) or "it was begun by another version of vindibot"
 
 
 def _shown(table: Mapping[str, Any], key: str) -> str:

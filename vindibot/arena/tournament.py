@@ -25,11 +25,13 @@ from vindibot.arena.schedule import GameTask, Schedule
 from vindibot.arena.settings import RESULTS_FOLDER, WORDS, ArenaSettings
 from vindibot.arena.sprt import follow
 from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
+from vindibot.arena.versions import changes
 from vindibot.config import Config
 from vindibot.errors import UsageError
 from vindibot.files import look_up, short
 from vindibot.reasons import dotted
 from vindibot.settings import cores
+from vindibot.signature import build
 
 
 @dataclass
@@ -118,8 +120,10 @@ class Tournament:
         return f"vindibot arena --resume {shlex.quote(short(self.path))}"
 
 
-def prepare(config: Config[ArenaSettings], *, resume: bool = False) -> Tournament:
-    """Settle everything: bots read, commands found, maps made, results opened. Raises `UsageError`."""
+def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions: bool = False) -> Tournament:
+    """Settle everything: bots read, commands found, maps made, results opened. Raises `UsageError`.
+
+    `mix_versions` goes on with results although the build or files of bots have changed since."""
     settings = config.settings
     for key, other, words in settings.conflicts():
         raise config.refuse(key, f"{words} ({other} is set by {config.origin(other)})")
@@ -146,7 +150,12 @@ def prepare(config: Config[ArenaSettings], *, resume: bool = False) -> Tournamen
         owned(report_path(path), REPORT_MARK).check()
     if not resume and setup_path(path).resolve() in config.files():
         raise UsageError(f"{short(setup_path(path))} is read, and would be written anew: --results names another file")
-    store = Store(path, schedule.digest(), setup(settings, config, seed), resume=resume, records=settings.records)
+
+    def changed(before: Sequence[GameLine]) -> list[str]:
+        return [] if mix_versions else changes(before, build(), entrants)
+
+    kept = setup(settings, config, seed)
+    store = Store(path, schedule.digest(), kept, resume=resume, records=settings.records, changes=changed)
     return Tournament(settings, schedule, path, store)
 
 

@@ -1,0 +1,132 @@
+"""Signatures: which vindibot, and which bot, played a game.
+
+With equal builds and equal bots, games under a budget of nodes are equal. A digest of sources also changes with a comment;
+whether moves have changed is what the recorded games of the bots that ship show (``tests/data/botgames``).
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import platform
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import vindibot
+from sim import sources
+
+if TYPE_CHECKING:
+    from vindibot.bots import TraitSpec
+
+#: Hexadecimal digits of a digest.
+DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Build:
+    """What the moves of every bot follow from: the version of vindibot, the digest of its rules and traits (`sim.sources`), and
+    the versions of Python, numba and numpy."""
+
+    vindibot: str
+    sources: str
+    python: str
+    numba: str
+    numpy: str
+
+    @property
+    def digest(self) -> str:
+        """16 hexadecimal digits for all of it."""
+        return digest_of(asdict(self))
+
+    def __str__(self) -> str:
+        return f"{self.vindibot}, sources {self.sources}, Python {self.python}, numba {self.numba}, numpy {self.numpy}"
+
+    def changes(self, before: Build) -> list[str]:
+        """How it differs from an earlier one, in words."""
+        then, now = asdict(before), asdict(self)
+        return [f"{name} was {then[name]} and is {now[name]}" for name in now if then[name] != now[name]]
+
+
+@cache
+def build() -> Build:
+    """The build that runs. Costs some milliseconds, once."""
+    return Build(vindibot.__version__, sources.digest(), platform.python_version(), version("numba"), version("numpy"))
+
+
+def bot_digest(traits: Iterable[TraitSpec], folders: Sequence[str]) -> str:
+    """16 hexadecimal digits for a bot: its traits with weights and parameters, as they are after `extends`, and the sources of
+    those that do not ship, with all that these import from `folders`. What they read from other files does not count."""
+    traits = list(traits)
+    modules = {spec.class_path.partition(":")[0] for spec in traits}
+    files = own_sources((name for name in modules if name.partition(".")[0] not in sources.PACKAGES), folders)
+    said = [[spec.label, spec.class_path, spec.weight, dict(spec.parameters)] for spec in traits]
+    return digest_of({"traits": said, "sources": {name: file_digest(path) for name, path in sorted(files.items())}})
+
+
+def own_sources(modules: Iterable[str], folders: Sequence[str]) -> dict[str, Path]:
+    """The source files of these modules by module, with those of all that they import from `folders`. Of a module that was
+    imported from elsewhere (an installed package) only its own file counts."""
+    found: dict[str, Path] = {}
+    left = list(modules)
+    for module in left:
+        origin = getattr(sys.modules.get(module), "__file__", None)
+        if origin and not _files(module, folders):
+            found[module] = Path(origin)
+    while left:
+        for name, path in _files(left.pop(), folders).items():
+            if name not in found:
+                found[name] = path
+                left += _imports(path, name)
+    return found
+
+
+def _files(module: str, folders: Sequence[str]) -> dict[str, Path]:
+    """The files of a module and of the packages around it, in the first of the folders that has any."""
+    parts = module.split(".")
+    for folder in folders:
+        found = {}
+        for end in range(1, len(parts) + 1):
+            path = Path(folder, *parts[:end])
+            for file in (path / "__init__.py", path.with_name(f"{path.name}.py")):
+                if file.is_file():
+                    found[".".join(parts[:end])] = file
+                    break
+        if found:
+            return found
+    return {}
+
+
+def _imports(path: Path, name: str) -> Iterator[str]:
+    """The modules that a module may import, anywhere in it; of ``from a import b`` both ``a`` and ``a.b``."""
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) + 1 - node.level] if node.level else []
+            base = ".".join([*start, *([node.module] if node.module else [])])
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def file_digest(path: Path) -> str:
+    """16 hexadecimal digits for the content of a file; empty if it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:DIGITS]
+    except OSError:
+        return ""
+
+
+def digest_of(value: Any) -> str:
+    """16 hexadecimal digits for what JSON can say; other values count as they are printed."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:DIGITS]
