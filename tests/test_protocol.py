@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gzip
 import json
+import tempfile
 import traceback
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from behaviours.base import View
 from sim.game import CRASH, DIRECTIONS, equal
 from sim.generator import generate
 from sim.rules import step
+from vindibot.agent import fallback
+from vindibot.ballot import Ballot
+from vindibot.masking import Mask
 from vindibot.protocol import (
     Answer,
     Player,
     ProtocolError,
+    check_answer,
     direction_word,
     dumps,
     from_games,
@@ -29,6 +35,9 @@ from vindibot.protocol import (
     read_game,
     to_games,
 )
+from vindibot.recording import Header, Recorder, read_recording
+from vindibot.replies import Meaning, judge
+from vindibot.transport import Reply
 
 ORACLE = Path(__file__).resolve().parents[2] / "shared" / "oracle"
 PLAYERS = [Player('a "quoted" bot', "u1234567", 1200), Player("random"), Player("Zoë"), Player("nobody", "u7654321", 0)]
@@ -156,12 +165,27 @@ def test_no_token_in_a_repr_or_an_error() -> None:
         ("heroes.1.spawnPos", {"x": 4, "y": 0}, "game.heroes[1].spawnPos: "),
         ("heroes.1.spawnPos", {"x": 0, "y": -1}, "game.heroes[1].spawnPos: "),
         ("turn", -1, "game.turn: "),
+        ("turn", 2**31 - 1, "game.turn: "),
+        ("turn", 1200, "game.turn: "),
+        ("maxTurns", 4, "game.turn: "),
+        ("maxTurns", -4, "game.turn: "),
     ],
 )
 def test_a_game_that_contradicts_itself_is_refused(path: str, value: Any, named: str) -> None:
     game = read_answer(change(f"game.{path}", value)).game
     with pytest.raises(ProtocolError) as caught:
         to_games(game)
+    assert caught.value.message.startswith(named)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "named"),
+    [("hero.id", 9, "hero.id: "), ("hero.id", 0, "hero.id: "), ("hero.id", 2, "game.turn: "), ("game.turn", 5, "game.turn: ")],
+)
+def test_an_answer_for_a_hero_whose_turn_it_is_not_is_refused(path: str, value: Any, named: str) -> None:
+    check_answer(read_answer(TEXT))
+    with pytest.raises(ProtocolError) as caught:
+        check_answer(read_answer(change(path, value)))
     assert caught.value.message.startswith(named)
 
 
@@ -211,6 +235,85 @@ def test_recorded_games_are_written_as_the_original_wrote_them(name: str) -> Non
         status = games[0]["status"]
         seen = to_games(read_game(wire))
         assert seen[0]["status"] == status
+
+
+# ---- Answers that were tampered with ----
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+NUMBERS = st.sampled_from([-(2**31), -1, 0, 1, 5, 9, 28, 29, 99, 100, 101, 9999, 2**31 - 1, 2**31, 10**400])
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths to everything in a JSON value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, item in inner for place in places(item, (*path, key)))][1 if not path else 0 :]
+
+
+@st.composite
+def tampered(draw: st.DrawFn) -> bytes:
+    """The answer with some fields replaced, removed or added, or with some bytes changed."""
+    wire = json.loads(TEXT)
+    for _ in range(draw(st.integers(1, 3))):
+        *path, last = draw(st.sampled_from(places(wire)))
+        place = wire
+        for part in path:
+            place = place[part]
+        old = place[last]
+        how = draw(st.sampled_from(["any", "number", "remove", "add", "nest", "text"]))
+        if how == "remove":
+            del place[last]
+        elif how == "add" and isinstance(old, dict):
+            old[draw(st.text(max_size=8))] = draw(JSON)
+        elif how == "nest":
+            for _ in range(draw(st.sampled_from([1, 150, 190, 250]))):
+                old = [old]
+            place[last] = old
+        elif how == "text" and isinstance(old, str) and old:
+            at = draw(st.integers(0, len(old) - 1))
+            place[last] = old[:at] + draw(st.text(max_size=2)) + old[at + draw(st.integers(0, 2)) :]
+        else:
+            place[last] = draw(NUMBERS if how == "number" else JSON)
+    body = json.dumps(wire).encode()
+    if draw(st.booleans()):
+        return body
+    at = draw(st.integers(0, len(body)))
+    return body[:at] + draw(st.binary(max_size=3)) + body[at + draw(st.integers(0, 3)) :]
+
+
+@given(body=tampered())
+@settings(max_examples=400)
+def test_a_tampered_answer_is_a_game_that_can_be_recorded_or_a_protocol_error(body: bytes) -> None:
+    try:
+        answer = read_answer(body)
+        check_answer(answer)
+    except ProtocolError:
+        return
+    games = to_games(answer.game)
+    fallback(View(games, answer.hero.id - 1))
+    with tempfile.TemporaryDirectory() as folder:
+        with Recorder(Path(folder), Header(bot="x", game=answer.game.id, hero=answer.hero.id, mode="arena")) as recorder:
+            if not answer.game.finished and not answer.hero.crashed:
+                recorder.turn(answer.game, Ballot([], [0.0] * 5, (0,), 0, 1.0, False))
+            recorder.finish("finished", answer.game)
+        assert recorder.path is not None
+        outcome = read_recording(recorder.path).outcome
+    assert outcome is not None
+    assert outcome.games is not None
+    assert equal(outcome.games, games)
+    for _ in range(4):
+        step(games, 0, 1)
+
+
+def test_what_nests_too_deep_is_a_protocol_error() -> None:
+    deep = "[" * 5000 + "]" * 5000
+    for body in (deep, TEXT.replace('"turn":4', f'"turn":4,"x":{deep}'), TEXT[:-1] + f',"x":{deep}}}'):
+        verdict = judge(Reply(200, {}, body.encode(), 0.0, 0.0), Mask())
+        assert verdict.meaning is Meaning.GARBLED
+        assert "recursion limit" in verdict.words
 
 
 def test_words_of_directions() -> None:

@@ -24,7 +24,7 @@ from vindibot.address import ServerAddress
 from vindibot.keys import check_key
 from vindibot.line import Line
 from vindibot.patience import Backoff, Patience, Pause
-from vindibot.protocol import Answer, ProtocolError
+from vindibot.protocol import Answer, ProtocolError, check_answer, check_hero_id
 from vindibot.replies import Meaning, Verdict
 from vindibot.transport import TransportError, Within
 
@@ -118,7 +118,7 @@ class ClientEvents:
         """Still waiting for the game to begin, for `seconds` by now."""
 
     def joined(self, answer: Answer) -> None:
-        """The game has begun."""
+        """The game has begun. Its id and the number of our hero can be relied on; the state has not been checked yet."""
 
     def fault(self, turn: int, problem: str) -> None:
         """The reply to the order of `turn` was lost or useless; the client goes on."""
@@ -180,7 +180,8 @@ class GameClient:
     async def play(self, decide: Decide, events: ClientEvents | None = None) -> GameOutcome:
         """Join and play to the end. `decide` is called once per turn of ours, with rising turns.
 
-        Its errors pass through, but for `ProtocolError`: it has found that the state contradicts itself, and the game ends.
+        A state that contradicts itself ends the game; it is not given to `decide`. Errors of `decide` pass through, except
+        `ProtocolError`, which ends the game too.
         """
         self._events = events if events is not None else ClientEvents()
         try:
@@ -201,7 +202,8 @@ class GameClient:
         return outcome
 
     def _check_end(self, answer: Answer) -> None:
-        """Take a new state in, and leave the game if it is the last one."""
+        """Take a new state in, and leave the game if it is the last one. Raises `ProtocolError` if it contradicts itself."""
+        check_answer(answer)
         before, self._last = self._last, answer
         self._log = self._log.bind(turn=answer.game.turn)
         if answer.hero.crashed:
@@ -260,6 +262,7 @@ class GameClient:
         self._events.waiting(seconds)
 
     def _joined(self, answer: Answer) -> Answer:
+        check_hero_id(answer)
         self._log = self._log.bind(game=answer.game.id, hero=answer.hero.id, turn=answer.game.turn)
         self._log.debug(
             "joined",
@@ -336,6 +339,7 @@ class GameClient:
 
     def _is_next(self, answer: Answer, previous: Answer) -> bool:
         """Whether a state is one that we have not seen: the same game, and later. A crash ends a game without a ply."""
+        check_hero_id(answer)
         game, before = answer.game, previous.game
         if game.id != before.id or answer.hero.id != previous.hero.id:
             return False

@@ -22,7 +22,7 @@ from sim.maps import Map, MapError, parse_map
 from vindibot import log
 from vindibot.agent import conducts, voters
 from vindibot.bots import Bot, load_bot
-from vindibot.client import ClientSettings, Termination
+from vindibot.client import ClientSettings, GameOutcome, Termination
 from vindibot.config import Config, MapChoice, read_map
 from vindibot.display import Display
 from vindibot.errors import UsageError, VindibotError
@@ -40,6 +40,8 @@ from vindibot.warmup import warm
 _log = structlog.get_logger("vindibot.play")
 
 SEATS = 4
+#: Games in a row that end before they begin because of a useless answer; then the server is no Vindinium server.
+USELESS_JOINS = 3
 #: Seconds that the end waits for a browser that has been told to show a game.
 LAST_LOOK = 15.0
 
@@ -69,6 +71,7 @@ class Session:
     reports: list[Report] = field(default_factory=list)
     interrupted: bool = False
     refused: bool = False  # a game was not even joined: nor would be the next
+    _useless_joins: int = 0  # in a row
     _numbers: Iterator[int] = field(default_factory=lambda: iter(()))
     _playing: set[Player] = field(default_factory=set)
 
@@ -146,8 +149,14 @@ class Session:
         finally:
             self._playing.difference_update(players)
         self.reports.append(report)
-        self.refused |= report.outcome.last is None
+        self.refused |= self._hopeless(report.outcome)
         self._tell(number, report)
+
+    def _hopeless(self, outcome: GameOutcome) -> bool:
+        """Whether the next game would not begin either."""
+        useless = outcome.last is None and outcome.termination is Termination.PROTOCOL_ERROR
+        self._useless_joins = self._useless_joins + 1 if useless else 0
+        return self._useless_joins >= USELESS_JOINS if useless else outcome.last is None
 
     def _player(self, entrant: Entrant, seed: int, seat: int, number: int) -> Player:
         settings = self.settings

@@ -133,11 +133,9 @@ class Player(ClientEvents):
 
     async def _decide(self, answer: Answer, received_at: float) -> int:
         assert self._client is not None
+        assert self._agent is not None
         games = to_games(answer.game)
         games["training"] = self.settings.mode == "training"
-        if self._agent is None:
-            self._begin(answer)
-        assert self._agent is not None
         log.bind(turn=answer.game.turn)
         ballot = await self._agent.decide(games, received_at, self._client.time_limit, self._client.network_seconds)
         self._thinnest = min(self._thinnest, ballot.margin_ms)
@@ -146,8 +144,8 @@ class Player(ClientEvents):
         asyncio.get_running_loop().call_later(AFTERWARDS, self._catch_up)
         return ballot.direction
 
-    def _begin(self, answer: Answer) -> None:
-        """The first state is here: who we are is known now."""
+    def joined(self, answer: Answer) -> None:
+        """Begin the recording: the first state is here, and says which hero we are."""
         assert self._client is not None
         me = answer.hero.id - 1
         log.bind(game=answer.game.id, hero=answer.hero.id)

@@ -25,6 +25,7 @@ from sim.game import (
     MAX_SIZE,
     MINE,
     NO_DIRECTION,
+    PLIES_PER_ROUND,
     RUNNING,
     STAY,
     TURN_MAX,
@@ -42,6 +43,10 @@ Int32 = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
 class ProtocolError(VindibotError):
     """An answer that is not what the protocol promises; the message names the path of the offending field."""
+
+
+class UnreadableError(ProtocolError):
+    """An answer that is not JSON, or JSON that no state of a game needs: nested too deep, or with huge numbers."""
 
 
 class WireModel(BaseModel):
@@ -133,7 +138,26 @@ def _read(model: type[_Model], body: bytes | str) -> _Model:
     first = problems[0]
     path = _path(first["loc"])
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    if first["type"] == "json_invalid":
+        raise UnreadableError(f"the answer cannot be read: {first['msg']}")
     raise ProtocolError(f"{path}: {first['msg']}{more}" if path else f"the answer cannot be read: {first['msg']}{more}")
+
+
+def check_answer(answer: Answer) -> None:
+    """Raise `ProtocolError` if the state contradicts itself (see `to_games`), or if it is not the turn of the hero whom the
+    answer is for."""
+    check_hero_id(answer)
+    game, number = answer.game, answer.hero.id
+    to_games(game)
+    mover = game.turn % PLIES_PER_ROUND + 1
+    if mover != number and not (game.finished or answer.hero.crashed):
+        raise ProtocolError(f"game.turn: hero {mover} moves on turn {game.turn}, but the answer is for hero {number}")
+
+
+def check_hero_id(answer: Answer) -> None:
+    """Raise `ProtocolError` if the answer is for a hero that no game has."""
+    if not 1 <= answer.hero.id <= PLIES_PER_ROUND:
+        raise ProtocolError(f"hero.id: {answer.hero.id} is not in 1..{PLIES_PER_ROUND}")
 
 
 def _path(location: Sequence[str | int]) -> str:
@@ -164,6 +188,7 @@ def to_games(state: GameState) -> Games:
     Whether it is a training game is not on the wire: the flag is 0. What is below a hero is air, since the wire hides it.
     Raises `ProtocolError` for a state that contradicts itself, and for boards that are not square or too large for us.
     """
+    _check_turn(state)
     size = state.board.size
     if not 1 <= size <= MAX_SIZE:
         raise ProtocolError(f"game.board.size: boards of 1 to {MAX_SIZE} rows can be played, this one has {size}")
@@ -193,6 +218,15 @@ def to_games(state: GameState) -> Games:
     return games
 
 
+def _check_turn(state: GameState) -> None:
+    # A game has at least one ply, also if `maxTurns` is 0 or negative.
+    last = max(1, state.max_turns)
+    if state.turn < 0:
+        raise ProtocolError(f"game.turn: {state.turn} is negative")
+    if state.turn > last or (state.turn == last and not state.finished):
+        raise ProtocolError(f"game.turn: turn {state.turn} of a game that ends with turn {last} at the latest")
+
+
 def _check_hero(hero: HeroState, index: int, owned: int) -> None:
     where = f"game.heroes[{index}]"
     if hero.id != index + 1:
@@ -207,8 +241,6 @@ def _check_hero(hero: HeroState, index: int, owned: int) -> None:
 
 
 def _fill(games: Games, state: GameState) -> None:
-    if state.turn < 0:
-        raise ProtocolError(f"game.turn: {state.turn} is negative")
     game = games[0]
     game["turn"] = state.turn
     game["status"] = RUNNING if not state.finished else TURN_MAX if state.turn >= state.max_turns else ALL_CRASHED

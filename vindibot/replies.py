@@ -6,14 +6,13 @@ looked for, in any case.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from enum import Enum
 
 from vindibot.masking import Mask
-from vindibot.protocol import LIMIT_HEADER, Answer, ProtocolError, read_answer
+from vindibot.protocol import LIMIT_HEADER, Answer, ProtocolError, UnreadableError, read_answer
 from vindibot.transport import Reply
 
 #: Statuses that a repeat may cure: the server, or something before it, is overloaded or starting.
@@ -75,13 +74,10 @@ def judge(reply: Reply, mask: Mask) -> Verdict:
 def _success(reply: Reply, mask: Mask) -> Verdict:
     try:
         answer = read_answer(reply.body)
+    except UnreadableError as error:
+        return Verdict(Meaning.GARBLED, f"{mask(error.message)}; it begins {mask.excerpt(reply.body)!r}", status=200)
     except ProtocolError as error:
-        meaning, words = Meaning.MALFORMED, mask(error.message)
-        try:
-            json.loads(reply.body)
-        except ValueError:
-            meaning, words = Meaning.GARBLED, f"no JSON but {mask.excerpt(reply.body)!r}"
-        return Verdict(meaning, words, status=200)
+        return Verdict(Meaning.MALFORMED, mask(error.message), status=200)
     return Verdict(Meaning.ANSWER, answer=answer, received_at=reply.received_at, status=200, limit=_limit(reply))
 
 

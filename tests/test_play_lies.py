@@ -1,0 +1,73 @@
+"""``vindibot play`` against a server that contradicts itself: such a game ends, and the others go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lying_server import changed, lying, nested
+from test_play import SECRET, begin, ended, recordings
+
+from vindibot.recording import Recording, read_recording
+
+#: By the number of the game: the answer that is a lie, the lie, and what the outcome says of it.
+LIES = {
+    1: (2, changed(game__board__tiles="##"), "game.board.tiles"),
+    2: (1, changed(game__heroes__2__life=9999), "game.heroes[2].life"),
+    3: (3, changed(game__heroes__0__pos={"x": 40, "y": -1}), "game.heroes[0].pos"),
+    4: (2, changed(hero__id=9), "hero.id"),
+    5: (2, changed(game__turn=2**31 - 1), "game.turn"),
+    6: (0, changed(game__heroes__1__gold=-5), "game.heroes[1].gold"),
+    7: (4, changed(game__finished=True, game__heroes__3__spawnPos={"x": 99, "y": 0}), "game.heroes[3].spawnPos"),
+    9: (0, changed(hero__id=9), "hero.id"),
+}
+
+
+def by_game(folder: Path) -> dict[str, Recording]:
+    return {recording.header.game: recording for recording in map(read_recording, recordings(folder))}
+
+
+async def test_a_game_with_an_impossible_state_ends_and_the_others_go_on(tmp_path: Path) -> None:
+    async with lying({number: (answer, lie) for number, (answer, lie, _) in LIES.items()}) as (server, app):
+        words = ("play", "--server", server.url, "--bot", "stay", "--games", "10", "--parallel", "2", "--rounds", "4")
+        process = await begin(tmp_path, *words, "--display", "none", VINDIBOT_KEY=SECRET)
+        out = await ended(process)
+    assert process.returncode == 1, out
+    assert "Traceback" not in out
+    assert out.count(": protocol-error: ") == len(LIES), out
+    assert out.count(": finished: ") == 2, out
+    found = by_game(tmp_path)
+    for number, game in enumerate(app.games, 1):
+        if number == 9:  # without a hero's number there is nothing to record
+            assert game not in found
+            continue
+        outcome = found[game].outcome
+        assert outcome is not None
+        if number not in LIES:
+            assert outcome.termination == "finished"
+            continue
+        answer, _, path = LIES[number]
+        assert outcome.termination == "protocol-error"
+        assert path in outcome.message
+        assert [turn.turn for turn in found[game].turns] == list(range(0, 4 * answer, 4)), "turns before the lie"
+        assert (outcome.state is None) == (answer == 0), "the last state is the last one that was sound"
+
+
+async def test_joining_that_is_answered_with_nonsense_does_not_keep_from_the_next_games(tmp_path: Path) -> None:
+    async with lying(dict.fromkeys((1, 2, 3), (0, nested))) as (server, _):
+        words = ("play", "--server", server.url, "--bot", "stay", "--games", "3", "--rounds", "2", "--display", "none")
+        process = await begin(tmp_path, *words, VINDIBOT_KEY=SECRET)
+        out = await ended(process)
+    assert process.returncode == 1, out
+    assert "Traceback" not in out
+    assert out.count(": protocol-error: ") == 1, out
+    assert "recursion limit exceeded" in out
+    assert out.count(": finished: ") == 2, out
+
+
+async def test_a_server_that_never_answers_sensibly_is_given_up(tmp_path: Path) -> None:
+    async with lying(dict.fromkeys(range(1, 99), (0, changed(token=7)))) as (server, app):
+        words = ("play", "--server", server.url, "--bot", "stay", "--games", "50", "--rounds", "2", "--display", "none")
+        process = await begin(tmp_path, *words, VINDIBOT_KEY=SECRET)
+        out = await ended(process)
+    assert process.returncode == 1, out
+    assert out.count(": protocol-error: ") == len(app.games) == 3, out
