@@ -357,6 +357,25 @@ async def test_bodies_that_cannot_be_read() -> None:
         assert key not in server.lobby.users.__dict__.__repr__()
 
 
+@pytest.mark.parametrize("length", ["0", "34", "13"])
+async def test_a_request_with_two_lengths_is_refused_and_disturbs_nobody(server: EmbeddedServer, length: str) -> None:
+    async with playing(server, "client") as [bot]:
+        body, games = f"key={bot.key}".encode(), len(server.lobby.rooms)
+        head = (
+            f"POST /api/training HTTP/1.1\r\nHost: x\r\n{FORM}\r\nContent-Length: {length}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        for content in (b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body), body, b"0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n"):
+            async with connection(server) as (reader, writer):
+                writer.write(head.encode() + content)
+                answer = await reader.read()
+                assert answer.startswith(b"HTTP/1.1 400 ")
+                assert b"connection: close" in answer.lower()
+                assert b"either Content-Length or Transfer-Encoding" in answer
+                assert answer.count(b"HTTP/1.1") == 1
+        assert len(server.lobby.rooms) == games
+        assert (await bot.join(turns=1)).status_code == 200
+
+
 async def test_a_body_too_long_is_refused_before_it_is_sent() -> None:
     async with serving() as server:
         head = f"POST /api/training HTTP/1.1\r\nHost: x\r\n{FORM}\r\nContent-Length: 100000000\r\n\r\n".encode()

@@ -115,6 +115,53 @@ async def test_two_orders_at_once_exactly_one_is_applied() -> None:
             assert room.turn == turn + 4
 
 
+async def test_a_second_order_of_the_same_instant_does_not_count_for_the_next_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.server.room.SAME_INSTANT_SECONDS", 0.3)
+    async with serving() as server, playing(server, "seed") as [bot], connection(server) as (reader, writer):
+        await bot.join(map=MAP)
+        room = next(iter(server.lobby.rooms.values()))
+        for turn in range(0, 12, 4):
+            first = asyncio.create_task(bot.move("South"))
+            await until(lambda turn=turn: room.turn == turn + 4)  # the others have moved: it is this hero's turn again
+            await rounds_of_the_loop()
+            writer.write(post(bot.state["playUrl"].removeprefix(server.url), b"dir=North", FORM))
+            status, _, body = await read_response(reader)
+            assert (status, body.decode()) == (400, WAIT)
+            assert not first.done()
+            assert (await first).status_code == 200
+        assert room.orders[0::4] == [2, 2, 2]
+
+
+async def test_an_order_that_began_to_arrive_before_its_state_was_sent_is_refused() -> None:
+    async with serving() as server, playing(server, "seed") as [bot], connection(server) as (reader, writer):
+        await bot.join(map=MAP)
+        request = post(bot.state["playUrl"].removeprefix(server.url), b"dir=North", FORM)
+        writer.write(request[:20])
+        await until(lambda: any(connection._began is not None for connection in server._guest.server_state.connections))  # type: ignore[union-attr]
+        assert (await bot.move("South")).status_code == 200
+        writer.write(request[20:])
+        status, _, body = await read_response(reader)
+        assert (status, body.decode()) == (400, WAIT)
+        writer.write(post(bot.state["playUrl"].removeprefix(server.url), b"dir=North", FORM))
+        assert (await read_response(reader))[0] == 200
+        [room] = server.lobby.rooms.values()
+        assert room.orders[0::4] == [2, 1]
+
+
+async def test_a_client_that_has_gone_before_its_first_turn_can_still_order() -> None:
+    async with serving() as server, match_of_four(server) as (bots, joins):
+        [room] = server.lobby.rooms.values()
+        joins[1].cancel()
+        await until(lambda: room.seats[1].waiters[0].done())
+        moved = asyncio.create_task(bots[0].move())
+        await until(lambda: room.turn == 1 and room._handed)
+        order = asyncio.create_task(bots[1].client.post(f"/api/{room.id}/{room.seats[1].token}/play", data={"dir": "North"}))
+        await joins[2]
+        assert room.orders == [0, 1]
+        server.lobby.close()
+        await asyncio.gather(moved, order)
+
+
 async def test_pipelined_orders_are_for_turn_after_turn() -> None:
     async with serving() as server, playing(server, "seed") as [bot], connection(server) as (reader, writer):
         await bot.join(map=MAP)

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from vindibot.protocol import LIMIT_HEADER, dumps, read_direction
+from vindibot.server.connection import ARRIVED
 from vindibot.server.description import DIR, KEY, MAP, TURN, TURNS, operation
 from vindibot.server.league.admin import add_administration
 from vindibot.server.league.hall import Hall
@@ -57,8 +58,10 @@ class StateResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the answer."""
-        await super().__call__(scope, receive, send)
-        self._room.sent(self._seat, self._snapshot)
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._room.sent(self._seat, self._snapshot)
 
 
 class _App(FastAPI):
@@ -146,7 +149,7 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
         room = lobby.room(request.path_params["game_id"])
         seat = room.seat_of(request.path_params["token"])
         turn = read_int(parameters.get("turn", ""))
-        outcome = await room.order(seat, read_direction(parameters["dir"]), turn)
+        outcome = await room.order(seat, read_direction(parameters["dir"]), turn, request.scope.get(ARRIVED))
         return _answer(request, room, seat, outcome)
 
 
@@ -167,6 +170,7 @@ async def _held_join(request: Request, lobby: Lobby, claim: Claim) -> Response:
     """Hold the answer until the game of this claim has begun and it is its turn; a client that goes away leaves."""
     try:
         if not await _done_before_gone(request.receive, claim.waiter):
+            claim.waiter.cancel()  # nobody reads the answer: the clock must not wait until it has been sent
             return Response(status_code=GONE)
         outcome = await claim.waiter
     finally:

@@ -26,6 +26,9 @@ TOKEN_LENGTH = 4
 #: Under the original's pace: how long after a state was handed out the order takes effect at the earliest, and a bot's time.
 MIN_PLY_SECONDS = 0.060
 BOT_SECONDS = 0.150
+#: How long after an order without a turn its seat gets its next state at the earliest: a second order that was sent in the same
+#: instant arrives before it, and is refused.
+SAME_INSTANT_SECONDS = 0.010
 #: Open requests of one seat (repeats of an order on new connections); the oldest beyond them is sent away.
 MAX_WAITERS = 4
 #: How often the loop goes round between a limit and the crash, so that an order that had arrived in time is still read:
@@ -51,7 +54,8 @@ Waiter = asyncio.Future["Snapshot | Refusal"]
 
 @dataclass(eq=False)
 class Seat:
-    """One hero's place. `bot` is a random bot of the server's; `ordered` the last turn for which an order was taken.
+    """One hero's place. `bot` is a random bot of the server's; `ordered` the last turn for which an order was taken, `not_before`
+    the time of the loop from which on it may get its next state.
 
     `time_limit_ms` is this seat's own limit for a move, None for the room's; an observer may change it between moves.
     """
@@ -62,6 +66,7 @@ class Seat:
     token: str = ""
     waiters: list[Waiter] = field(default_factory=list)
     ordered: int = -1
+    not_before: float = 0.0
     time_limit_ms: int | None = None
     withdrawn: bool = False
 
@@ -174,9 +179,11 @@ class Room:
 
     # ---- What players do ----
 
-    def order(self, seat: Seat, direction: int, turn: int | None = None) -> Waiter:
+    def order(self, seat: Seat, direction: int, turn: int | None = None, arrived: float | None = None) -> Waiter:
         """Take an order (0..4) of a seat; the answer is its next state, when there is one. Raises `Refusal`.
 
+        `arrived` is when the order began to arrive, by the loop's clock; None for now. An order that arrived before the state
+        of this turn was sent was meant for an earlier turn, and is refused, unless `turn` says otherwise.
         `turn` is the turn that the order is meant for, if the client says so. An order for a turn whose order was already
         taken is a repeat: it is answered like the first and never played again.
         """
@@ -187,9 +194,11 @@ class Room:
         if not repeated:
             if over:
                 raise game_error("The game is finished")
-            self._check_turn(seat, turn)
+            self._check_turn(seat, turn, arrived)
         waiter: Waiter = self._loop.create_future()
         if not repeated:
+            if turn is None:
+                seat.not_before = self._loop.time() + SAME_INSTANT_SECONDS
             self._take(seat, direction)
             self._add(seat, waiter)
         elif over or (self._handed is not None and self._mover() is seat and seat.ordered < self.turn):
@@ -209,13 +218,15 @@ class Room:
     def _mover(self) -> Seat:
         return self.seats[self.turn % 4]
 
-    def _check_turn(self, seat: Seat, turn: int | None) -> None:
+    def _check_turn(self, seat: Seat, turn: int | None, arrived: float | None) -> None:
         if self._mover() is seat and seat.ordered == self.turn:
             raise game_error("Not your turn to move")
         if self._mover() is not seat or self._handed is None:
             raise game_error("Wait, you're not supposed to play now")
         if turn is not None and turn != self.turn:
             raise game_error("Not your turn to move")
+        if turn is None and (not self._sent or (arrived is not None and arrived < self._handed)):
+            raise game_error("Wait, you're not supposed to play now")
 
     def _add(self, seat: Seat, waiter: Waiter) -> None:
         seat.waiters = [other for other in seat.waiters if not other.done()]
@@ -258,7 +269,11 @@ class Room:
         while not self.finished:
             seat = self._mover()
             if not self.crashed(seat):
-                self._ask(seat)
+                early = seat.not_before - self._loop.time()
+                if early > 0:
+                    self._after(early, self._ask, seat)
+                else:
+                    self._ask(seat)
                 return
             self._play(STAY)
         self._cancel_timer()
@@ -284,7 +299,7 @@ class Room:
             return
         self.state()  # making it is no part of his time
         self._start_clock()
-        self._sent = not seat.waiters  # with nobody listening there is nothing to be sent
+        self._sent = all(waiter.done() for waiter in seat.waiters)  # with nobody listening there is nothing to be sent
         seat.answer(self.snapshot(seat))
 
     def _start_clock(self) -> None:
