@@ -22,7 +22,8 @@ from vindibot.client import GameClient
 from vindibot.errors import UsageError
 from vindibot.keys import KEY_VARIABLE, check_key, find_key, read_key_file, require_key
 from vindibot.masking import MASK, Mask, masked
-from vindibot.transport import Transport, TransportError, Within
+from vindibot.replies import Meaning, judge
+from vindibot.transport import Reply, Transport, TransportError, Within
 
 # ---- Keys ----
 
@@ -198,6 +199,26 @@ def test_masked_texts() -> None:
     assert masked("Did you forget the key parameter?") == "Did you forget the key parameter?"
     mask = Mask("s3cret/+", "")
     assert mask("is s3cret/+ or s3cret%2F%2B") == f"is {MASK} or {MASK}"
+
+
+def test_short_tokens_are_masked_as_words_and_long_ones_anywhere() -> None:
+    mask = Mask()
+    for token in ("lte0", "to", "x8k2m5v9q1z7", "a-b_c.d~e/f"):
+        mask.add(token, token=True)
+    assert mask("lte0 xlte0 lte0x /api/g/other/play to") == f"{MASK} xlte0 lte0x /api/g/{MASK}/play to"
+    assert mask("_x8k2m5v9q1z7x a-b_c.d~e/f a-b_c.d~e%2Ff") == f"_{MASK}x {MASK} {MASK}"
+
+
+@pytest.mark.parametrize("word", ["turn", "your", "time", "finished", "is finished", "not your turn"])
+def test_a_token_that_is_a_word_of_a_refusal_does_not_hide_its_meaning(word: str) -> None:
+    mask = Mask()
+    mask.add(word, token=True)
+    for text, meaning in [
+        ("Vindinium - Not your turn to move", Meaning.WAIT),
+        ("Vindinium - Time out! You must play faster", Meaning.TIMED_OUT),
+        ("Vindinium - The game is finished", Meaning.OVER),
+    ]:
+        assert judge(Reply(400, {}, text.encode(), 0.0, 0.0), mask).meaning is meaning
 
 
 def test_an_excerpt_is_one_short_line() -> None:

@@ -210,6 +210,14 @@ def test_urls_for_orders_are_masked_without_being_registered(logged: Log) -> Non
     assert logged.lines[0]["url"] == "http://h:9000/api/g1g1g1g1/********/play?key=********"
 
 
+def test_a_long_token_is_masked_wherever_it_stands(logged: Log) -> None:
+    log.add_secret("x8k2m5v9q1z7w3c6b4n0", token=True)
+    log.add_secret("Ab-cd_Ef~gh", token=True)
+    told.info("see _x8k2m5v9q1z7w3c6b4n0_", where="/g/Ab-cd_Ef~gh/p", part="x8k2m5v9q1z7")
+    (line,) = logged.lines
+    assert (line["event"], line["where"], line["part"]) == ("see _********_", "/g/********/p", "x8k2m5v9q1z7")
+
+
 def test_memory_of_tokens_is_bounded() -> None:
     for number in range(5 * masking.KEPT_TOKENS):
         log.add_secret(f"t{number:05}", token=True)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import time
 from asyncio.selector_events import _SelectorSocketTransport
+from collections import Counter
 from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx
 import pytest
+from fastapi import Request
 from serving import FORM, MAP, Bot, connection, playing, post, raw, read_response, rounds_of_the_loop, serving, until
+
+from vindibot.server.ratelimit import RateLimit, client_address
 
 FULL = "Vindinium - The server is full, try again later"
 
@@ -101,6 +106,72 @@ async def test_an_answer_is_sent_in_one_piece(monkeypatch: pytest.MonkeyPatch) -
     assert status == 200
     [whole] = [piece for piece in pieces if piece.startswith(b"HTTP/1.1 200")]
     assert whole.endswith(body)
+
+
+# ---- Tokens ----
+
+
+async def test_tokens_are_long_and_all_different() -> None:
+    async with serving() as server, playing(server, "client") as [bot]:
+        tokens = set()
+        for _ in range(5):
+            await bot.join()
+            tokens |= {seat.token for seat in server.lobby.rooms[bot.game["id"]].seats}
+        assert len(tokens) == 20
+        assert all(re.fullmatch("[0-9a-z]{24}", token) for token in tokens)
+
+
+async def test_wrong_tokens_are_slowed_down_and_right_ones_are_not() -> None:
+    async with serving() as server, playing(server, "client") as [bot]:
+        await bot.join(turns=20, map=MAP)
+        path = f"/api/{bot.game['id']}/%s/play"
+        guesses = [
+            asyncio.create_task(raw(server, post(path % f"wrong{number:019}", b"dir=North", FORM))) for number in range(40)
+        ]
+        done, _ = await asyncio.wait(guesses, return_when=asyncio.FIRST_COMPLETED)
+        for _ in range(5):  # from the same address, and not on a connection that was known before
+            body = f"dir=South&turn={bot.game['turn']}".encode()
+            status, _, state = await raw(server, post(path % bot.state["token"], body, FORM))
+            assert status == 200
+            bot.response = httpx.Response(200, content=state)
+        assert not all(guess.done() for guess in guesses), "the guesses are held while orders are answered"
+        answers = [guess.result() for guess in guesses if await asyncio.wait([guess])]
+        told = Counter((status, body.decode()) for status, _, body in answers)
+        assert set(told) == {
+            (404, "Vindinium - Wrong or expired token"),
+            (429, "Vindinium - Too many wrong tokens, try again later"),
+        }
+        late = [headers for status, headers, _ in answers if status == 429]
+        assert len(late) >= 10
+        assert all(int(headers["retry-after"]) >= 1 and headers["connection"] == "close" for headers in late)
+        assert done
+
+
+def test_a_rate_limit_pays_off_and_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    limit = RateLimit(2.0, 3, lambda: now)
+    assert [limit.take("a") for _ in range(5)] == [0, 0, 0, 2, 4]
+    assert limit.wait("b") == 0
+    now += 7
+    assert [limit.take("a") for _ in range(2)] == [0, 1]
+    monkeypatch.setattr("vindibot.server.ratelimit.MAX_KEYS", 2)
+    limit.take("b")
+    limit.take("c")
+    assert limit.wait("a") == 0, "the key that was used least lately is forgotten"
+
+
+@pytest.mark.parametrize(
+    ("host", "key"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("somewhere", "somewhere"),
+    ],
+)
+def test_an_address_of_ipv6_counts_with_its_network(host: str, key: str) -> None:
+    assert client_address(Request({"type": "http", "client": (host, 1)})) == key
 
 
 # ---- Paths ----

@@ -108,7 +108,7 @@ class Line:
 
     def _follow(self, verdict: Verdict, answer: Answer) -> Verdict:
         """Learn where the next order goes."""
-        self.mask.add(answer.token)
+        self.mask.add(answer.token, token=True)
         add_secret(answer.token, token=True)
         try:
             url = self.address.play_url(answer.play_url)

@@ -20,6 +20,7 @@ MASK = "********"
 
 # The token in a URL for orders; and what is called a key or a token in a form, a query or JSON.
 _PLAY = re.compile(r"(/api/[^/\s\"']+/)[^/\s\"'?]+(?=/play)")
+WORD = re.compile(r"[0-9A-Za-z]+")
 _NAMED = re.compile(r"(?i)(\b(?:key|token)[\"']?\s*[=:]\s*[\"']?)[^\s\"'&,;<>}]+")
 
 
@@ -28,22 +29,39 @@ def masked(text: str) -> str:
     return _NAMED.sub(rf"\1{MASK}", _PLAY.sub(rf"\1{MASK}", text))
 
 
+#: A token with fewer characters is masked as a whole word only: it may be a part of a number or of a name by chance.
+LONG_TOKEN = 8
+
+
+def is_short(token: str) -> bool:
+    """Whether a token is masked as a whole word only; the original server's have four characters."""
+    return len(token) < LONG_TOKEN and token.isascii() and token.isalnum()
+
+
 class Mask:
     """Knows the secrets of one game, and takes them out of any text, with whatever else looks like one."""
 
     def __init__(self, *secrets: str) -> None:
         self._secrets: set[str] = set()
+        self._words: set[str] = set()
         for secret in secrets:
             self.add(secret)
 
-    def add(self, secret: str) -> None:
-        """From now on `secret` is masked, plain and as it is written in a form. One or two characters are no secret."""
-        if len(secret) > 2:
+    def add(self, secret: str, *, token: bool = False) -> None:
+        """From now on `secret` is masked, plain and as it is written in a form: a key or a long token wherever it stands, a
+        short token as a whole word. One or two characters are no secret."""
+        if len(secret) <= 2:
+            return
+        if token and is_short(secret):
+            self._words.add(secret)
+        else:
             self._secrets.update((secret, quote_plus(secret)))
 
     def __call__(self, text: str) -> str:
         for secret in sorted(self._secrets, key=len, reverse=True):
             text = text.replace(secret, MASK)
+        if self._words:
+            text = WORD.sub(lambda found: MASK if found[0] in self._words else found[0], text)
         return masked(text)
 
     def excerpt(self, body: bytes, length: int = 120) -> str:
@@ -79,37 +97,38 @@ def mask_library_logs() -> None:
 KEPT_TOKENS = 200
 #: Shorter texts are no secrets: masking them would tear holes into everything.
 SHORTEST_SECRET = 4
-_WORD = re.compile(r"[0-9A-Za-z]+")
 # Fields whose whole value is masked, whatever it looks like.
 _SECRET_FIELDS = frozenset({"key", "token", "play_url", "playurl", "authorization"})
 
 
 class _Secrets:
-    """The texts that must never be told. A key is found wherever it stands; a token, which has four characters only,
-    as a whole word, so that no number or name loses a part."""
+    """The texts that must never be told. A key or a long token is found wherever it stands; a short token as a whole word, so
+    that no number or name loses a part."""
 
     def __init__(self) -> None:
         self._keys: tuple[str, ...] = ()
         self._tokens: OrderedDict[str, None] = OrderedDict()
+        self._long_tokens: tuple[str, ...] = ()
         self._lock = threading.Lock()
 
     def add(self, text: str, *, token: bool) -> None:
         if len(text) < SHORTEST_SECRET:
             return
         with self._lock:
-            if token and _WORD.fullmatch(text):
+            if token:
                 self._tokens[text] = None
                 self._tokens.move_to_end(text)
                 while len(self._tokens) > KEPT_TOKENS:
                     self._tokens.popitem(last=False)
+                self._long_tokens = tuple(other for other in self._tokens if not is_short(other))
             elif text not in self._keys:
                 self._keys = tuple(sorted({*self._keys, text}, key=len, reverse=True))
 
     def mask(self, text: str) -> str:
-        for key in self._keys:
-            text = text.replace(key, MASK)
+        for secret in (*self._keys, *self._long_tokens):
+            text = text.replace(secret, MASK)
         if self._tokens:
-            text = _WORD.sub(self._mask_word, text)
+            text = WORD.sub(self._mask_word, text)
         return masked(text)
 
     def _mask_word(self, found: re.Match[str]) -> str:
@@ -121,7 +140,7 @@ _secrets = _Secrets()
 
 
 def add_secret(text: str | SecretStr | None, *, token: bool = False) -> None:
-    """Mask this text in whatever is logged from now on: a key wherever it stands, a game's `token` as a whole word.
+    """Mask this text in whatever is logged from now on: wherever it stands, but a short `token` of a game as a whole word only.
 
     This is the last resort; nobody should log a secret in the first place. Texts of less than four characters are ignored,
     and only the latest 200 tokens are kept.

@@ -56,7 +56,7 @@ def judge(reply: Reply, mask: Mask) -> Verdict:
         return _success(reply, mask)
     words = _words(reply, mask)
     if reply.status == 400:
-        meaning = _refusal(words.lower())
+        meaning = _refusal(_words(reply, Mask()).lower())  # as sent: a token may be a word of a refusal
     elif reply.status == 404:
         meaning = Meaning.UNKNOWN
     elif reply.status in _BUSY:

@@ -22,6 +22,7 @@ from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim
 from vindibot.server.oldpages import add_old_pages
 from vindibot.server.parameters import read_int, read_parameters
+from vindibot.server.ratelimit import RateLimit, client_address
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.room import Room, RoomObserver, Seat, Snapshot, Waiter
 from vindibot.server.settings import ServerSettings
@@ -35,6 +36,9 @@ AddRoutes = Callable[[FastAPI], None]
 NO_KEY = "Did you forget the key parameter?"
 #: Nobody reads this answer: the client has gone.
 GONE = 499
+#: Wrong tokens of one address that are refused at once; of more, one per so many seconds. Who would wait longer than
+#: `LONGEST_DELAY` seconds is sent away.
+WRONG_TOKENS_AT_ONCE, WRONG_TOKEN_SECONDS, LONGEST_DELAY = 10, 0.2, 2.0
 
 
 class StateResponse(Response):
@@ -94,10 +98,11 @@ def create_app(
     @app.exception_handler(Refusal)
     async def refused(request: Request, refusal: Refusal) -> Response:
         headers = {LIMIT_HEADER: str(settings.time_limit_ms)} if request.url.path.startswith("/api/") else {}
-        if refusal.status in (408, 413):
-            headers["Connection"] = "close"  # there may be more of the body, which nobody is going to read
-        if refusal.status == 503:
-            headers["Retry-After"] = "5"
+        if refusal.status in (408, 413, 429):
+            headers["Connection"] = "close"  # there may be more of the body, or of the same, which nobody is going to read
+        retry_after = refusal.retry_after or (5 if refusal.status == 503 else None)
+        if retry_after is not None:
+            headers["Retry-After"] = str(retry_after)
         return PlainTextResponse(refusal.text, refusal.status, headers)
 
     @app.exception_handler(HTTPException)
@@ -114,6 +119,7 @@ def create_app(
 
 def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
     settings = lobby.settings
+    wrong_tokens = RateLimit(WRONG_TOKEN_SECONDS, WRONG_TOKENS_AT_ONCE)
 
     @app.post("/api/training", response_class=Response, openapi_extra=operation(key=KEY, turns=TURNS, map=MAP, required=("key",)))
     async def training(request: Request) -> Response:
@@ -147,10 +153,27 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
             raise Refusal(400, "")
         # Not as arguments of the function: FastAPI's own reading of them costs a tenth of the whole request.
         room = lobby.room(request.path_params["game_id"])
-        seat = room.seat_of(request.path_params["token"])
+        try:
+            seat = room.seat_of(request.path_params["token"])
+        except Refusal:
+            await _slow_down(wrong_tokens, client_address(request))
+            raise
         turn = read_int(parameters.get("turn", ""))
         outcome = await room.order(seat, read_direction(parameters["dir"]), turn, request.scope.get(ARRIVED))
         return _answer(request, room, seat, outcome)
+
+
+async def _slow_down(limit: RateLimit, address: str) -> None:
+    """Hold the answer to a wrong token the longer, the more came from its address. Raises `Refusal` for too many.
+
+    Right tokens never come here: nobody can lock others behind his address out of their games.
+    """
+    wait = limit.wait(address)
+    if wait > LONGEST_DELAY:
+        raise Refusal(429, "Vindinium - Too many wrong tokens, try again later", retry_after=wait)
+    limit.take(address)
+    if wait > 0:
+        await asyncio.sleep(wait)
 
 
 def _key(parameters: dict[str, str]) -> str:

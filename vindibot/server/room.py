@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -22,7 +23,8 @@ from vindibot.protocol import Player, dumps, from_games
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.users import random_word
 
-TOKEN_LENGTH = 4
+#: Tokens are 124 bits long, too long to be guessed. They have only letters and digits, as clients expect.
+TOKEN_LENGTH = 24
 #: Under the original's pace: how long after a state was handed out the order takes effect at the earliest, and a bot's time.
 MIN_PLY_SECONDS = 0.060
 BOT_SECONDS = 0.150
@@ -121,11 +123,8 @@ class Room:
         self._handed: float | None = None  # when the state of this turn was handed to the mover
         self._sent = False  # whether that answer has been written to its connection
         self._state: tuple[dict[str, Any], bytes] | None = None
-        tokens: set[str] = set()
-        while len(tokens) < len(self.seats):
-            tokens.add(random_word(TOKEN_LENGTH))
-        for seat, token in zip(self.seats, tokens, strict=True):
-            seat.token = token
+        for seat in self.seats:
+            seat.token = random_word(TOKEN_LENGTH)
 
     # ---- What one can see ----
 
@@ -151,7 +150,7 @@ class Room:
     def seat_of(self, token: str) -> Seat:
         """The seat with this token. Raises `Refusal`."""
         for seat in self.seats:
-            if seat.token == token and not seat.bot:
+            if secrets.compare_digest(seat.token.encode(), token.encode("utf-8", "replace")) and not seat.bot:
                 return seat
         raise game_error("Wrong or expired token", 404)
 
