@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import signal
 import sqlite3
@@ -36,10 +37,12 @@ run_server(settings, lambda server: print(server.url, flush=True))
 
 
 @asynccontextmanager
-async def server_process(db: Path, rounds: int = 1) -> AsyncIterator[tuple[asyncio.subprocess.Process, httpx.AsyncClient]]:
+async def server_process(
+    db: Path, rounds: int = 1, **environment: str
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, httpx.AsyncClient]]:
     """A server in a process of its own, which is killed at the end."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAM, str(db), str(rounds), stdout=asyncio.subprocess.PIPE
+        sys.executable, "-c", PROGRAM, str(db), str(rounds), stdout=asyncio.subprocess.PIPE, env={**os.environ, **environment}
     )
     assert process.stdout is not None
     try:

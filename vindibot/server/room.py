@@ -37,7 +37,7 @@ MAX_WAITERS = 4
 #: accepting a connection, reading it and starting its task takes four or five rounds.
 GRACE_ROUNDS = 8
 #: How long the end of a game may wait for an observer before the players are told.
-KEEPING_SECONDS = 2.0
+KEEPING_SECONDS = 10.0
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ import sqlite3
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -101,11 +102,14 @@ class Store:
         return work(self._connection)
 
     def write(self, what: str, work: Work) -> Future[bool]:
-        """Have `work` done in a transaction of its own, in the order of calls. The result is whether it is on the disk.
+        """Have `work` done, whole or not at all, in the order of calls. The result is whether it is on the disk.
 
-        `what` is what the log says if it is not. Work may be tried several times, each time from the start.
+        Work that waits while the disk is busy is written together. `what` is what the log says if it cannot be written. Work
+        may be tried several times, each time from the start.
         """
-        return self._thread.submit(self._writer.write, what, work)
+        kept = self._writer.put(what, work)
+        self._thread.submit(self._writer.flush)
+        return kept
 
     def run(self, work: Callable[[], object]) -> None:
         """Have `work` done in the store's thread, where nobody waits for it."""
@@ -117,37 +121,72 @@ class Store:
             await asyncio.to_thread(self._closing)
 
 
+@dataclass
+class _Job:
+    """Work that waits to be written. `kept` is told whether it is on the disk, at the first attempt."""
+
+    what: str
+    work: Work
+    kept: Future[bool] = field(default_factory=Future)
+
+    def tell(self, kept: bool) -> None:
+        if not self.kept.done():
+            self.kept.set_result(kept)
+
+
 class _Writer:
-    """Writes, each in a transaction of its own; what the disk refuses waits. Belongs to the store's thread."""
+    """Writes what waits, in one transaction for all of it: a slow disk makes the groups larger, not the queue longer.
+
+    What the disk refuses waits for the next attempt. `put` may be called from any thread, the rest belongs to the store's.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._backlog: deque[tuple[str, Work]] = deque()
+        self._waiting: deque[_Job] = deque()
 
-    def write(self, what: str, work: Work) -> bool:
-        """Do this work after that which waits; whether it is on the disk."""
-        self._backlog.append((what, work))
-        return self.flush()
+    def put(self, what: str, work: Work) -> Future[bool]:
+        """Have this work done by the next `flush`, after what waits already."""
+        job = _Job(what, work)
+        job.kept.set_running_or_notify_cancel()  # nobody who stops waiting for it calls it off
+        self._waiting.append(job)
+        return job.kept
 
-    def flush(self) -> bool:
-        """Do the work that waits; whether the last of it is on the disk."""
-        done = True
-        while self._backlog:
-            what, work = self._backlog[0]
+    def flush(self) -> None:
+        """Do the work that waits."""
+        while group := list(self._waiting):
+            failed: Sequence[_Job] = group
             try:
-                with _Transaction(self._connection):
-                    work(self._connection)
-                done = True
+                failed = self._commit(group)
             except sqlite3.OperationalError as error:
-                if len(self._backlog) > MAX_BACKLOG:
-                    self._backlog.popleft()
-                _log.error("cannot write, will try again", what=what, reason=_reason(error), waiting=len(self._backlog))
-                return False
-            except Exception as error:  # one that will not go away must not hold up the others
-                _log.error("not kept", what=what, error=type(error).__name__, reason=str(error))
-                done = False
-            self._backlog.popleft()
-        return done
+                _log.error("cannot write, will try again", what=group[-1].what, reason=_reason(error), waiting=len(group))
+                for job in group:
+                    job.tell(False)
+                while len(self._waiting) > MAX_BACKLOG:
+                    self._waiting.popleft()
+                return
+            except sqlite3.Error as error:
+                _log.error("not kept", what=group[-1].what, reason=_reason(error), lost=len(group))
+            for job in group:
+                self._waiting.popleft()
+                job.tell(job not in failed)
+
+    def _commit(self, group: Sequence[_Job]) -> list[_Job]:
+        """Do this work and have it on the disk; that which fails for good, of which nothing is kept. Raises
+        `sqlite3.OperationalError` if the disk refuses, and then nothing of the group is kept."""
+        failed = []
+        with _Transaction(self._connection):
+            for job in group:
+                self._connection.execute("SAVEPOINT job")
+                try:
+                    job.work(self._connection)
+                except sqlite3.OperationalError:
+                    raise
+                except Exception as error:  # one that will not go away must not hold up the others
+                    _log.error("not kept", what=job.what, error=type(error).__name__, reason=str(error))
+                    self._connection.execute("ROLLBACK TO job")
+                    failed.append(job)
+                self._connection.execute("RELEASE job")
+        return failed
 
     def close(self) -> None:
         """Try what waits a last time, and close."""

@@ -1,0 +1,67 @@
+"""A disk that is slow: what players have been told is kept, whatever happens to the server at once afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+from serving import MAP
+from test_server_kept import server_process, sign_up
+
+#: Each sync of a file takes longer, by so many milliseconds as a variable of the environment says.
+SLOW_DISK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int slowly(const char *name, int file) {
+    usleep(1000 * atoi(getenv("SLOW_DISK_MS")));
+    return ((int (*)(int))dlsym(RTLD_NEXT, name))(file);
+}
+int fsync(int file) { return slowly("fsync", file); }
+int fdatasync(int file) { return slowly("fdatasync", file); }
+"""
+
+
+@pytest.fixture(scope="module")
+def slow_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library to be loaded before all others, which makes the disk slow."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    folder = tmp_path_factory.mktemp("slow")
+    (folder / "slow.c").write_text(SLOW_DISK)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", folder / "slow.so", folder / "slow.c", "-ldl"], check=True)
+    return folder / "slow.so"
+
+
+async def short_game(client: httpx.AsyncClient, key: str) -> str:
+    """A training game of one round, to its end; its id."""
+    answer = (await client.post("/api/training", data={"key": key, "turns": 1, "map": MAP})).json()
+    answer = (await client.post(answer["playUrl"], data={"dir": "Stay"})).json()
+    assert answer["game"]["finished"]
+    return str(answer["game"]["id"])
+
+
+async def test_kill_9_on_a_slow_disk_loses_no_game_whose_end_was_told(tmp_path: Path, slow_disk: Path) -> None:
+    db = tmp_path / "league.db"
+    async with server_process(db, LD_PRELOAD=str(slow_disk), SLOW_DISK_MS="200") as (process, client):
+        key = await sign_up(client, "seed")
+        began = time.monotonic()
+        told = await asyncio.gather(*(short_game(client, key) for _ in range(52)))
+        took = time.monotonic() - began
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+    assert took >= 0.2, "the disk was not slow"
+    with closing(sqlite3.connect(db)) as connection:
+        kept = {game for (game,) in connection.execute("SELECT id FROM games WHERE state = 'finished'")}
+    assert not set(told) - kept
