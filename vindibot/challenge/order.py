@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from vindibot.challenge.settings import LONGEST_NAME
+from vindibot.server import unseen_character
 
 #: The largest whole number that a page can handle.
 LARGEST_SEED = 2**53 - 1
@@ -28,6 +29,9 @@ class GameOrder(BaseModel):
     @field_validator("name")
     @classmethod
     def _visible(cls, name: str) -> str:
-        if not name.strip() or not name.isprintable():
-            raise ValueError("must have printable characters")
+        unseen = unseen_character(name)
+        if unseen is not None:
+            raise ValueError(f"has a character that cannot be seen: {unseen}")
+        if not name.strip():
+            raise ValueError("must have a character that can be seen")
         return name.strip()

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vindibot.server.cli import lan_address
     from vindibot.server.embedded import EmbeddedServer, ServerError, run_server, serve
     from vindibot.server.match import Match, MatchResult
+    from vindibot.server.names import unseen_character
     from vindibot.server.parameters import read_body
     from vindibot.server.refusal import Refusal
     from vindibot.server.room import Room, RoomObserver
@@ -31,6 +32,7 @@ __all__ = [
     "read_body",
     "run_server",
     "serve",
+    "unseen_character",
 ]
 
 _HOMES = {
@@ -38,6 +40,7 @@ _HOMES = {
     "cli": ["lan_address"],
     "embedded": ["EmbeddedServer", "ServerError", "run_server", "serve"],
     "match": ["Match", "MatchResult"],
+    "names": ["unseen_character"],
     "parameters": ["read_body"],
     "refusal": ["Refusal"],
     "room": ["Room", "RoomObserver"],

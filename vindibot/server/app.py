@@ -131,14 +131,14 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
             turns = read_int(parameters["turns"])
             if turns is None:
                 raise Refusal(400, NO_KEY)
-        user = await lobby.user(_key(parameters))
+        user = await lobby.user(_key(parameters), client_address(request))
         return await _held_join(request, lobby, lobby.join_training(user, turns, parameters.get("map") or None))
 
     @app.post("/api/arena", response_class=Response, openapi_extra=operation(key=KEY, required=("key",)))
     async def arena(request: Request) -> Response:
         """Play against three others. The answer comes when four are together and it is your turn. Parameters: key."""
         parameters = await read_parameters(request, settings)
-        return await _held_join(request, lobby, lobby.join_arena(await lobby.user(_key(parameters))))
+        return await _held_join(request, lobby, lobby.join_arena(await lobby.user(_key(parameters), client_address(request))))
 
     @app.post(
         "/api/{game_id}/{token}/play",

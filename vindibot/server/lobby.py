@@ -13,6 +13,7 @@ from vindibot.protocol import Player
 from vindibot.server.archive import Archive
 from vindibot.server.match import Claim, Desk, Match
 from vindibot.server.refusal import Refusal, game_error
+from vindibot.server.registrations import Registrations
 from vindibot.server.room import GRACE_ROUNDS, Room, RoomObserver, Seat, Waiter
 from vindibot.server.settings import ServerSettings
 from vindibot.server.store import Store
@@ -53,6 +54,7 @@ class Lobby:
         self.settings = settings
         self.store = Store(settings.db)
         self.users = Users(self.store)
+        self.registrations = Registrations(settings, self.users)
         self.archive = Archive(self.store, self.users, settings.seed)
         self.rooms: dict[str, Room] = {}
         self.waiting: list[Claim] = []
@@ -68,14 +70,15 @@ class Lobby:
 
     # ---- Who and where ----
 
-    async def user(self, key: str) -> User:
-        """Whose key this is. Raises `Refusal`."""
+    async def user(self, key: str, address: str = "") -> User:
+        """Whose key this is; `address` is where the request comes from. Raises `Refusal`."""
         user = await self.users.look_up(key)
         for desk in self.desks if len(key) == KEY_LENGTH else ():
             if (name := await desk.admit(key)) is not None:
                 user = self.users.admit(key, name)
                 desk.meet(key, user)
         if user is None and self.settings.keys == "any" and len(key) == KEY_LENGTH:
+            self.registrations.count(address)
             user = self.users.admit(key, f"guest-{random_word(4)}")
         if user is None:
             raise game_error("Key not found")

@@ -41,6 +41,13 @@ class ServerSettings(Settings):
     max_connections: int = Field(default=10_000, ge=1, description="connections at once; beyond them requests get a 503")
     max_games: int = Field(default=2_000, ge=1, description="games at once, running or kept after their end")
     max_waiting: int = Field(default=1_000, ge=1, description="clients that wait for a game at once")
+    registrations_per_address: int = Field(
+        default=60, ge=1, description="new bots per minute from one address, by the page or by an unknown key; beyond them: 429"
+    )
+    registrations_per_minute: int = Field(
+        default=600, ge=1, description="new bots per minute from all addresses; beyond them requests get a 429"
+    )
+    max_bots: int = Field(default=100_000, ge=1, description="bots that are registered; beyond them new ones get a 503")
     league: Path | None = Field(
         default=None, description="a league's file, or a folder of them, which are played; see `vindibot league`"
     )

@@ -19,6 +19,8 @@ from vindibot.server.feed import Feed
 from vindibot.server.history import GameRow, find_record, list_games, players_of
 from vindibot.server.lobby import Lobby
 from vindibot.server.parameters import read_int, read_parameters
+from vindibot.server.ratelimit import client_address
+from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
 from vindibot.server.streams import Streams
 from vindibot.server.users import RegistrationError
@@ -192,7 +194,9 @@ def _add_registration(app: FastAPI, lobby: Lobby) -> None:
         """Register a bot. Parameter: name (3 to 20 characters). The page shows the key, this once."""
         given = (await read_parameters(request, lobby.settings)).get("name", "")
         try:
-            key = await lobby.users.sign_up(given)
+            key = await lobby.registrations.sign_up(given, client_address(request))
         except RegistrationError as error:
             return html(pages.register_page(error.message, given), 400)
+        except Refusal as refusal:
+            return html(pages.register_page(refusal.text, given), refusal.status, {"Retry-After": str(refusal.retry_after)})
         return html(pages.key_page(given, key), headers={"Cache-Control": "no-store"})

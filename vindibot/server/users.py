@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 from vindibot.errors import VindibotError
 from vindibot.server.history import BotRow, add_bot, load_bots
+from vindibot.server.names import name_problem
 from vindibot.server.ratings import FIRST_ELO, FIRST_MU, FIRST_SIGMA
 from vindibot.server.store import Store
 
@@ -26,7 +27,6 @@ from vindibot.server.store import Store
 ALPHABET = string.digits + string.ascii_lowercase
 #: Every client expects keys of exactly this length.
 KEY_LENGTH = 8
-SHORTEST_NAME, LONGEST_NAME = 3, 20
 #: The cost of a slow digest: about ten milliseconds and four megabytes, that is, centuries for all keys.
 SCRYPT_N, SCRYPT_R, SCRYPT_P = 2**12, 8, 1
 DIGEST_BYTES = 16
@@ -134,7 +134,7 @@ class Users:
     async def sign_up(self, name: str) -> str:
         """As `register`, and the key is on the disk before it is handed out. Raises `RegistrationError` also if it cannot
         be kept."""
-        self._check_name(name)
+        self.check_name(name)
         key, kept = self._add(name, random_word(KEY_LENGTH))
         if not await asyncio.wrap_future(kept):
             self._forget(key)
@@ -143,14 +143,14 @@ class Users:
 
     def register(self, name: str) -> str:
         """A new user as the registration page makes one; returns the key. Raises `RegistrationError`."""
-        self._check_name(name)
+        self.check_name(name)
         return self.add(name)
 
-    def _check_name(self, name: str) -> None:
-        if len(name) < SHORTEST_NAME:
-            raise RegistrationError("Name is too short")
-        if len(name) > LONGEST_NAME:
-            raise RegistrationError("Name is too long")
+    def check_name(self, name: str) -> None:
+        """Raise `RegistrationError` for a name that cannot be registered."""
+        problem = name_problem(name)
+        if problem is not None:
+            raise RegistrationError(problem)
         if name in self._names:
             raise RegistrationError("Name already taken")
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from sim.maps import MapError
 from vindibot.errors import UsageError, VindibotError
@@ -19,6 +19,7 @@ from vindibot.server.league.pairing import most_fixtures, next_fixtures
 from vindibot.server.league.roster import Entrant
 from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.league.standings import Row, standings
+from vindibot.server.names import name_problem
 from vindibot.server.users import DIGEST_BYTES, SCRYPT_N, SCRYPT_P, SCRYPT_R
 from vindibot.writing import create, replace
 
@@ -28,12 +29,19 @@ NAME = r"[a-z0-9][a-z0-9-]{0,39}"
 MAX_FIXTURES = 100_000
 
 
+def _check_name(name: str) -> str:
+    problem = name_problem(name, shortest=1)
+    if problem is not None:
+        raise ValueError(problem)
+    return name
+
+
 class Member(BaseModel):
     """Who takes part: a name, and the digest of his key in hexadecimal digits."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str
+    name: Annotated[str, AfterValidator(_check_name)]
     digest: str = Field(repr=False)
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from vindibot.errors import UsageError
-from vindibot.server.users import KEY_LENGTH, LONGEST_NAME, random_word
+from vindibot.server.names import name_problem
+from vindibot.server.users import KEY_LENGTH, random_word
 from vindibot.writing import create
 
 #: More than any class has.
@@ -101,8 +102,9 @@ def _entrants(rows: Sequence[tuple[str, str, str]]) -> list[Entrant]:
     keys: dict[str, str] = {}
     found = []
     for where, name, key in rows:
-        if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
-            raise UsageError(f"{where}: a name has 1 to {LONGEST_NAME} printable characters")
+        problem = name_problem(name, shortest=1)
+        if problem is not None:
+            raise UsageError(f"{where}: {problem}")
         if name in names:
             raise UsageError(f"{where}: the name {name!r} stands at {names[name]} already")
         if key and not (len(key) == KEY_LENGTH and key.isascii() and key.isprintable()):

@@ -1,0 +1,145 @@
+"""Names of bots, and how many may be registered, over real sockets."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from serving import serving
+
+from vindibot.errors import UsageError
+from vindibot.server import EmbeddedServer
+from vindibot.server.league.league import League
+from vindibot.server.league.roster import roster_from_csv, roster_from_list
+from vindibot.server.league.settings import LeagueSettings
+from vindibot.server.names import name_problem, unseen_character
+
+#: A name with it, and how the character is called.
+UNSEEN = [
+    ("ab\u202ecd", "U+202E"),
+    ("abc\u2066", "U+2066"),
+    ("a\u200bbc", "U+200B"),
+    ("abc\u200d", "U+200D"),
+    ("\ufeffabc", "U+FEFF"),
+    ("abc\u00ad", "U+00AD"),
+    ("abc\x1b[31m", "U+001B"),
+    ("ab\nc", "U+000A"),
+    ("ab\u00a0c", "U+00A0"),
+    ("\u3164\u3164\u3164", "U+3164"),
+    ("abc\ufe0f", "U+FE0F"),
+    ("abc\U000e0100", "U+E0100"),
+]
+
+
+@pytest.mark.parametrize(("name", "code"), UNSEEN)
+async def test_a_name_with_an_unseen_character_is_refused_wherever_it_comes_from(name: str, code: str, tmp_path: Path) -> None:
+    says = f"Name has a character that cannot be seen: {code}"
+    async with serving(admin_key="administrator's key") as server, httpx.AsyncClient(base_url=server.url) as client:
+        page = await client.post("/register", data={"name": name})
+        assert page.status_code == 400
+        assert says in page.text
+        client.headers["Authorization"] = "Bearer administrator's key"
+        for path, body in [
+            ("/api/admin/bots", ["good", name]),
+            ("/api/admin/leagues", {"name": "cup", "settings": {}, "roster": ["good", name]}),
+        ]:
+            answer = await client.post(path, json=body)
+            assert answer.status_code == 400
+            assert says in answer.text
+        assert len(server.lobby.users) == 0
+    with pytest.raises(UsageError, match=r"(line 1|entry 2): Name"):
+        roster_from_csv(f'"{name}",k3yk3yk3\n') if "\n" not in name else roster_from_list(["good", name])
+    file = tmp_path / "cup.league.json"
+    League.create("cup", LeagueSettings(), roster_from_list(["good", "fine"]), file).save()
+    data = json.loads(file.read_text())
+    data["members"][1]["name"] = name
+    file.write_text(json.dumps(data))
+    with pytest.raises(UsageError, match=re.escape(f"cup.league.json is no league: members.1.name {says}")):
+        League.load(file)
+
+
+@given(st.text(min_size=3, max_size=20))
+def test_a_name_is_refused_for_what_can_be_said_of_it(name: str) -> None:
+    problem = name_problem(name)
+    if problem is None:
+        assert name.isprintable()
+        assert name.strip() == name
+    else:
+        assert problem.isprintable()
+        assert unseen_character(problem) is None
+
+
+@pytest.mark.parametrize("name", ["Ünïcode ☃ bot", "Анна", "小明的机器人", "🤖 bot", "d'Arc <3", "e\u0301tude", "بوت"])
+def test_names_in_any_script_are_fine(name: str) -> None:
+    assert name_problem(name) is None
+
+
+@pytest.mark.parametrize("name", [" abc", "abc ", "   "])
+def test_blanks_at_the_ends_are_refused(name: str) -> None:
+    assert name_problem(name) == "Name begins or ends with a blank"
+
+
+# ---- How many ----
+
+
+async def register(server: EmbeddedServer, name: str, address: str = "127.0.0.1") -> httpx.Response:
+    """Register from one of this machine's many addresses."""
+    async with httpx.AsyncClient(base_url=server.url, transport=httpx.AsyncHTTPTransport(local_address=address)) as client:
+        return await client.post("/register", data={"name": name})
+
+
+async def test_registrations_are_limited_by_address() -> None:
+    async with serving(registrations_per_address=3) as server:
+        assert (await register(server, "ab")).status_code == 400  # counts nothing
+        for number in range(3):
+            assert (await register(server, f"bot{number}")).status_code == 200
+        refused = await register(server, "bot3")
+        assert refused.status_code == 429
+        assert 1 <= int(refused.headers["retry-after"]) <= 20
+        assert "Too many registrations from your address, try again in" in refused.text
+        assert "<form" in refused.text
+        assert (await register(server, "bot3", "127.0.0.2")).status_code == 200
+        assert len(server.lobby.users) == 4
+
+
+async def test_registrations_are_limited_in_all() -> None:
+    async with serving(registrations_per_minute=2) as server:
+        for number in range(2):
+            assert (await register(server, f"bot{number}", f"127.0.0.{1 + number}")).status_code == 200
+        refused = await register(server, "bot2", "127.0.0.9")
+        assert refused.status_code == 429
+        assert "Too many registrations, try again in" in refused.text
+    async with serving(max_bots=2) as server:
+        assert (await register(server, "bot0")).status_code == 200
+        server.register("bot1")
+        refused = await register(server, "bot2")
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "3600")
+
+
+async def test_unknown_keys_are_registrations_too_and_known_ones_are_not() -> None:
+    async with serving(keys="any", registrations_per_address=2) as server, httpx.AsyncClient(base_url=server.url) as client:
+        statuses = []
+        for key in ("aaaaaaaa", "bbbbbbbb", "cccccccc", "aaaaaaaa", "dddddddd", "bbbbbbbb"):
+            answer = await client.post("/api/training", data={"key": key, "turns": 1})
+            statuses.append(answer.status_code)
+            if answer.status_code == 429:
+                assert int(answer.headers["retry-after"]) >= 1
+                assert answer.text.startswith("Vindinium - Too many registrations from your address")
+        assert statuses == [200, 200, 429, 200, 429, 200]
+        assert len(server.lobby.users) == 2
+
+
+async def test_a_class_behind_one_address_plays_its_league(tmp_path: Path) -> None:
+    roster = roster_from_list([f"pupil {number}" for number in range(40)])
+    League.create("cup", LeagueSettings(), roster, tmp_path / "cup.league.json").save()
+    limits = {"registrations_per_address": 1, "registrations_per_minute": 1}
+    async with serving(league=tmp_path, **limits) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        for entrant in roster:
+            answer = await client.post("/api/training", data={"key": entrant.key, "turns": 1})
+            assert answer.status_code == 200
+            assert answer.json()["hero"]["name"] == entrant.name
