@@ -191,7 +191,9 @@ def _seconds(seconds: float | None) -> str:
 def _reason(error: BaseException) -> tuple[str, bool]:
     """What the system said about a failed connection ("" if nothing), and whether it is final: a TLS that does not fit."""
     cause: BaseException | None = error
-    while cause is not None:
+    seen: list[BaseException] = []  # errors that are raised again can be causes of each other
+    while cause is not None and cause not in seen:
+        seen.append(cause)
         if isinstance(cause, ConnectionRefusedError):
             return "connection refused (is the server running there?)", False
         if isinstance(cause, socket.gaierror):

@@ -1,0 +1,109 @@
+"""Faults of a server far away, which no socket on this machine has: routes, proxies, TLS, and answers that only libraries see.
+
+httpx is told what its network did (respx). What a real socket can do is tried with one in the other tests of the client.
+"""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+import respx
+from clientkit import KEY, Player, Told, play
+from faulty_server import GAME, TOKEN, FaultyServer
+
+from vindibot.client import Termination
+
+#: An address for documentation: nothing is ever sent there, and it needs no look-up.
+URL = "http://192.0.2.7:9000"
+ORDERS = f"/api/{GAME}/{TOKEN}/play"
+
+
+def state(turn: int) -> dict[str, Any]:
+    """The state of the small game of `FaultyServer` at a turn."""
+    return json.loads(FaultyServer()._state("192.0.2.7:9000", turn=turn))
+
+
+class Network:
+    """A game of 20 plies on a server far away; `faults` are raised or answered first, one per order."""
+
+    def __init__(self, router: respx.Router) -> None:
+        self.faults: list[Exception | httpx.Response] = []
+        self.turn = 0
+        router.get("/").respond(200, text="hello")
+        self.joins = router.post("/api/training").mock(side_effect=self._join)
+        self.orders = router.post(ORDERS).mock(side_effect=self._order)
+
+    def _join(self, request: httpx.Request) -> httpx.Response:
+        self.turn = 0
+        return httpx.Response(200, json=state(0))
+
+    def _order(self, request: httpx.Request) -> httpx.Response:
+        if self.faults:
+            fault = self.faults.pop(0)
+            if isinstance(fault, Exception):
+                raise fault
+            return fault
+        self.turn += 4
+        return httpx.Response(200, json=state(self.turn))
+
+
+@pytest.fixture
+def network() -> Iterator[Network]:
+    with respx.mock(base_url=URL, assert_all_called=False) as router:
+        yield Network(router)
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (httpx.ConnectError("All connection attempts failed"), "All connection attempts failed"),
+        (httpx.ConnectTimeout("slow"), "no connection to"),
+        (httpx.ProxyError("502 Bad Gateway"), "502 Bad Gateway"),
+        (httpx.WriteError("broken pipe"), "broke off"),
+        (httpx.ReadError(str(ssl.SSLError(1, "bad record mac"))), "bad record mac"),
+        (httpx.RemoteProtocolError("peer sent an illegal status line"), "illegal status line"),
+        (httpx.LocalProtocolError("too many headers"), "too many headers"),
+        (httpx.Response(407, text="Proxy Authentication Required"), "Proxy Authentication Required"),
+        (httpx.Response(502, text="Bad Gateway"), "Bad Gateway"),
+        (httpx.Response(520, text="<html>origin error</html>", headers={"Content-Type": "text/html"}), "an HTML page"),
+        (httpx.Response(204), "status 204 without a word"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+async def test_a_fault_on_the_way_is_told_and_costs_no_game(network: Network, fault: Any, words: str) -> None:
+    network.faults = [fault]
+    told, player = Told(), Player()
+    outcome = await play(URL, player, told=told)
+    assert outcome.termination is Termination.FINISHED
+    assert outcome.faults == 1
+    assert words in told.problems[0]
+    assert player.turns == [0, 4, 8, 12, 16]
+    everything = repr(outcome) + str(told.problems)
+    assert KEY not in everything
+    assert TOKEN not in everything
+
+
+async def test_a_fault_that_quotes_the_request_tells_no_secret(network: Network) -> None:
+    network.faults = [httpx.ReadError(f"POST {URL}{ORDERS} key={KEY}")]
+    told = Told()
+    outcome = await play(URL, told=told)
+    assert outcome.termination is Termination.FINISHED
+    assert "/api/game0001/********/play" in told.problems[0]
+    assert KEY not in told.problems[0]
+    assert TOKEN not in told.problems[0]
+
+
+async def test_a_network_that_comes_back_is_joined(network: Network) -> None:
+    network.joins.mock(
+        side_effect=[httpx.ConnectError("no route"), httpx.ConnectTimeout("slow"), httpx.Response(200, json=state(0))]
+    )
+    told = Told()
+    outcome = await play(URL, told=told)
+    assert outcome.termination is Termination.FINISHED
+    assert outcome.faults == 0
+    assert [problem.split(" to ")[0] for problem, _ in told.retries] == ["cannot connect", "no connection"]
