@@ -12,6 +12,10 @@ numba's cache looks only at the file of the entry function: a helper changed in 
 silently keep the old machine code. So the cache folder is named by a digest of every source file of ``sim`` and
 ``behaviours`` and of the numba, numpy and Python versions; folders that were not used lately are removed.
 
+The kernels of any other module (a trait of a user's own) are kept in a folder of their own inside of that folder. Its name is
+a digest of the module's file and of the files of the user's that it imports: a change in one of them compiles these kernels
+again, and no others. Two modules of one name, of two bots, do not disturb each other.
+
 After `warm` no entry can compile any more: an argument of a new type (a read-only array, say) is an error that names the
 kernel, never a pause of seconds in the middle of a game.
 """
@@ -27,8 +31,10 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numba
@@ -37,19 +43,56 @@ from filelock import FileLock
 from platformdirs import user_cache_path
 
 from sim import sources
+from sim.ownsources import own_sources, state
 
-__all__ = ["cache_folder", "entry", "inlined", "kernel", "warm"]
+__all__ = ["KernelError", "cache_folder", "entry", "inlined", "kernel", "warm"]
 
 #: How many cache folders (one for each state of the sources) are kept.
 KEPT_FOLDERS = 4
-#: Tells child processes which folder their parent settled on.
+#: How many folders of users' own kernels (one for each state of a module's sources) are kept in each of them.
+KEPT_OWN_FOLDERS = 32
+#: Tells a child process which folder its parent settled on; a process that has read it passes it on to nobody.
 FOLDER_VARIABLE = "VINDIBOT_KERNEL_CACHE"
 #: What our cache folders are called. A folder of somebody else that is called nearly so must not be removed.
 _OURS = re.compile(r"kernels-[0-9a-f]{16}")
 #: The file in a cache folder that lists the entries compiled into it.
 LIST = "compiled.txt"
 
-_entries: list[tuple[Any, Any]] = []
+
+class KernelError(Exception):
+    """A kernel that cannot be compiled. The message names it, and says where it is declared and what is wrong."""
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """An entry kernel with its one signature and the folder of its machine code. `modules` are those of the user's own, by
+    name, that numba looks up while it loads that code."""
+
+    dispatcher: Any
+    signature: Any
+    folder: Path
+    modules: Mapping[str, ModuleType]
+
+    @property
+    def name(self) -> str:
+        """The module and the name of the function."""
+        return f"{self.dispatcher.py_func.__module__}.{self.dispatcher.py_func.__qualname__}"
+
+    def compile(self) -> None:
+        """Load the machine code, or make it."""
+        hidden = {name: sys.modules.get(name) for name in self.modules}
+        sys.modules.update(self.modules)  # another bot's modules may have these names at present
+        try:
+            self.dispatcher.compile(self.signature)
+        finally:
+            for name, module in hidden.items():
+                if module is None:
+                    del sys.modules[name]
+                else:
+                    sys.modules[name] = module
+
+
+_entries: list[_Entry] = []
 _warm = False
 
 
@@ -70,8 +113,8 @@ def _writable(folder: Path) -> bool:
 
 def _choose_folder() -> Path:
     name = f"kernels-{_digest()}"
-    inherited = os.environ.get(FOLDER_VARIABLE)
-    # Only a parent with the same sources may choose for us: the variable also reaches programs of other versions.
+    inherited = os.environ.pop(FOLDER_VARIABLE, None)
+    # Only a parent with the same sources may choose for us.
     if inherited and Path(inherited).name == name and _writable(Path(inherited)):
         return Path(inherited)
     configured = os.environ.get("NUMBA_CACHE_DIR")
@@ -89,7 +132,6 @@ def _choose_folder() -> Path:
             RuntimeWarning,
             stacklevel=2,
         )
-    os.environ[FOLDER_VARIABLE] = str(folder)
     return folder
 
 
@@ -106,20 +148,27 @@ def cache_folder() -> Path:
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a helper that only kernels call."""
-    return numba.njit(error_model="numpy", nogil=True)(function)
+    return numba.njit(error_model="numpy", nogil=True)(_named_apart(function))
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Like `kernel`, and written out wherever it is called: for the few that a loop calls millions of times a second."""
-    return numba.njit(error_model="numpy", nogil=True, forceinline=True)(function)
+    return numba.njit(error_model="numpy", nogil=True, forceinline=True)(_named_apart(function))
 
 
 def entry(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a kernel that Python calls, with this one `signature`, kept on disk between runs."""
 
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = numba.njit(error_model="numpy", nogil=True, cache=True)(function)
-        _entries.append((dispatcher, signature))
+        own = own_sources(function)
+        folder = _folder / f"own-{state(own)}" if own else _folder
+        numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]  # njit reads it
+        try:
+            dispatcher = numba.njit(error_model="numpy", nogil=True, cache=True)(_named_apart(function))
+        finally:
+            numba.config.CACHE_DIR = str(_folder)  # type: ignore[attr-defined]
+        modules = {name: sys.modules[name] for name in own if name in sys.modules}
+        _entries.append(_Entry(dispatcher, signature, folder, modules))
         return dispatcher
 
     return decorate
@@ -127,17 +176,20 @@ def entry(signature: Any) -> Callable[[Callable[..., Any]], Any]:
 
 def entries() -> list[tuple[Any, Any]]:
     """All entry kernels imported so far with their signatures, in the order of their declaration."""
-    return list(_entries)
+    return [(entry.dispatcher, entry.signature) for entry in _entries]
 
 
-def _compile_all(progress: Callable[[int, int, str], None] | None) -> None:
-    for done, (dispatcher, signature) in enumerate(_entries):
-        if progress is not None:
-            progress(done, len(_entries), dispatcher.py_func.__qualname__)
-        if not dispatcher.signatures:
-            dispatcher.compile(signature)
-    if progress is not None:
-        progress(len(_entries), len(_entries), "")
+def _named_apart(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function; the name of one of a user's own is changed so that it differs between the states of its sources.
+
+    Machine code is linked by these names when it is loaded: two bots may both have a helper of one name.
+    """
+    if own := own_sources(function):
+        function.__qualname__ += f"_{state(own)[:8]}"
+    return function
+
+
+# ---- The cache ----
 
 
 def _jit_is_off() -> bool:
@@ -145,28 +197,33 @@ def _jit_is_off() -> bool:
     return bool(getattr(numba.config, "DISABLE_JIT", 0))
 
 
-def _names() -> set[str]:
-    """The entries that this process has imported."""
-    return {f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__qualname__}" for dispatcher, _ in _entries}
+def _names(folder: Path) -> set[str]:
+    """The entries of a folder that this process has imported."""
+    return {entry.name for entry in _entries if entry.folder == folder}
 
 
-def _compiled() -> set[str]:
-    """The entries that some process has compiled into the folder, as its list says."""
+def _compiled(folder: Path) -> set[str]:
+    """The entries that some process has compiled into a folder, as its list says."""
     try:
-        return set((_folder / LIST).read_text("utf-8").splitlines())
+        return set((folder / LIST).read_text("utf-8").splitlines())
     except (OSError, UnicodeDecodeError):
         return set()
 
 
-def _note_compiled() -> None:
+def _note_compiled(folder: Path) -> None:
     """Add our entries to the list; a list that is cut off has names missing, and costs a look at the cache."""
     with contextlib.suppress(OSError):
-        (_folder / LIST).write_text("\n".join(sorted(_compiled() | _names())) + "\n", "utf-8")
+        (folder / LIST).write_text("\n".join(sorted(_compiled(folder) | _names(folder))) + "\n", "utf-8")
+
+
+def _folders() -> list[Path]:
+    """The folders of all entries, that of the built-in ones first."""
+    return list(dict.fromkeys([_folder, *(entry.folder for entry in _entries)]))
 
 
 def cached() -> bool:
     """Whether `warm` will find what it needs on disk, so that it takes a moment and not a minute."""
-    return _jit_is_off() or _names() <= _compiled()
+    return _jit_is_off() or all(_names(folder) <= _compiled(folder) for folder in _folders())
 
 
 def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
@@ -176,45 +233,69 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
     (done, total, name of the kernel that comes next). Unreadable cache files are removed and made again.
     """
     global _warm
-    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+    if _jit_is_off():
         return
     _writable(_folder)  # somebody may have removed it since we started
     if cached():
-        _load_or_rebuild(progress)
+        _load_or_compile(progress)
     else:
         with FileLock(_folder.with_suffix(".lock")):
-            _load_or_rebuild(progress)
-            _note_compiled()
-    for dispatcher, _ in _entries:
-        dispatcher.disable_compile()
+            _load_or_compile(progress)
+            for folder in _folders():
+                _note_compiled(folder)
+    for entry in _entries:
+        entry.dispatcher.disable_compile()
     if not _warm:
         _warm = True
         _remove_old_folders()
 
 
-def _load_or_rebuild(progress: Callable[[int, int, str], None] | None) -> None:
+def _load_or_compile(progress: Callable[[int, int, str], None] | None) -> None:
+    for done, entry in enumerate(_entries):
+        if progress is not None:
+            progress(done, len(_entries), entry.dispatcher.py_func.__name__)
+        if not entry.dispatcher.signatures:
+            _load_or_repair(entry)
+    if progress is not None:
+        progress(len(_entries), len(_entries), "")
+
+
+def _load_or_repair(entry: _Entry) -> None:
+    """Have one kernel ready. What the cache has of it is made anew if it cannot be read; the rest of the cache is left alone."""
     try:
-        _compile_all(progress)
-    except Exception as problem:  # whatever a damaged index or object file makes numba raise
-        warnings.warn(
-            f"the kernel cache {_folder} could not be read ({type(problem).__name__}); compiling it again",
-            RuntimeWarning,
-            stacklevel=3,
-        )
-        shutil.rmtree(_folder, ignore_errors=True)
-        _folder.mkdir(parents=True, exist_ok=True)
-        _compile_all(progress)
-        _note_compiled()
+        entry.compile()
+        return
+    except Exception as problem:  # whatever a damaged index or object file makes numba raise, or the kernel itself
+        first = problem
+    try:
+        Path(entry.dispatcher._cache.cache_path).mkdir(parents=True, exist_ok=True)
+        entry.dispatcher._cache.flush()
+        entry.compile()
+    except Exception as problem:
+        code = entry.dispatcher.py_func.__code__
+        where = f"{code.co_filename}, line {code.co_firstlineno}"
+        name = entry.dispatcher.py_func.__name__
+        raise KernelError(f"the kernel {name} ({where}) cannot be compiled: {type(problem).__name__}: {problem}") from problem
+    warnings.warn(
+        f"the kernel cache {entry.folder} could not be read ({type(first).__name__}); compiling "
+        f"{entry.dispatcher.py_func.__name__} again",
+        RuntimeWarning,
+        stacklevel=4,
+    )
 
 
 def _remove_old_folders() -> None:
     """Keep the folders used last; the time of use is the modification time of the folder."""
-    try:
-        os.utime(_folder)
-        others = [path for path in _folder.parent.iterdir() if _OURS.fullmatch(path.name) and path.is_dir() and path != _folder]
-        others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-        for old in others[KEPT_FOLDERS - 1 :]:
+    with contextlib.suppress(OSError):  # another process is tidying up, or the folder is not ours to clean
+        for folder in _folders():
+            os.utime(folder)
+        for old in _lately_used(path for path in _folder.parent.iterdir() if _OURS.fullmatch(path.name))[KEPT_FOLDERS:]:
             shutil.rmtree(old, ignore_errors=True)
             old.with_suffix(".lock").unlink(missing_ok=True)
-    except OSError:
-        pass  # another process is tidying up, or the folder is not ours to clean
+        for old in _lately_used(_folder.glob("own-*"))[KEPT_OWN_FOLDERS:]:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _lately_used(paths: Iterable[Path]) -> list[Path]:
+    """Those of the paths that are folders, the one used last first."""
+    return sorted((path for path in paths if path.is_dir()), key=lambda path: path.stat().st_mtime, reverse=True)

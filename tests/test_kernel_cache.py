@@ -41,17 +41,17 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-def start(program: Path, cache: Path | str) -> subprocess.Popen[str]:
+def start(program: Path, cache: Path | str, *words: str) -> subprocess.Popen[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("VINDIBOT_", "NUMBA_"))}
     environment = {**kept, "PYTHONPATH": str(TOP), "NUMBA_CACHE_DIR": str(cache)}
     return subprocess.Popen(
-        [sys.executable, str(program)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, str(program), *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
-def run(program: Path, cache: Path | str) -> tuple[list[str], str]:
+def run(program: Path, cache: Path | str, *words: str) -> tuple[list[str], str]:
     """Its lines, and what it complained about."""
-    process = start(program, cache)
+    process = start(program, cache, *words)
     out, err = process.communicate(timeout=100)
     assert process.returncode == 0, err
     return out.split("\n"), err
@@ -68,13 +68,13 @@ def test_cold_then_warm(program: Path, tmp_path: Path) -> None:
 
 def test_what_is_cached_is_told_by_the_names_of_kernels(program: Path, tmp_path: Path) -> None:
     """Programs import more or fewer of them: their number says nothing."""
-    asks = "from numba import types\nfrom sim import kernels\n{}\nprint(kernels.cached())\nkernels.warm()\n"
-    kernel = "@kernels.entry(types.int64(types.int64))\ndef {}(number):\n    return number\n"
-    one, two, three = (kernel.format(name) for name in ("one", "two", "three"))
-    said = []
-    for kernels in (one + two, two, one + two, three, two + three):
-        program.write_text(asks.format(kernels))
-        said.append(run(program, tmp_path / "cache")[0][0])
+    kernel = "if {0!r} in sys.argv:\n    @kernels.entry(types.int64(types.int64))\n    def {0}(number):\n        return number\n"
+    declared = "".join(kernel.format(name) for name in ("one", "two", "three"))
+    program.write_text(
+        f"import sys\nfrom numba import types\nfrom sim import kernels\n{declared}\nprint(kernels.cached())\nkernels.warm()\n"
+    )
+    declared_in_turn = ("one two", "two", "one two", "three", "two three")
+    said = [run(program, tmp_path / "cache", *names.split())[0][0] for names in declared_in_turn]
     assert said == ["False", "True", "True", "False", "True"]
 
 
@@ -121,3 +121,100 @@ def test_folders_of_older_sources_are_removed(program: Path, tmp_path: Path) -> 
     assert len(kept) == 4
     assert Path(lines[3]).name in kept
     assert {f"kernels-{age:016x}" for age in (6, 7, 8)} < set(kept)
+
+
+# Kernels of a user's own
+
+BESIDE = """
+from numba import types
+from scale import SCALE
+from sim.kernels import entry, kernel
+
+@kernel
+def helper(number):
+    total = number
+    for step in range(number & 7):
+        total = (total * 31 + step) % 1000003
+    return total * SCALE
+
+@entry(types.int64(types.int64))
+def worth(number):
+    return helper(number)
+"""
+LOADS = """
+import importlib, sys
+from sim import kernels
+
+loaded = []
+for folder in sys.argv[1:]:
+    sys.path.append(folder)
+    loaded.append(importlib.import_module("dice"))
+    sys.path.remove(folder)
+    del sys.modules["dice"], sys.modules["scale"]
+print("cached" if kernels.cached() else "not cached")
+kernels.warm()
+for module in loaded:
+    print(module.worth(3), "hit" if module.worth.stats.cache_hits else "miss")
+"""
+
+
+@pytest.fixture
+def bots(program: Path, tmp_path: Path) -> list[str]:
+    """Two folders, each with a dice.py that has a kernel, and with a scale.py that it imports; the program loads them."""
+    program.write_text(LOADS)
+    for name, scale in (("a", 1), ("b", 10)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "dice.py").write_text(BESIDE)
+        (tmp_path / name / "scale.py").write_text(f"SCALE = {scale}")
+    return [str(tmp_path / "a"), str(tmp_path / "b")]
+
+
+def expected(scale: int) -> int:
+    total = 3
+    for step in range(3):
+        total = (total * 31 + step) % 1000003
+    return total * scale
+
+
+def test_two_modules_of_one_name_keep_their_own_kernels(program: Path, bots: list[str], tmp_path: Path) -> None:
+    """Each is compiled in a process of its own, then both are loaded into one, where neither can be imported any more."""
+    for bot in bots:
+        assert run(program, tmp_path / "cache", bot)[0][0] == "not cached"
+    for order in ((0, 1), (1, 0)):
+        lines, complaints = run(program, tmp_path / "cache", *(bots[number] for number in order))
+        assert lines[:3] == ["cached", *(f"{expected((1, 10)[number])} hit" for number in order)]
+        assert complaints == ""
+
+
+def test_a_changed_module_beside_the_kernel_compiles_that_kernel_and_no_other(
+    program: Path, bots: list[str], tmp_path: Path
+) -> None:
+    run(program, tmp_path / "cache", *bots)
+    scale = Path(bots[0], "scale.py")
+    times = scale.stat()
+    scale.write_text("SCALE = 7")
+    os.utime(scale, ns=(times.st_atime_ns, times.st_mtime_ns))
+    lines, complaints = run(program, tmp_path / "cache", *bots)
+    assert lines[:3] == ["not cached", f"{expected(7)} miss", f"{expected(10)} hit"]
+    assert complaints == ""
+
+
+def test_a_damaged_kernel_of_a_users_own_disturbs_no_other(program: Path, bots: list[str], tmp_path: Path) -> None:
+    run(program, tmp_path / "cache", *bots)
+    for damaged in (tmp_path / "cache").rglob("a_*/*.nbi"):
+        damaged.write_bytes(b"junk")
+    lines, complaints = run(program, tmp_path / "cache", *bots)
+    assert lines[1:3] == [f"{expected(1)} miss", f"{expected(10)} hit"]
+    assert complaints.count("RuntimeWarning") == 1
+
+
+def test_a_kernel_that_cannot_be_compiled_is_named_and_the_cache_stays(program: Path, bots: list[str], tmp_path: Path) -> None:
+    run(program, tmp_path / "cache", *bots)
+    bad = Path(bots[0], "dice.py")
+    bad.write_text(bad.read_text().replace("return helper(number)", 'return helper("x")'))
+    process = start(program, tmp_path / "cache", *bots)
+    _, complaints = process.communicate(timeout=100)
+    assert process.returncode == 1
+    assert f"KernelError: the kernel worth ({bad}, line 13) cannot be compiled: TypingError: " in complaints
+    assert "could not be read" not in complaints
+    assert run(program, tmp_path / "cache", bots[1])[0][:2] == ["cached", f"{expected(10)} hit"]
