@@ -7,11 +7,14 @@ Built-in names win over entry points. Nothing is imported before it is asked for
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from behaviours.base import Behaviour
@@ -46,6 +49,10 @@ BUILT_IN = {
 
 class BehaviourError(ValueError):
     """A trait that cannot be had. The message says what was asked for, what is wrong, and the nearest right spelling."""
+
+
+class ModuleEndsProcessError(ImportError):
+    """A module that ends the process when it is imported; the message says by what, and in which line."""
 
 
 def names() -> list[str]:
@@ -98,9 +105,51 @@ def _load(use: str, path: str) -> type[Behaviour]:
     return found
 
 
+def load_module(name: str) -> ModuleType:
+    """Import a module. Raises what the module raises, and `ModuleEndsProcessError` where it would end this process."""
+    try:
+        with _exit_refused():
+            return importlib.import_module(name)
+    except SystemExit as problem:
+        raise ModuleEndsProcessError(f"it ends the program: {_place(problem, f'SystemExit({problem.code!r})')}") from None
+    except _ExitRefused as problem:
+        raise ModuleEndsProcessError(f"it ends the program: {_place(problem, f'os._exit({problem})')}") from None
+
+
+class _ExitRefused(BaseException):
+    """What `os._exit` raises instead."""
+
+
+@contextlib.contextmanager
+def _exit_refused() -> Iterator[None]:
+    """Have `os._exit` raise `_ExitRefused` in this process; processes that are forked meanwhile may end as they like."""
+    exit_now, pid = os._exit, os.getpid()
+
+    def refuse(status: int) -> NoReturn:
+        if os.getpid() != pid:
+            exit_now(status)
+        raise _ExitRefused(status)
+
+    os._exit = refuse
+    try:
+        yield
+    finally:
+        os._exit = exit_now
+
+
+def _place(problem: BaseException, call: str) -> str:
+    """Where it was raised: ``os._exit(3) in coward.py, line 5``."""
+    trace = problem.__traceback__
+    while trace is not None and trace.tb_next is not None and trace.tb_next.tb_frame.f_code.co_filename != __file__:
+        trace = trace.tb_next
+    return f"{call} in {trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno}" if trace is not None else call
+
+
 def _module(shown: str, name: str) -> Any:
     try:
-        return importlib.import_module(name)
+        return load_module(name)
+    except ModuleEndsProcessError as problem:
+        raise BehaviourError(f"the trait {shown}: its module {name} cannot be imported: {problem}") from None
     except ModuleNotFoundError as problem:
         missing = problem.name or ""
         if name == missing or name.startswith(f"{missing}."):

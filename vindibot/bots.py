@@ -197,8 +197,6 @@ def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
         kind = find_behaviour(table.use)
     except BehaviourError as problem:
         raise UsageError(f"{place.at(where)}: {_hidden(table.use, folders) or problem}") from problem
-    except SystemExit:
-        raise UsageError(f"{place.at(where)}: the trait {table.use!r} ends the program when it is imported") from None
     if hidden := _hidden(table.use, folders):
         raise UsageError(f"{place.at(where)}: {hidden}")
     for key, value in table.parameters.items():

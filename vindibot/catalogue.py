@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
 import re
 import textwrap
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from pydantic import BaseModel
 
-from behaviours.registry import BUILT_IN, GROUP, BehaviourError, find
+from behaviours.registry import BUILT_IN, GROUP, BehaviourError, ModuleEndsProcessError, find, load_module
 from vindibot.bots import Bot, TraitSpec, load_bot, make_importable
 from vindibot.completion import complete_bots, complete_traits
 from vindibot.errors import UsageError
@@ -73,8 +72,6 @@ def listed(use: str, home: str) -> Listed:
         return Listed(use, home, find(use))
     except BehaviourError as problem:
         return Listed(use, home, problem=str(problem))
-    except SystemExit:
-        return Listed(use, home, problem="its module ends the program when it is imported")
 
 
 def found(bot: Bot | None = None) -> list[Listed]:
@@ -123,8 +120,11 @@ def _in_module(path: Path) -> Iterator[Listed]:
 
     home = short(path)
     try:
-        module = importlib.import_module(path.stem)
-    except (Exception, SystemExit) as problem:
+        module = load_module(path.stem)
+    except ModuleEndsProcessError as problem:
+        yield Listed(path.stem, home, problem=f"the module cannot be imported: {problem}")
+        return
+    except Exception as problem:
         yield Listed(path.stem, home, problem=f"the module cannot be imported ({type(problem).__name__}: {problem})")
         return
     for name, value in vars(module).items():

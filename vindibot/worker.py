@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import io
 import mmap
 import os
@@ -23,13 +22,13 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from behaviours.base import HISTORY, LONGEST_LINE, Behaviour, Budget, Thought, View
 from behaviours.mine import MineFinder
+from behaviours.registry import find
 from sim import kernels
 from sim.game import GAME, Games
 from vindibot.ballot import Status
@@ -62,10 +61,14 @@ class TraitPlan:
     class_path: str
     parameters: dict[str, Any]
 
+    @property
+    def module(self) -> str:
+        """The module of the class."""
+        return self.class_path.partition(":")[0]
+
     def build(self) -> Behaviour:
         """Import the class and make the behaviour."""
-        module, _, name = self.class_path.partition(":")
-        built: Behaviour = attrgetter(name)(importlib.import_module(module))(**self.parameters)
+        built: Behaviour = find(self.class_path)(**self.parameters)
         return built
 
 
