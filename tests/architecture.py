@@ -12,10 +12,12 @@ TOP = Path(__file__).parent.parent
 FLOORS = ("sim", "behaviours", "vindibot")
 PICTURE = TOP / "docs" / "architecture.svg"
 
-#: What the modules of the top floor that lie in no folder are parts of; all others are commands.
+#: What the modules of the top floor are parts of that lie in no folder, or in one for themselves; all others are commands.
 LOOSE = {
     "play": "display play player",
-    "turn": "agent blame conduct failures forkserver inline plies pool preload process runner timekeeper warmup worker workers",
+    "turn": (
+        "agent blame conduct failures first forkserver inline plies pool preload process runner timekeeper warmup worker workers"
+    ),
     "client": "client line protocol replies transport",
     "recordings": "differences gamefile gamerecord picture recording retrace",
     "testing": "conformance testing trial",
@@ -45,11 +47,10 @@ def imports(path: Path) -> Iterator[str]:
 def part_of(path: Path) -> str:
     """The part of the house that a module belongs to: a folder of a floor, or one of `LOOSE`, or the floor."""
     floor, *inner = path.relative_to(TOP).with_suffix("").parts
-    if len(inner) > 1:
-        return inner[0]
     if floor != "vindibot":
-        return floor
-    return next((part for part, names in LOOSE.items() if inner[0] in names.split()), "commands")
+        return inner[0] if len(inner) > 1 else floor
+    folder = inner[0] if len(inner) > 1 else "commands"
+    return next((part for part, names in LOOSE.items() if inner[0] in names.split()), folder)
 
 
 @cache

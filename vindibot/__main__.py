@@ -1,6 +1,27 @@
 """``python -m vindibot``."""
 
-from vindibot.cli import main
+import os
+import sys
+
+
+def _leave_current_folder() -> None:
+    """Take the current folder off the import path, where Python puts it first: what lies there hides no module.
+
+    It stays there, as the last, where this package itself is in it; the other packages are imported from it then, too.
+    """
+    here = os.getcwd()
+    if sys.path[:1] != [here]:
+        return
+    if os.path.dirname(os.path.dirname(os.path.abspath(__file__))) == here:
+        for package in ("behaviours", "sim"):
+            __import__(package)
+        sys.path.append(here)
+    del sys.path[0]
+
 
 if __name__ == "__main__":
+    _leave_current_folder()
+
+    from vindibot.cli import main
+
     main()

@@ -26,10 +26,12 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -96,6 +98,11 @@ class Bot:
     def folder(self) -> str:
         """The folder of the bot's file."""
         return self.folders[0]
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The modules of its traits."""
+        return tuple(dict.fromkeys(trait.class_path.partition(":")[0] for trait in self.traits))
 
     def build(self) -> list[tuple[TraitSpec, Behaviour]]:
         """Make all traits, in the order of the file; the bot's folders are importable from then on."""
@@ -232,30 +239,43 @@ def _finite(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-#: The bots' folders that this module has put on ``sys.path``, and the modules that were there before.
+class _BotFolder(str):
+    """A folder that `make_importable` has put on ``sys.path``. Processes that are started inherit it with the path."""
+
+
+#: The folders of the bot whose modules can be imported now; those of them that were not on ``sys.path`` without it; the modules
+#: that were there before; and the modules of other bots.
 _folders: tuple[str, ...] = ()
+_added: tuple[str, ...] = ()
 _older: frozenset[str] = frozenset()
+_put_away: dict[tuple[str, ...], dict[str, ModuleType]] = {}
 
 
 def make_importable(folders: Iterable[str]) -> None:
     """Let ``use = "coward:Coward"`` find coward.py in a bot's folders, from now on in this process; workers call it too.
 
     The folders go to the end of ``sys.path``, so that no file beside a bot can take the place of an installed module.
-    Folders of another bot are taken off, and the modules that came from them are forgotten (not unloaded: classes in use
-    stay as they are), since two versions of a bot may both have a coward.py.
+    Folders of another bot are taken off, and the modules that came from them are put away until that bot's turn comes again:
+    each is imported once, and two versions of a bot may both have a coward.py.
     """
-    global _folders, _older
+    global _folders, _added, _older
     wanted = tuple(folders)
-    if wanted == _folders:
-        importlib.invalidate_caches()
-        return
-    for name in [name for name in sys.modules if name not in _older and _home(name) in _folders]:
-        del sys.modules[name]
-    sys.path[:] = [folder for folder in sys.path if folder not in _folders]
-    _folders = tuple(folder for folder in wanted if folder not in sys.path)
-    _older = frozenset(sys.modules)
-    sys.path.extend(_folders)
+    path = import_path()
+    if wanted != _folders:
+        leaving = [name for name in sys.modules if name not in _older and _home(name) in _added]
+        _put_away[_folders] = {name: sys.modules.pop(name) for name in leaving}
+        _older = frozenset(sys.modules)
+        for name, module in _put_away.pop(wanted, {}).items():
+            sys.modules.setdefault(name, module)
+        _folders = wanted
+    _added = tuple(_BotFolder(folder) for folder in wanted if folder not in path)
+    sys.path[:] = [*path, *_added]
     importlib.invalidate_caches()
+
+
+def import_path() -> list[str]:
+    """Where this process finds modules, without the folders of bots: absolute paths."""
+    return [folder or os.getcwd() for folder in sys.path if not isinstance(folder, _BotFolder)]
 
 
 def _home(name: str) -> str | None:

@@ -14,15 +14,12 @@ file without an exit code says that the server has gone; the worker lives on.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
 import signal
 import socket
 import struct
-import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from vindibot.orphans import adopt_orphans, children, kill_children, name_process
 
@@ -77,8 +74,8 @@ class _Children:
         os.close(self._wake)
 
 
-def main(requests: int, folders: Sequence[str], modules: Sequence[str]) -> NoReturn:
-    """The life of the keeper. `requests` is our end of the socket; `folders` and `modules` are what the bot needs."""
+def main(requests: int, told: dict[str, Any]) -> NoReturn:
+    """The life of the keeper. `requests` is our end of the socket; `told` is what the server shall load."""
     name_process(KEEPER)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
@@ -89,14 +86,14 @@ def main(requests: int, folders: Sequence[str], modules: Sequence[str]) -> NoRet
     workers: set[int] = set()  # those of servers that have ended
     pause = PAUSES[0]
     while True:
-        server, loaded = _start_server(born, requests, folders, modules)
+        server, loaded = _start_server(born, requests, told)
         while server in _living(born, gone, requests, server, workers):
             pass
         workers |= set(children())
         if _was_loaded(loaded):
             pause = PAUSES[0]
             continue
-        modules = []  # one of them may be what it died of; each worker will tell
+        told = {**told, "needs": []}  # one of them may be what it died of; each worker will tell
         select.select([], [], [], pause / 1000)
         pause = min(2 * pause, PAUSES[1])
 
@@ -129,7 +126,7 @@ def _was_loaded(loaded: int) -> bool:
     return False
 
 
-def _start_server(born: _Children, requests: int, folders: Sequence[str], modules: Sequence[str]) -> tuple[int, int]:
+def _start_server(born: _Children, requests: int, told: dict[str, Any]) -> tuple[int, int]:
     """Fork the server: its process id, and a pipe that has a byte in it once it has loaded everything."""
     loaded, tell = os.pipe()
     os.set_blocking(loaded, False)
@@ -140,20 +137,18 @@ def _start_server(born: _Children, requests: int, folders: Sequence[str], module
     try:
         os.close(loaded)
         born.forget()
-        _serve(requests, tell, folders, modules)
+        _serve(requests, tell, told)
     finally:
         os._exit(1)
 
 
-def _serve(requests: int, tell: int, folders: Sequence[str], modules: Sequence[str]) -> NoReturn:
+def _serve(requests: int, tell: int, told: dict[str, Any]) -> NoReturn:
     """The life of the server."""
     name_process(SERVER)
     adopt_orphans()
-    from vindibot.process import PRELOAD, PRELOAD_VARIABLE
+    from vindibot.preload import load
 
-    os.environ[PRELOAD_VARIABLE] = json.dumps({"folders": list(folders), "modules": list(modules)})
-    __import__(PRELOAD)
-    del os.environ[PRELOAD_VARIABLE]
+    load(told)
     os.write(tell, b"1")
     os.close(tell)
     server = _Server(socket.socket(fileno=requests))
@@ -220,10 +215,3 @@ class _Server:
 def _tell(pipe: int, number: int) -> None:
     with contextlib.suppress(OSError):  # nobody wants to know any more
         os.write(pipe, STATUS.pack(number))
-
-
-def start(told: str) -> NoReturn:
-    """What a new interpreter runs: `told` is what `main` is called with and where modules are found, as JSON."""
-    arguments = json.loads(told)
-    sys.path[:] = arguments.pop("path")
-    main(**arguments)

@@ -16,16 +16,35 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
+from multiprocessing import resource_tracker, spawn
 from multiprocessing.forkserver import ensure_running
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
+from sim import kernels
 from vindibot import forkserver, worker
+from vindibot.bots import import_path
 from vindibot.worker import TraitPlan
 
-#: What the fork server imports before it forks.
-PRELOAD = "vindibot.preload"
-#: What `PRELOAD` shall load, as JSON: {"folders": [...], "modules": [...]}.
-PRELOAD_VARIABLE = "VINDIBOT_PRELOAD"
+#: What a fork server runs first: it finds vindibot where this process has found it.
+FIRST = "vindibot_first"
+#: What it is told (see `_told`) where that is not an argument, as JSON.
+TOLD_VARIABLE = "VINDIBOT_TOLD"
+
+#: The folder of this project, and that of `FIRST`.
+_TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_FOLDER_OF_FIRST = os.path.join(_TOP, "vindibot", "first")
+
+
+class Needs(NamedTuple):
+    """What the traits of a bot need: `modules`, and the `folders` in which those that lie beside the bot's files are found."""
+
+    folders: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+
+
+def _told(needs: Sequence[Needs]) -> dict[str, Any]:
+    """What a fork server must know: where modules are found, where kernels are kept, and what to load."""
+    return {"top": _TOP, "path": import_path(), "cache": str(kernels.cache_folder()), "needs": needs}
 
 
 class ForkServer:
@@ -34,8 +53,8 @@ class ForkServer:
     See `vindibot.forkserver` for the processes. `start` may be called from any thread, the other methods from one.
     """
 
-    def __init__(self, folders: Sequence[str], modules: set[str]) -> None:
-        self._arguments = {"folders": list(folders), "modules": sorted(modules)}
+    def __init__(self, needs: Sequence[Needs]) -> None:
+        self._told = _told(needs)
         self._keeper: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._lock = threading.Lock()
@@ -56,10 +75,10 @@ class ForkServer:
             self._end()
             ours, theirs = socket.socketpair()
             ours.setblocking(False)
-            told = json.dumps({**self._arguments, "path": [*_PATH, _TOP], "requests": theirs.fileno()})
+            told = json.dumps({**self._told, "requests": theirs.fileno()})
             try:
                 self._keeper = subprocess.Popen(
-                    [sys.executable, "-P", "-c", _RUN, _TOP, told],
+                    [sys.executable, "-P", os.path.join(_FOLDER_OF_FIRST, f"{FIRST}.py"), told],
                     stdin=subprocess.DEVNULL,
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,
@@ -95,21 +114,14 @@ class ForkServer:
             keeper.wait()
 
 
-#: The folder of this project.
-_TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-#: What the interpreter of a fork server runs, with the folder of this project and what `forkserver.start` gets.
-_RUN = "import sys; sys.path.insert(0, sys.argv[1]); from vindibot.forkserver import start; start(sys.argv[2])"
-#: Where modules are found. As it was before folders of bots were added to it: those come and go, see `bots.make_importable`.
-_PATH = [folder for folder in sys.path if folder]
-
 _server: ForkServer | None = None
 
 
-def fork_server(folders: Sequence[str], modules: set[str]) -> ForkServer:
-    """The fork server of this process. It loads what the first bot needs; workers import what a later bot needs besides."""
+def fork_server(*needs: Needs) -> ForkServer:
+    """The fork server of this process. It loads what the first call names; workers import what is needed besides."""
     global _server
     if _server is None:
-        _server = ForkServer(folders, modules)
+        _server = ForkServer(needs)
         atexit.register(_server.close)
     return _server
 
@@ -203,7 +215,7 @@ def _shared_file() -> BinaryIO:
     return tempfile.TemporaryFile(buffering=0)
 
 
-def context(folders: Sequence[str], modules: set[str]) -> Any:
+def context(*needs: Needs) -> Any:
     """The multiprocessing context of other processes: a fork server that has the traits loaded, or spawn where there is none.
 
     The fork server is one per process and is started by the first call; a module that a later bot needs is then imported
@@ -212,23 +224,35 @@ def context(folders: Sequence[str], modules: set[str]) -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     chosen = multiprocessing.get_context("forkserver")
-    chosen.set_forkserver_preload(["__main__", PRELOAD])
-    with _environment(folders, modules):
-        ensure_running()
+    chosen.set_forkserver_preload([FIRST])
+    with _environment(needs):
+        resource_tracker.ensure_running()  # starting it would lift the block
+        # Ctrl-C goes to all processes of a terminal: the fork server would die of one while it imports.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            ensure_running()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return chosen
 
 
 @contextlib.contextmanager
-def _environment(folders: Sequence[str], modules: set[str]) -> Iterator[None]:
-    """What the fork server must know at its start: what to load, and where this project lies (its path is not ours)."""
-    top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    kept = {name: os.environ.get(name) for name in (PRELOAD_VARIABLE, "PYTHONPATH")}
-    os.environ[PRELOAD_VARIABLE] = json.dumps({"folders": list(folders), "modules": sorted(modules)})
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (top, kept["PYTHONPATH"])))
+def _environment(needs: Sequence[Needs]) -> Iterator[None]:
+    """Have what is started meanwhile find `FIRST`, and import nothing from the current folder.
+
+    All of it goes through the environment, and out of it again before anything else runs over there.
+    """
+    users = {name: os.environ.get(name) for name in (TOLD_VARIABLE, "PYTHONPATH", "PYTHONSAFEPATH")}
+    main = spawn.get_preparation_data("").get("init_main_from_path")
+    os.environ[TOLD_VARIABLE] = json.dumps({**_told(needs), "main": main, "environment": users})
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (_FOLDER_OF_FIRST, users["PYTHONPATH"])))
+    os.environ["PYTHONSAFEPATH"] = "1"
+    sys.path.append(_FOLDER_OF_FIRST)  # where the fork server is given our path (Python 3.13)
     try:
         yield
     finally:
-        for name, value in kept.items():
+        sys.path.remove(_FOLDER_OF_FIRST)
+        for name, value in users.items():
             if value is None:
                 os.environ.pop(name, None)
             else:

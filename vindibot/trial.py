@@ -5,9 +5,7 @@ In a process of its own it may hang, crash or raise what it likes: the trial say
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
 import threading
 import time
 import traceback
@@ -24,7 +22,7 @@ from sim import kernels
 from sim.board import draw
 from sim.game import GAME, Games, copy_of
 from sim.rules import step
-from vindibot.process import context
+from vindibot.process import Needs, context
 from vindibot.worker import TraitPlan
 
 #: Answers of an anytime trait that are waited for at most.
@@ -192,10 +190,9 @@ class Trial:
         self._start()
 
     def _start(self) -> None:
-        chosen = context([], {self.plan.class_path.partition(":")[0]})
+        chosen = context(Needs(modules=(self.plan.module,)))
         self._pipe, theirs = chosen.Pipe()
-        path = [folder or os.getcwd() for folder in sys.path]
-        self._process = chosen.Process(target=_life, args=(theirs, self.plan, path, self.patience), daemon=True)
+        self._process = chosen.Process(target=_life, args=(theirs, self.plan, self.patience), daemon=True)
         self._process.start()
         theirs.close()
         problem = "it took too long"
@@ -222,10 +219,9 @@ class Unbuilt(Exception):  # noqa: N818 - a state of things
     """A trait that could not be built in another process; the text says why."""
 
 
-def _life(pipe: Any, plan: TraitPlan, path: list[str], patience: float) -> None:
+def _life(pipe: Any, plan: TraitPlan, patience: float) -> None:
     """The life of the other process: build the trait, say so, then one answer for each question until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.path.extend(folder for folder in path if folder not in sys.path)
     try:
         trait = plan.build()
         kernels.warm()

@@ -17,7 +17,7 @@ import structlog
 
 from vindibot import worker
 from vindibot.errors import VindibotError
-from vindibot.process import WorkerProcess, fork_server
+from vindibot.process import Needs, WorkerProcess, fork_server
 from vindibot.worker import TraitPlan
 
 log = structlog.get_logger("vindibot.pool")
@@ -58,7 +58,7 @@ class Workers:
         self.preloaded = True  # whether every worker so far was born with everything loaded
         self.about = contextvars.copy_context()
         self._events = events
-        self._server = fork_server(self.folders, {plan.class_path.partition(":")[0] for plan in self.plans})
+        self._server = fork_server(Needs(tuple(folders), tuple(dict.fromkeys(plan.module for plan in plans))))
         self._starting: asyncio.Future[None] | None = None
         self._poll = select.poll()
         self._by_pipe: dict[int, WorkerProcess] = {}

@@ -18,7 +18,7 @@ from sim.generator import generate
 from tests.benchmarks import Row
 from vindibot.conduct import Conduct
 from vindibot.pool import Pool
-from vindibot.process import context
+from vindibot.process import Needs, context
 from vindibot.worker import Request, TraitPlan, encode_turn
 
 TRAITS, WORKERS, TURNS, KILLS = 6, 2, 3000, 20
@@ -41,7 +41,7 @@ class BarePipes:
 
     def __init__(self, request: bytes, answer: int) -> None:
         self.request = request
-        spawner = context([], {"behaviours.stay"})
+        spawner = context(Needs(modules=("behaviours.stay",)))
         self.ends, self.processes = [], []
         for _ in range(WORKERS):
             there, requests = spawner.Pipe(duplex=False)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import resource_tracker
 from typing import Any
 
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.sandbox import become_worker
-from vindibot.process import context
+from vindibot.process import Needs, context
 
 
 class LocalExecutor(ProcessPoolExecutor):
@@ -35,24 +33,12 @@ class LocalExecutor(ProcessPoolExecutor):
 def local_workers(entrants: Sequence[Entrant], workers: int) -> Callable[[], LocalExecutor]:
     """What makes executors of so many workers for these entrants."""
     bots = [entrant.bot for entrant in entrants if entrant.bot is not None]
-    modules = {spec.class_path.partition(":")[0] for bot in bots for spec in bot.traits}
-    modules.add("vindibot.arena.sandbox")
+    ours = ["vindibot.arena.sandbox"]
     if any(entrant.kind == "http" for entrant in entrants):
-        modules.add("vindibot.arena.hosting")
-    folders = tuple(dict.fromkeys(folder for bot in bots for folder in bot.folders))
+        ours.append("vindibot.arena.hosting")
+    needs = [Needs(modules=tuple(ours)), *(Needs(bot.folders, bot.modules) for bot in bots)]
 
     def make() -> LocalExecutor:
-        return LocalExecutor(workers, _deaf_context(folders, modules))
+        return LocalExecutor(workers, context(*needs))
 
     return make
-
-
-def _deaf_context(folders: Sequence[str], modules: set[str]) -> Any:
-    """As `context`, with a fork server that gets no Ctrl-C, which goes to all processes of a terminal: it would die of one
-    while it imports."""
-    resource_tracker.ensure_running()  # starting it would lift the block
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        return context(folders, modules)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,159 @@
+"""What the processes of vindibot import, from where, and with which environment; each test runs whole commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parent.parent
+LINE_BOT = TOP / "tests" / "bots" / "line_bot.py"
+DECOY = """
+with open({marker!r}, "a") as file:
+    file.write("{name} ")
+raise RuntimeError("{name} was imported from the current folder")
+"""
+SHOW = """
+import json, subprocess, sys
+import behaviours
+from behaviours.base import Behaviour, View, Votes
+
+class Show(Behaviour):
+    def vote(self, view: View) -> Votes:
+        code = "import json, os; print(json.dumps(dict(os.environ)))"
+        environment = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/").stdout
+        seen = {"environment": json.loads(environment), "path": list(sys.path), "behaviours": behaviours.__file__}
+        with open(self.file, "w") as file:
+            json.dump(seen, file)
+        return None
+
+    file: str
+"""
+PROGRAM = """
+import json, os, runpy, sys
+with open(sys.argv[1], "w") as file:
+    json.dump({"environment": dict(os.environ)}, file)
+sys.argv[1:] = ["good"]
+runpy.run_path(%r, run_name="__main__")
+"""
+
+
+def environment(**more: str) -> dict[str, str]:
+    """What a user has: nothing of ours but a key and a setting, and a path of its own."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("VINDIBOT_", "PYTEST_", "COV_"))}
+    path = os.pathsep.join((str(TOP), "/nowhere"))
+    return {**kept, "LANG": "C.UTF-8", "COLUMNS": "200", "VINDIBOT_KEY": "s3cretk8", "PYTHONPATH": path, **more}
+
+
+def run(
+    folder: Path, *words: str | Path, start: tuple[str, ...] = ("-m", "vindibot"), **more: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *start, *map(str, words)],
+        cwd=folder,
+        env=environment(**more),
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of somebody's, with a bot whose trait writes down what it sees into seen.json."""
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "show.py").write_text(SHOW)
+    (here / "bot.toml").write_text(f'extends = "stay"\n[traits.show]\nuse = "show:Show"\nfile = "{tmp_path / "seen.json"}"\n')
+    return here
+
+
+def seen(folder: Path) -> dict[str, object]:
+    told: dict[str, object] = json.loads((folder.parent / "seen.json").read_text())
+    return told
+
+
+def lay_decoys(folder: Path, *names: str) -> Path:
+    """Modules that nobody may import; the file that is returned tells if somebody does."""
+    marker = folder.parent / "imported"
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(DECOY.format(marker=str(marker), name=name))
+    return marker
+
+
+# The current folder
+
+STDLIB = ("random.py", "json.py", "socket.py", "signal.py", "selectors.py", "pickle.py")
+OURS = ("behaviours/__init__.py", "sim/__init__.py")
+
+
+@pytest.mark.parametrize(
+    "words", [("play", "--bot", "bot.toml", "--display", "none"), ("arena", "bot.toml", "stay", "--blocks", "1")]
+)
+@pytest.mark.parametrize("how", ["module", "script"])
+def test_nothing_is_imported_from_the_current_folder(folder: Path, how: str, words: tuple[str, ...]) -> None:
+    decoys, start = (*STDLIB, *OURS), ("-m", "vindibot")
+    if how == "script":
+        script = folder.parent / "bin" / "vindibot"
+        script.parent.mkdir()
+        script.write_text("from vindibot.cli import main\nif __name__ == '__main__':\n    main()\n")
+        decoys, start = (*decoys, "vindibot/__init__.py"), (str(script),)
+    marker = lay_decoys(folder, *decoys)
+    done = run(folder, *words, "--rounds", "2", start=start)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not marker.exists(), marker.read_text()
+    assert seen(folder)["behaviours"] == str(TOP / "behaviours" / "__init__.py")
+    path = seen(folder)["path"]
+    assert isinstance(path, list)
+    assert path.index(str(folder)) >= len(path) - 2, "the bot's folder comes last, but for that of the bot it extends"
+
+
+def test_a_checkout_that_is_not_installed_plays(folder: Path) -> None:
+    """Its packages are imported from it by all processes, and nothing else that lies there hides a module."""
+    checkout = folder.parent / "checkout"
+    checkout.mkdir()
+    for name in ("vindibot", "behaviours", "sim", "config"):
+        (checkout / name).symlink_to(TOP / name)
+    marker = lay_decoys(checkout, *STDLIB)
+    away = os.pathsep.join(("/nowhere", str(TOP)))  # another vindibot is installed
+    words = ("play", "--bot", folder / "bot.toml", "--rounds", "2", "--no-recording")
+    done = run(checkout, *words, PYTHONPATH=away, NUMBA_DISABLE_JIT="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not marker.exists(), marker.read_text()
+    assert seen(folder)["behaviours"] == str(checkout / "behaviours" / "__init__.py")
+
+
+# The environment
+
+
+def test_what_a_trait_starts_has_the_environment_of_the_user(folder: Path) -> None:
+    for words in (("play", "--bot", "bot.toml"), ("arena", "bot.toml", "stay", "--blocks", "1")):
+        done = run(folder, *words, "--rounds", "2", VINDIBOT_LOG__LEVEL="error")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert seen(folder)["environment"] == environment(VINDIBOT_LOG__LEVEL="error")
+        (folder.parent / "seen.json").unlink()
+
+
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+def test_a_program_has_the_environment_of_the_user_without_what_is_for_vindibot(folder: Path, kind: str) -> None:
+    program = folder / "program.py"
+    speaks = LINE_BOT if kind == "stdio" else LINE_BOT.with_name("web_bot.py")
+    program.write_text(PROGRAM % str(speaks))
+    entrant = f"{kind}:{shlex.join([sys.executable, str(program), str(folder.parent / 'seen.json')])}"
+    done = run(folder, "arena", entrant, "stay", "--blocks", "1", "--rounds", "2", PYTHONSAFEPATH="")
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = seen(folder)["environment"]
+    assert isinstance(told, dict)
+    given = {name: told.pop(name) for name in ("VINDINIUM_SERVER", "VINDINIUM_KEY", "VINDIBOT_KEY") if name in told}
+    assert len(given) == (0 if kind == "stdio" else 3)
+    assert "s3cretk8" not in given.values()
+    users = environment(PYTHONSAFEPATH="")
+    del users["VINDIBOT_KEY"]
+    assert told == users
