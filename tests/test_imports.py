@@ -157,3 +157,89 @@ def test_a_program_has_the_environment_of_the_user_without_what_is_for_vindibot(
     users = environment(PYTHONSAFEPATH="")
     del users["VINDIBOT_KEY"]
     assert told == users
+
+
+# Modules that end the process
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("play", "--bot", "bot.toml"),
+        ("play", "--against", "bot.toml"),
+        ("config", "bot.toml"),
+        ("arena", "bot.toml", "stay"),
+        ("doctor", "bot.toml"),
+        ("behaviours", "--bot", "bot.toml"),
+    ],
+    ids=" ".join,
+)
+def test_a_module_that_ends_the_process_is_named(folder: Path, words: tuple[str, ...]) -> None:
+    (folder / "quits.py").write_text("import os\n\nos._exit(0)\n")
+    (folder / "bot.toml").write_text('[traits.quick]\nuse = "quits:Quits"\n')
+    done = run(folder, *words)
+    assert done.returncode == (1 if words[0] == "doctor" else 2)
+    told = " ".join((done.stdout + done.stderr).split())
+    assert "bot.toml, line 2: the trait 'quits:Quits': its module quits cannot be imported: " in told
+    assert f"it ends the program: os._exit(0) in {folder / 'quits.py'}, line 3" in told
+
+
+# Kernels of one's own
+
+DICE = """
+from numba import types
+from pathlib import Path
+from behaviours.base import Behaviour, View, Votes
+from sim.kernels import entry, kernel
+
+@kernel
+def worth(number):
+    total = number
+    for step in range(number & 7):
+        total = (total * 31 + step) % 1000003
+    return total + {added}
+
+@entry(types.int64(types.int64))
+def throw(number):
+    return worth(number)
+
+class Dice(Behaviour):
+    file: str
+
+    def vote(self, view: View) -> Votes:
+        Path(self.file).write_text(str(throw(3)))
+        return None
+"""
+
+
+@pytest.mark.parametrize("command", ["play", "arena"])
+def test_two_bots_with_kernels_of_one_name_play_each_other(tmp_path: Path, command: str) -> None:
+    """Each computes with its own; the second start compiles nothing."""
+    total = 3
+    for step in range(3):
+        total = (total * 31 + step) % 1000003
+    files = [tmp_path / "red" / "bot.toml", tmp_path / "blue" / "bot.toml"]
+    words: tuple[str | Path, ...] = ("play", "--bot", files[0], "--against", files[1], "--display", "none")
+    if command == "arena":
+        words = ("arena", "--match", *(f"{path.parent.name}={path}" for path in files), "--blocks", "1")
+    for number, path in enumerate(files):
+        path.parent.mkdir()
+        path.write_text(f'extends = "stay"\n[traits.dice]\nuse = "dice:Dice"\nfile = "{path.with_suffix(".txt")}"\n')
+        path.with_name("dice.py").write_text(DICE.format(added=number))
+    for first in (True, False):
+        done = run(tmp_path, *words, "--rounds", "2")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert ("compiling kernels" in done.stdout + done.stderr) == first
+        assert "arning" not in done.stdout + done.stderr
+        assert [path.with_suffix(".txt").read_text() for path in files] == [str(total), str(total + 1)]
+        for path in files:
+            path.with_suffix(".txt").unlink()
+
+
+def test_a_kernel_that_cannot_be_compiled_is_told_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "dice.py").write_text(DICE.format(added="nothing"))
+    (tmp_path / "bot.toml").write_text(f'[traits.dice]\nuse = "dice:Dice"\nfile = "{tmp_path / "told"}"\n')
+    done = run(tmp_path, "play", "--bot", "bot.toml")
+    assert done.returncode == 2
+    assert f"error: the kernel throw ({tmp_path / 'dice.py'}, line 14) cannot be compiled: TypingError" in done.stderr
+    assert "Traceback" not in done.stderr

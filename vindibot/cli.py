@@ -7,6 +7,7 @@ the end of the help.
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ class Commands(click.Group):
         return list(self.commands)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
+        warnings.showwarning = _show_warning
         try:
             return super().main(*args, **kwargs)
         except VindibotError as problem:
@@ -62,6 +64,17 @@ class Commands(click.Group):
         except KeyboardInterrupt:  # click itself would make it an exit code of 1
             click.echo("interrupted", err=True)
             raise click.exceptions.Exit(130) from None
+
+
+_show_in_full = warnings.showwarning
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    """Write a warning for users as a line of its own; those for programmers as Python does."""
+    if issubclass(category, RuntimeWarning):
+        click.echo(f"{click.style('warning', fg='yellow', bold=True)}: {message}", err=True)
+    else:
+        _show_in_full(message, category, *place, **more)
 
 
 EXIT_CODES = """\b

@@ -12,15 +12,22 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sim import kernels
+from vindibot.errors import UsageError
 
 #: Seconds after which an interrupt that was lost is raised again.
 AGAIN = 0.01
 
 
 def warm(console: Console) -> None:
-    """Have every kernel that has been imported ready; see `sim.kernels.warm`. What takes long is told on `console`."""
-    with _no_interrupt_lost():
-        _warm(console)
+    """Have every kernel that has been imported ready; see `sim.kernels.warm`. What takes long is told on `console`.
+
+    Raises `UsageError` for a kernel of a user's own that cannot be compiled.
+    """
+    try:
+        with _no_interrupt_lost():
+            _warm(console)
+    except kernels.KernelError as problem:
+        raise UsageError(str(problem)) from None
 
 
 @contextlib.contextmanager
