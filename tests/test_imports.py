@@ -243,3 +243,43 @@ def test_a_kernel_that_cannot_be_compiled_is_told_without_a_traceback(tmp_path: 
     assert done.returncode == 2
     assert f"error: the kernel throw ({tmp_path / 'dice.py'}, line 14) cannot be compiled: TypingError" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+# Modules that take long
+
+TOGETHER = """
+import os, time
+from pathlib import Path
+from behaviours.base import Behaviour, View, Votes
+
+here = Path({folder!r})
+(here / f"pid-{{os.getpid()}}").touch()
+end = time.monotonic() + {seconds}
+while len(list(here.glob("pid-*"))) < {processes} and time.monotonic() < end:
+    time.sleep(0.01)
+print("imported")
+
+class Slow(Behaviour):
+    def vote(self, view: View) -> Votes:
+        return None
+"""
+
+
+def test_modules_are_imported_twice_and_at_the_same_time(folder: Path) -> None:
+    """Once to check the bot and once for all workers, also for those of the opponents: each import waits for the others."""
+    for name in ("red", "blue"):
+        (folder / name).mkdir()
+        (folder / name / "slow.py").write_text(TOGETHER.format(folder=str(folder / name), seconds=30, processes=2))
+        (folder / name / "bot.toml").write_text('extends = "stay"\n[traits.slow]\nuse = "slow:Slow"\n')
+    done = run(folder, "play", "--bot", "red/bot.toml", "--against", "blue/bot.toml", "--rounds", "2", "--display", "none")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [len(list((folder / name).glob("pid-*"))) for name in ("red", "blue")] == [2, 2]
+    assert done.stdout.count("imported") == 2, "what a module prints is not printed again by other processes"
+
+
+def test_an_import_that_takes_long_is_told(folder: Path) -> None:
+    (folder / "slow.py").write_text(TOGETHER.format(folder=str(folder), seconds=4, processes=9))
+    (folder / "bot.toml").write_text('[traits.slow]\nuse = "slow:Slow"\n')
+    done = run(folder, "config", "bot.toml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == "bot.toml, line 2: importing the module of the trait 'slow:Slow' takes long; still at it ...\n"

@@ -23,12 +23,14 @@ weight is kept.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -36,7 +38,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from behaviours.registry import BehaviourError
+from behaviours.registry import BUILT_IN, BehaviourError
 from behaviours.registry import find as find_behaviour
 from vindibot.errors import UsageError
 from vindibot.files import TomlFile, find, read_chain
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
 
 #: The largest weight of a trait, either way.
 LARGEST_WEIGHT = 1e6
+#: Seconds after which it is told that a module is still being imported.
+SLOW_IMPORT = 3.0
 #: The longest name of a bot, in characters.
 LONGEST_NAME = 40
 
@@ -134,6 +138,21 @@ def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:
     return Bot(shown_name, str(last.path.resolve()), folders, traits, _version(last), bot_digest(traits, folders), origins)
 
 
+def named_modules(name: str | Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The folders and the modules of the traits that `load_bot` will import, read from the files alone: what is wrong in them it
+    does not tell. Raises `UsageError` where there is no such file, or no TOML in it."""
+    chain = read_chain(find(str(name), kind="bot", folder="bots"), kind="bot", folder="bots")
+    folders = tuple(dict.fromkeys(str(file.path.resolve().parent) for file in reversed(chain)))
+    tables = [file.data.get("traits") for file in chain]
+    modules = {}
+    for label, entry in [item for table in tables if isinstance(table, Mapping) for item in table.items()]:
+        if isinstance(entry, Mapping) and entry.get("enabled", True):
+            use = str(entry.get("use", label))
+            module, colon, _ = BUILT_IN.get(use, use).partition(":")
+            modules[module.strip()] = bool(colon)
+    return folders, tuple(module for module, known in modules.items() if known)
+
+
 @dataclass
 class _Table:
     """A trait's table while the files are merged; `origins` maps each key's path to the last file that set it."""
@@ -201,7 +220,8 @@ def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
     place = table.origins.get((*path, "use"), table.origins[path])
     where = (*path, "use") if (*path, "use") in table.origins else path
     try:
-        kind = find_behaviour(table.use)
+        with _told_if_slow(f"{place.at(where)}: importing the module of the trait {table.use!r} takes long; still at it ..."):
+            kind = find_behaviour(table.use)
     except BehaviourError as problem:
         raise UsageError(f"{place.at(where)}: {_hidden(table.use, folders) or problem}") from problem
     if hidden := _hidden(table.use, folders):
@@ -223,6 +243,19 @@ def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
     except Exception as problem:  # whatever the user's own class raises when it is built
         raise UsageError(f"{place.at(where)}: {dotted(path)} cannot be built: {type(problem).__name__}: {problem}") from problem
     return TraitSpec(label, table.use, table.weight, f"{kind.__module__}:{kind.__qualname__}", dict(table.parameters))
+
+
+@contextlib.contextmanager
+def _told_if_slow(words: str) -> Iterator[None]:
+    """Say so on standard error if what is done inside takes long."""
+    timer = threading.Timer(SLOW_IMPORT, lambda: print(words, file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 def _make(kind: type[Behaviour], parameters: Mapping[str, Any]) -> Behaviour:

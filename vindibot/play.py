@@ -21,7 +21,7 @@ from sim.generator import generate
 from sim.maps import Map, MapError, parse_map
 from vindibot import log
 from vindibot.agent import conducts, voters
-from vindibot.bots import Bot, load_bot
+from vindibot.bots import Bot, load_bot, named_modules
 from vindibot.client import ClientSettings, GameOutcome, Termination
 from vindibot.config import Config, MapChoice, read_map
 from vindibot.display import Display
@@ -30,6 +30,7 @@ from vindibot.keys import require_key
 from vindibot.player import Player, Report
 from vindibot.pool import Voters
 from vindibot.printable import printable
+from vindibot.process import Needs, loading_beside
 from vindibot.recording import refusal
 from vindibot.server import EmbeddedServer, ServerSettings
 from vindibot.server.lobby import read_map as map_called
@@ -305,18 +306,20 @@ def play(config: Config[PlaySettings], console: Console) -> int:
     settings = config.settings
     with contextlib.ExitStack() as stack:
         stack.enter_context(log.configured(settings.log.level, settings.log.file, console))
-        bot = load_bot(settings.bot)
-        opponent = load_bot(settings.against) if settings.against else None
-        if settings.embedded:
-            chosen_map(config)
-        if problem := refusal(settings.recording):
-            raise config.refuse("recording.folder", problem)
-        seed = settings.seed if settings.seed is not None else secrets.randbits(48)
-        session = Session(config, console, bot, opponent, seed)
-        if not settings.embedded:
-            session.key = require_key(key=settings.key, key_file=settings.key_file, environ={})
-            log.add_secret(session.key)
-        warm(console)
+        needs = [Needs(*named_modules(name)) for name in (settings.bot, settings.against) if name]
+        with contextlib.nullcontext() if settings.pool.in_process else loading_beside(*needs):
+            bot = load_bot(settings.bot)
+            opponent = load_bot(settings.against) if settings.against else None
+            if settings.embedded:
+                chosen_map(config)
+            if problem := refusal(settings.recording):
+                raise config.refuse("recording.folder", problem)
+            seed = settings.seed if settings.seed is not None else secrets.randbits(48)
+            session = Session(config, console, bot, opponent, seed)
+            if not settings.embedded:
+                session.key = require_key(key=settings.key, key_file=settings.key_file, environ={})
+                log.add_secret(session.key)
+            warm(console)
         if settings.display != "none":
             session.display = stack.enter_context(Display(live=settings.display != "lines"))
             session.console = session.display.console

@@ -7,6 +7,7 @@ worker meets the same failure again and reports it.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import io
 import os
@@ -49,6 +50,9 @@ def _load(told: dict[str, Any]) -> None:
             with contextlib.suppress(Exception):
                 load_module(module)
     make_importable(())
+    if told.get("gate"):
+        with contextlib.suppress(FileNotFoundError), open(told["gate"]) as gate:
+            fcntl.flock(gate, fcntl.LOCK_SH)
     kernels.warm()
     gc.collect()
     gc.freeze()  # what is shared by all workers need not be walked, and so copied, by each

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import json
 import mmap
 import multiprocessing
@@ -67,15 +68,16 @@ class ForkServer:
         poll.register(self._socket, 0)
         return not poll.poll(0)
 
-    def start(self) -> None:
-        """Start it, unless it runs. Takes milliseconds; what it has to import takes longer, and is not waited for."""
+    def start(self, gate: str | None = None) -> None:
+        """Start it, unless it runs. Takes milliseconds; what it has to import takes longer, and is not waited for. It loads
+        kernels when the file `gate` is unlocked."""
         with self._lock:
             if self.is_running():
                 return
             self._end()
             ours, theirs = socket.socketpair()
             ours.setblocking(False)
-            told = json.dumps({**self._told, "requests": theirs.fileno()})
+            told = json.dumps({**self._told, "gate": gate, "requests": theirs.fileno()})
             try:
                 self._keeper = subprocess.Popen(
                     [sys.executable, "-P", os.path.join(_FOLDER_OF_FIRST, f"{FIRST}.py"), told],
@@ -124,6 +126,19 @@ def fork_server(*needs: Needs) -> ForkServer:
         _server = ForkServer(needs)
         atexit.register(_server.close)
     return _server
+
+
+@contextlib.contextmanager
+def loading_beside(*needs: Needs) -> Iterator[None]:
+    """Have the fork server import what these bots need at the same time as what is done inside imports it here.
+
+    It loads compiled kernels when the context is left, so that kernels are compiled here, where it is shown.
+    """
+    server = fork_server(*needs)
+    with tempfile.NamedTemporaryFile(prefix="vindibot-") as gate:
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        server.start(gate=gate.name)
+        yield
 
 
 class WorkerProcess:
