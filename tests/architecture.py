@@ -22,7 +22,7 @@ LOOSE = {
     "recordings": "differences gamefile gamerecord picture recording retrace",
     "testing": "conformance testing trial",
     "settings": "bots completion config files keys options patience settings signature",
-    "basics": "__init__ address ballot console errors guest log masking orphans printable reasons voteline writing",
+    "basics": "__init__ address ballot console errors guest interrupts log masking orphans printable reasons voteline writing",
 }
 
 

@@ -1,7 +1,20 @@
-"""``python -m vindibot``."""
+"""The program: ``vindibot``, and ``python -m vindibot``."""
 
 import os
 import sys
+
+
+def main() -> None:
+    """Run a command. Until it runs, and after it has run, Ctrl-C ends the program at once."""
+    from vindibot import interrupts
+
+    interrupts.at_once()
+    try:
+        from vindibot.cli import main as command
+
+        command()
+    finally:
+        interrupts.at_once()
 
 
 def _leave_current_folder() -> None:
@@ -21,7 +34,4 @@ def _leave_current_folder() -> None:
 
 if __name__ == "__main__":
     _leave_current_folder()
-
-    from vindibot.cli import main
-
     main()

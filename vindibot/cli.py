@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from vindibot import __version__
+from vindibot import __version__, interrupts
 from vindibot.arena.cli import arena_command
 from vindibot.catalogue import behaviours_command
 from vindibot.challenge.cli import challenge_command
@@ -59,11 +59,15 @@ class Commands(click.Group):
             sys.exit(problem.exit_code)
 
     def invoke(self, ctx: click.Context) -> Any:
+        interrupts.in_order()
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:  # click itself would make it an exit code of 1
+            interrupts.at_once_again()
             click.echo("interrupted", err=True)
-            raise click.exceptions.Exit(130) from None
+            raise click.exceptions.Exit(interrupts.INTERRUPTED) from None
+        finally:
+            interrupts.at_once_again()
 
 
 _show_in_full = warnings.showwarning

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from sim.generator import generate
 from sim.maps import Map, MapError, parse_map
-from vindibot import log
+from vindibot import interrupts, log
 from vindibot.agent import conducts, voters
 from vindibot.bots import Bot, load_bot, named_modules
 from vindibot.client import ClientSettings, GameOutcome, Termination
@@ -227,17 +227,17 @@ class Session:
         loop, me = asyncio.get_running_loop(), asyncio.current_task()
 
         def stop() -> None:
-            if self.interrupted:
-                if me is not None:
-                    me.cancel()
+            if me is None or me.cancelling():
                 return
+            if self.interrupted or not self._playing:
+                me.cancel()
+            else:
+                self.console.print("stopping after this turn; once more to stop at once", style="yellow")
             self.interrupted = True
-            self.console.print("stopping after this turn; once more to stop at once", style="yellow")
             for player in list(self._playing):
                 player.stop_after_turn()
-            if not self._playing and me is not None:
-                me.cancel()
 
+        before = signal.getsignal(signal.SIGINT)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop)
         try:
@@ -245,6 +245,7 @@ class Session:
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
+            signal.signal(signal.SIGINT, before)
 
     def _note(self, text: str) -> None:
         self.console.print(printable(text), style="dim", markup=False, highlight=False, soft_wrap=True)
@@ -324,6 +325,7 @@ def play(config: Config[PlaySettings], console: Console) -> int:
             session.display = stack.enter_context(Display(live=settings.display != "lines"))
             session.console = session.display.console
             log.setup(settings.log.level, settings.log.file, session.console)
+        interrupts.at_once_again()  # until the session listens to it, and once it does not any more
         try:
             asyncio.run(session.run())
         except (KeyboardInterrupt, asyncio.CancelledError):

@@ -1,0 +1,144 @@
+"""``vindibot play`` when processes of it are killed or stopped, when traits leave daemons behind, and on Ctrl-C at any time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from test_play import BOTS, begin, ended, environment, line_with, recordings
+from test_pool import is_alive, until
+
+from vindibot.forkserver import KEEPER, SERVER, WORKER
+from vindibot.recording import read_recording
+
+
+def family(pid: int) -> dict[str, list[psutil.Process]]:
+    """The processes of a `play` by their names."""
+    found: dict[str, list[psutil.Process]] = {KEEPER: [], SERVER: [], WORKER: []}
+    for child in psutil.Process(pid).children(recursive=True):
+        try:
+            found.setdefault(child.name(), []).append(child)
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+async def test_a_game_goes_on_without_its_fork_server(tmp_path: Path) -> None:
+    """It is killed again and again, and the workers too: every turn is in time."""
+    process = await begin(tmp_path, "play", "--rounds", "300", "--limit-ms", "300", "--pace", "realtime", "--display", "lines")
+    await line_with(process, "round 3/300")
+    for number in range(4, 12):
+        await line_with(process, f"round {number}/300")
+        for child in [*family(process.pid)[SERVER], *(family(process.pid)[WORKER] if number % 3 == 0 else [])]:
+            child.kill()
+    out = await ended(process)
+    assert process.returncode == 0, out
+    (path,) = recordings(tmp_path)
+    turns = read_recording(path).turns
+    assert [turn.turn for turn in turns] == list(range(0, 1200, 4)), "a turn was lost"
+    assert all(turn.ballot.margin_ms > 0 for turn in turns), "a turn was late"
+    assert not turns[-1].ballot.fallback
+
+
+async def test_a_stopped_fork_server_does_not_keep_play_from_ending(tmp_path: Path) -> None:
+    process = await begin(tmp_path, "play", "--rounds", "600", "--display", "lines")
+    await line_with(process, "round 3/600")
+    everybody = psutil.Process(process.pid).children(recursive=True)
+    for child in [*family(process.pid)[KEEPER], *family(process.pid)[SERVER]]:
+        child.suspend()
+    process.send_signal(signal.SIGINT)
+    async with asyncio.timeout(30.0):
+        await process.wait()
+    out = await ended(process)
+    assert process.returncode == 130, out
+    await until(lambda: not any(is_alive(child.pid) for child in everybody))
+
+
+HARM = ["nothing", "play", "server and play", "keeper", "keeper and play"]
+
+
+@pytest.mark.parametrize("killed", HARM)
+async def test_daemons_of_traits_do_not_outlive_the_game(tmp_path: Path, killed: str) -> None:
+    """A child in a session of its own, and one that has left all its parents, whatever else is killed."""
+    notes = tmp_path / "numbers"
+    (tmp_path / "bad_traits.py").write_text((BOTS / "bad_traits.py").read_text())
+    (tmp_path / "bot.toml").write_text(
+        f'extends = "seed"\n[traits.daemons]\nuse = "bad_traits:StartsDaemons"\nnotes = "{notes}"\n'
+    )
+    process = await begin(tmp_path, "play", "--bot", "bot.toml", "--rounds", "10000", "--display", "none")
+    await until(lambda: notes.exists() and len(notes.read_text().split()) >= 2, 100)
+    numbers = [int(word) for word in notes.read_text().split()]
+    everybody = psutil.Process(process.pid).children(recursive=True)
+    assert {child.pid for child in everybody} > set(numbers)
+    if "server" in killed:
+        for child in family(process.pid)[SERVER]:
+            child.kill()
+    if "keeper" in killed:
+        for child in family(process.pid)[KEEPER]:
+            child.kill()
+    process.send_signal(signal.SIGKILL if "play" in killed else signal.SIGINT)
+    out = await ended(process)
+    assert process.returncode == (-signal.SIGKILL if "play" in killed else 130), out
+    await until(lambda: not any(is_alive(child.pid) for child in everybody))
+    assert not any(is_alive(int(word)) for word in notes.read_text().split())
+
+
+def interrupted_after(folder: Path, seconds: float, times: int, *words: str, **more: str) -> tuple[int, str]:
+    """Send Ctrl-C, as a terminal does, to all processes in the foreground; the exit code and all that was said."""
+    code = "import sys; sys.argv[0] = 'vindibot'; from vindibot.__main__ import main; print('here', flush=True); sys.exit(main())"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *words],
+        cwd=folder,
+        env=environment(**more),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"here\n"  # what the interpreter does before is not ours
+    everybody = []
+    for _ in range(times):
+        time.sleep(seconds)
+        everybody += psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+        try:
+            os.killpg(process.pid, signal.SIGINT)
+        except ProcessLookupError:
+            break
+        seconds = 0.01
+    out, _ = process.communicate(timeout=60)
+    limit = time.monotonic() + 20.0
+    while any(is_alive(child.pid) for child in everybody):
+        assert time.monotonic() < limit, "a process is left"
+        time.sleep(0.01)
+    return process.returncode, out.decode()
+
+
+def quiet(out: str) -> bool:
+    return not any(word in out for word in ("Traceback", "Exception ignored", "Error", "never retrieved", "was destroyed"))
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_ctrl_c_in_the_first_seconds(tmp_path: Path, times: int) -> None:
+    for step in range(16):
+        moment = 0.002 + step * 0.13
+        code, out = interrupted_after(tmp_path, moment, times, "play", "--rounds", "2000", "--display", "none")
+        assert (code, quiet(out)) == (130, True), (moment, code, out)
+        told = [line for line in out.splitlines() if "interrupted" in line or "stopping" in line]
+        assert len(told) == 1 or ("stopping" in told[0] and len(told) == 2), (moment, out)
+
+
+@pytest.mark.parametrize("words", [["play"], ["arena", "seed", "random", "--blocks", "1"], ["bench", "seed"], ["serve"]], ids=str)
+def test_ctrl_c_while_kernels_are_compiled(tmp_path: Path, words: list[str]) -> None:
+    """Nothing is in the cache: for many seconds there is nothing but the compiler at work."""
+    for moment in (1.0, 2.5):
+        code, out = interrupted_after(tmp_path, moment, 2, *words, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+        assert code == 130 or words == ["serve"], (moment, code, out)
+        assert quiet(out), (moment, out)

@@ -1,0 +1,58 @@
+"""Ctrl-C in our commands: what it does while there is nothing yet, or nothing any more, that has to be ended in order.
+
+The interpreter's own way, an exception at any place, leaves tracebacks of half imported modules and compilers.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+#: The exit code of a command that was interrupted.
+INTERRUPTED = 130
+
+# Modules whose code is at work while others are imported or kernels are compiled.
+_LOADING = ("importlib._bootstrap", "sim.kernels", "numba.", "llvmlite.")
+
+
+def at_once() -> None:
+    """From now on Ctrl-C ends this program at once, with one line and exit code 130."""
+    signal.signal(signal.SIGINT, _leave)
+
+
+def at_once_again() -> None:
+    """As `at_once`, in a program in which that was called before."""
+    if handled():
+        at_once()
+
+
+def in_order() -> None:
+    """From now on Ctrl-C raises `KeyboardInterrupt`, but not while modules are imported and kernels compiled: that it ends
+    at once. Only in a program in which `at_once` was called."""
+    if handled():
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def handled() -> bool:
+    """Whether it is up to this module what Ctrl-C does at present."""
+    return signal.getsignal(signal.SIGINT) in (_leave, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    while frame is not None:
+        if str(frame.f_globals.get("__name__", "")).startswith(_LOADING):
+            _leave(number, frame)
+        frame = frame.f_back
+    raise KeyboardInterrupt
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    try:
+        sys.stdout.flush()
+        shown = "\x1b[?25h" if sys.stderr.isatty() else ""  # a progress bar hides the cursor
+        os.write(2, f"{shown}interrupted\n".encode())
+    except (OSError, RuntimeError, ValueError, AttributeError):  # closed, or in the middle of writing
+        pass
+    os._exit(INTERRUPTED)
