@@ -8,7 +8,7 @@ that has ended leaves behind. Both live in a session of their own, so no key on 
 A request is a message on a socket (see `request`), with these file descriptors: the reading end of the worker's requests, the
 writing end of its answers, the reading end of its leash, the writing end of its status, its memory. On the status pipe come two
 whole numbers: the process id, and the exit code (negative for a signal) once nothing is left of the worker. The end of the
-file without an exit code says that the server has gone; the worker lives on.
+file without an exit code says that the server has gone; the worker lives on. On the socket comes the process id of each server.
 """
 
 from __future__ import annotations
@@ -133,6 +133,8 @@ def _start_server(born: _Children, requests: int, told: dict[str, Any]) -> tuple
     pid = os.fork()
     if pid:
         os.close(tell)
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(requests)) as there:
+            there.send(STATUS.pack(pid), socket.MSG_DONTWAIT)
         return pid, loaded
     try:
         os.close(loaded)

@@ -16,9 +16,11 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from multiprocessing import resource_tracker, spawn
 from multiprocessing.forkserver import ensure_running
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from sim import kernels
@@ -26,6 +28,8 @@ from vindibot import forkserver, worker
 from vindibot.bots import import_path
 from vindibot.worker import TraitPlan
 
+#: Seconds that the end of the fork server is waited for, and then that of one that has lost its keeper.
+END_PATIENCE = 1.5
 #: What a fork server runs first: it finds vindibot where this process has found it.
 FIRST = "vindibot_first"
 #: What it is told (see `_told`) where that is not an argument, as JSON.
@@ -99,21 +103,44 @@ class ForkServer:
             return False
 
     def close(self) -> None:
-        """End it and all that came from it. Returns within two seconds."""
+        """End it and all that came from it. Returns within some seconds, whatever has been stopped."""
         with self._lock:
             self._end()
 
     def _end(self) -> None:
-        keeper, self._keeper = self._keeper, None
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-        if keeper is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                keeper.wait(2.0)
-                return
+        keeper, ours = self._keeper, self._socket
+        self._keeper = self._socket = None
+        if keeper is None or ours is None:
+            return
+        servers = _numbers(ours)
+        ours.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            keeper.wait(END_PATIENCE)
+        if keeper.poll() != 0:  # it was stopped, or killed before, and the server may have been stopped
             keeper.kill()
             keeper.wait()
+            _kill_server(servers[-1:])
+
+
+def _numbers(ours: socket.socket) -> list[int]:
+    """What the keeper has told of the servers that it started."""
+    told = b""
+    with contextlib.suppress(OSError):
+        while data := ours.recv(1 << 16):
+            told += data
+    return [number for (number,) in forkserver.STATUS.iter_unpack(told[: len(told) // 4 * 4])]
+
+
+def _kill_server(pids: Sequence[int]) -> None:
+    """Kill a server that has no keeper, if it does not end by itself. Its number may be another's by now."""
+    limit = time.monotonic() + END_PATIENCE
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            while Path(f"/proc/{pid}/comm").read_text().strip() == forkserver.SERVER:
+                if time.monotonic() > limit:
+                    os.kill(pid, signal.SIGKILL)
+                    return
+                time.sleep(0.01)
 
 
 _server: ForkServer | None = None
