@@ -11,16 +11,19 @@ from types import TracebackType
 class FaultyProxy:
     """Passes requests on to a server on this machine, and spoils the `share` of those that carry orders.
 
-    A spoiled one is dropped before it reaches the server, or its answer is dropped whole or in the middle.
+    A spoiled one is dropped before it reaches the server, or its answer is dropped whole or in the middle, or comes
+    `delay` seconds late, if that is not 0. `spoiled` counts them.
     """
 
-    def __init__(self, port: int, rng: random.Random, share: float) -> None:
+    def __init__(self, port: int, rng: random.Random, share: float, delay: float = 0.0) -> None:
         self._target = port
         self._rng = rng
         self._share = share
+        self._delay = delay
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self.url = ""
+        self.spoiled = 0
 
     async def __aenter__(self) -> FaultyProxy:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -58,16 +61,19 @@ class FaultyProxy:
     ) -> bool:
         request = await _message(reader)
         spoil = b"/play" in request[:200] and self._rng.random() < self._share
-        fault = self._rng.choice(("request", "answer", "middle")) if spoil else ""
+        fault = self._rng.choice(("request", "answer", "middle", *(["delay"] if self._delay else []))) if spoil else ""
+        self.spoiled += spoil
         if fault == "request":
             return False
         far_writer.write(request)
         answer = await _message(far_reader)
         if fault == "answer":
             return False
-        writer.write(answer if not fault else answer[: len(answer) // 2])
+        if fault == "delay":
+            await asyncio.sleep(self._delay)
+        writer.write(answer[: len(answer) // 2] if fault == "middle" else answer)
         await writer.drain()
-        return not fault
+        return fault != "middle"
 
 
 async def _message(reader: asyncio.StreamReader) -> bytes:

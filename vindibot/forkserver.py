@@ -61,9 +61,12 @@ class _Children:
 
     def end(self) -> NoReturn:
         """Kill all children and what they leave behind, and leave."""
-        while kill_children():
-            select.select([self.descriptor], [], [], 1.0)
-            self.changed()
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                kill_children()
+                if not os.waitpid(-1, os.WNOHANG)[0]:
+                    select.select([self.descriptor], [], [], 0.05)
+                    self.changed()
         os._exit(0)
 
     def forget(self) -> None:
@@ -174,7 +177,10 @@ class _Server:
         if self._born.descriptor in ready:
             self._bury()
         if self._requests.fileno() in ready:
-            message, descriptors, _, _ = socket.recv_fds(self._requests, _REQUEST.size, _DESCRIPTORS)
+            try:
+                message, descriptors, _, _ = socket.recv_fds(self._requests, _REQUEST.size, _DESCRIPTORS)
+            except ConnectionError:
+                message = b""
             if not message:
                 self._born.end()
             if len(message) == _REQUEST.size and len(descriptors) == _DESCRIPTORS:

@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import time
 from collections.abc import Collection
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def name_process(name: str) -> None:
 
 
 def children() -> list[int]:
-    """The processes that this one is the parent of."""
+    """The processes that this one is the parent of. One may be missing if another ends at the same time: look again."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in Path("/proc/self/task").iterdir():
@@ -69,6 +70,8 @@ def kill_children(keep: Collection[int] = ()) -> bool:
 
 def end_descendants() -> None:
     """Kill all descendants of a process that adopts orphans, generation by generation, and wait until none is left."""
-    while kill_children():
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(-1, 0)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            kill_children()
+            if not os.waitpid(-1, os.WNOHANG)[0]:
+                time.sleep(0.001)

@@ -36,6 +36,8 @@ STOP_AHEAD = 0.010
 BRIEFLY = 0.001
 #: Seconds after which what is queued behind a slow trait is given to a worker that has nothing to do.
 RESCUE_AFTER = 0.020
+#: The share of a turn that is waited for workers while none works on it; one that was killed is there again much sooner.
+SHARE_TO_WAIT = 0.25
 #: Suspects that have a worker of their own at the same time; others share one meanwhile.
 MOST_SUSPECTS = 8
 #: What is said of a trait that ran when its worker ended.
@@ -75,6 +77,7 @@ class _Turn:
     seed: int
     nodes: int | None
     over: bool = False
+    idle: bool = False  # whether nobody works on it, so that its end has been set
     done: asyncio.Future[None] | None = None
     waiting: list[int] = field(default_factory=list)
     votes: dict[int, Vote] = field(default_factory=dict)
@@ -334,7 +337,17 @@ class Pool:
 
     def _check_done(self, turn: _Turn) -> None:
         working = any(one.assigned and one.number == turn.number for one in self.workers)
-        if not turn.waiting and not working:
+        if not working and not turn.waiting:
+            turn.end()
+        elif not working and not turn.idle:
+            turn.idle = True
+            patience = SHARE_TO_WAIT * max(0.0, turn.deadline - time.monotonic())
+            asyncio.get_running_loop().call_later(patience, self._nobody_came, turn)
+
+    def _nobody_came(self, turn: _Turn) -> None:
+        """No worker has been there for a while: what cannot be had in time is not worth the risk to be late."""
+        turn.idle = False
+        if not turn.over and not any(one.assigned and one.number == turn.number for one in self.workers):
             turn.end()
 
     # -- time and death --
