@@ -11,6 +11,7 @@ import contextlib
 import os
 import random
 import re
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -35,33 +36,63 @@ SPOILED = 0.04
 DELAY = 0.3
 
 
-async def kill_now_and_then(process: asyncio.subprocess.Process, rng: random.Random, seen: list[psutil.Process]) -> int:
-    """Kill a worker or the fork server at random moments until the session ends; how often."""
-    kills = 0
+@dataclass
+class Watch:
+    """What was seen of a session: all its processes, and how much its main one had open from one moment to the next."""
+
+    kills: int = 0
+    processes: set[psutil.Process] = field(default_factory=set)
+    opened: list[int] = field(default_factory=list)  # file descriptors and pieces of memory shared with workers
+
+    def look(self, process: psutil.Process) -> None:
+        shared = sum("memfd:" in area.path for area in process.memory_maps(grouped=False))
+        self.opened.append(process.num_fds() + shared)
+
+    def grew(self) -> bool:
+        """Whether more was open towards the end than ever before; replacements come and go."""
+        half = len(self.opened) // 2
+        return max(self.opened[half:], default=0) > max(self.opened[:half], default=0) + 20
+
+
+async def kill_now_and_then(process: asyncio.subprocess.Process, rng: random.Random, watch: Watch) -> None:
+    """Kill a worker or the fork server at random moments until the session ends."""
     while process.returncode is None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), rng.uniform(0.1, 1.5))
-        with contextlib.suppress(psutil.NoSuchProcess):
+            await asyncio.wait_for(process.wait(), rng.uniform(0.3, 3.0))
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             everybody = family(process.pid)
-            seen += [one for group in everybody.values() for one in group]
+            watch.processes |= {one for group in everybody.values() for one in group}
+            watch.look(psutil.Process(process.pid))
             victims = everybody[WORKER if rng.random() < 0.7 else SERVER]
             if victims:
                 rng.choice(victims).kill()
-                kills += 1
-    return kills
+                watch.kills += 1
 
 
 async def session(folder: Path, url: str, key: str, games: int, rng: random.Random) -> tuple[str, int]:
     """One command that plays so many games: all that it said, and how often something of it was killed."""
-    before = set(os.listdir("/dev/shm"))
-    words = ("play", "--server", url, "--games", str(games), "--rounds", str(ROUNDS), "--display", "none", "--log-level", "error")
+    words = (
+        "play",
+        "--server",
+        url,
+        "--games",
+        str(games),
+        "--rounds",
+        str(ROUNDS),
+        "--display",
+        "none",
+        "--log-level",
+        "debug",
+        "--log-file",
+        "log.jsonl",
+    )
     process = await begin(folder, *words, VINDIBOT_KEY=key)
-    seen: list[psutil.Process] = []
-    (out, _), kills = await asyncio.gather(process.communicate(), kill_now_and_then(process, rng, seen))
+    watch = Watch()
+    (out, _), _ = await asyncio.gather(process.communicate(), kill_now_and_then(process, rng, watch))
     assert process.returncode == 0, out.decode()
-    await until(lambda: not any(is_alive(one.pid) for one in set(seen)))
-    assert set(os.listdir("/dev/shm")) <= before, "shared memory is left"
-    return out.decode(), kills
+    await until(lambda: not any(is_alive(one.pid) for one in watch.processes))
+    assert not watch.grew(), watch.opened
+    return out.decode(), watch.kills
 
 
 @pytest.mark.slow
