@@ -161,7 +161,7 @@ async def test_a_forfeited_game_is_played_again_but_not_for_ever(tmp_path: Path)
 async def test_who_never_comes_loses_when_patience_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.server.league.director.LOOK_SECONDS", 0.02)
     names = ("ann", "bob", "cid", "ghost")
-    async with league_of(tmp_path, *names, table="duel", seatings=1, patience_s=0.3) as (director, bots):
+    async with league_of(tmp_path, *names, table="duel", seatings=1, patience_s=2) as (director, bots):
         games = await asyncio.gather(*(play_until_over(bot) for bot in clients(bots[:3], 2)))
         assert games == [2] * 6
         table = by_name(director.league.table())
