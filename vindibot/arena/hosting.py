@@ -131,7 +131,7 @@ class Hosted:
             if own.termination != NORMAL:
                 room.withdraw(place)
                 return
-            games = copy_of(room.games)
+            games, turn = copy_of(room.games), room.turn
             began = time.perf_counter()
             self._diary.asking(number)
             longest = limits.seconds(first=not own.times) + limits.grace_ms / 1000 + 1.0 if limits.nodes is None else None
@@ -147,7 +147,7 @@ class Hosted:
                 own.times.append((time.perf_counter() - began) * 1000)
                 if room.finished:
                     return
-                await room.order(place, order)
+                await room.order(place, order, turn)
 
     # -- who plays over there --
 
