@@ -124,20 +124,30 @@ def quiet(out: str) -> bool:
     return not any(word in out for word in ("Traceback", "Exception ignored", "Error", "never retrieved", "was destroyed"))
 
 
-@pytest.mark.parametrize("times", [1, 2, 3])
-def test_ctrl_c_in_the_first_seconds(tmp_path: Path, times: int) -> None:
-    for step in range(16):
-        moment = 0.002 + step * 0.13
-        code, out = interrupted_after(tmp_path, moment, times, "play", "--games", "90", "--display", "none")
+def press_ctrl_c(folder: Path, times: int, steps: int) -> None:
+    """At so many moments of the first two seconds."""
+    for step in range(steps):
+        moment = 0.002 + step * 2.0 / steps
+        code, out = interrupted_after(folder, moment, times, "play", "--games", "90", "--display", "none")
         assert (code, quiet(out)) == (130, True), (moment, code, out)
         told = [line for line in out.splitlines() if "interrupted" in line or "stopping" in line]
         assert len(told) == 1 or ("stopping" in told[0] and len(told) == 2), (moment, out)
 
 
+def test_ctrl_c_twice_in_the_first_seconds(tmp_path: Path) -> None:
+    press_ctrl_c(tmp_path, 2, 5)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_ctrl_c_at_any_time_in_the_first_seconds(tmp_path: Path, times: int) -> None:
+    press_ctrl_c(tmp_path, times, 40)
+
+
 @pytest.mark.parametrize("words", [["play"], ["arena", "seed", "random", "--blocks", "1"], ["bench", "seed"], ["serve"]], ids=str)
 def test_ctrl_c_while_kernels_are_compiled(tmp_path: Path, words: list[str]) -> None:
     """Nothing is in the cache: for many seconds there is nothing but the compiler at work."""
-    for moment in (1.0, 2.5):
-        code, out = interrupted_after(tmp_path, moment, 2, *words, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
-        assert code == 130 or words == ["serve"], (moment, code, out)
-        assert quiet(out), (moment, out)
+    code, out = interrupted_after(tmp_path, 2.0, 2, *words, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert code == 130 or words == ["serve"], (code, out)
+    assert quiet(out), out
