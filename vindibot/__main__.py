@@ -9,6 +9,7 @@ def main() -> None:
     from vindibot import interrupts
 
     interrupts.at_once()
+    interrupts.never_after_exit()
     try:
         from vindibot.cli import main as command
 

@@ -5,6 +5,7 @@ The interpreter's own way, an exception at any place, leaves tracebacks of half 
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -20,6 +21,11 @@ _LOADING = ("importlib._bootstrap", "sim.kernels", "numba.", "llvmlite.")
 def at_once() -> None:
     """From now on Ctrl-C ends this program at once, with one line and exit code 130."""
     signal.signal(signal.SIGINT, _leave)
+
+
+def never_after_exit() -> None:
+    """Ignore Ctrl-C in the last moments of the interpreter, when all is done and it would kill the process without a word."""
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 def at_once_again() -> None:
