@@ -4,20 +4,6 @@ import os
 import sys
 
 
-def main() -> None:
-    """Run a command. Until it runs, and after it has run, Ctrl-C ends the program at once."""
-    from vindibot import interrupts
-
-    interrupts.at_once()
-    interrupts.never_after_exit()
-    try:
-        from vindibot.cli import main as command
-
-        command()
-    finally:
-        interrupts.at_once()
-
-
 def _leave_current_folder() -> None:
     """Take the current folder off the import path, where Python puts it first: what lies there hides no module.
 
@@ -35,4 +21,21 @@ def _leave_current_folder() -> None:
 
 if __name__ == "__main__":
     _leave_current_folder()
+
+from vindibot import interrupts  # noqa: E402 - after the current folder has been left
+
+
+def main() -> None:
+    """Run a command. Until it runs, and after it has run, Ctrl-C ends the program at once."""
+    interrupts.at_once()
+    interrupts.never_after_exit()
+    try:
+        from vindibot.cli import main as command
+
+        command()
+    finally:
+        interrupts.at_once()
+
+
+if __name__ == "__main__":
     main()

@@ -9,6 +9,8 @@ import atexit
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 #: The exit code of a command that was interrupted.
@@ -16,6 +18,8 @@ INTERRUPTED = 130
 
 # Modules whose code is at work while others are imported or kernels are compiled.
 _LOADING = ("importlib._bootstrap", "sim.kernels", "numba.", "llvmlite.")
+#: What is said at the end.
+_words = "interrupted"
 
 
 def at_once() -> None:
@@ -46,6 +50,17 @@ def handled() -> bool:
     return signal.getsignal(signal.SIGINT) in (_leave, _interrupt)
 
 
+@contextmanager
+def saying(words: str) -> Iterator[None]:
+    """Within this block a program that ends at once says `words`, in place of "interrupted"."""
+    global _words
+    before, _words = _words, words
+    try:
+        yield
+    finally:
+        _words = before
+
+
 def _interrupt(number: int, frame: FrameType | None) -> None:
     while frame is not None:
         if str(frame.f_globals.get("__name__", "")).startswith(_LOADING):
@@ -58,7 +73,7 @@ def _leave(number: int, frame: FrameType | None) -> None:
     try:
         sys.stdout.flush()
         shown = "\x1b[?25h" if sys.stderr.isatty() else ""  # a progress bar hides the cursor
-        os.write(2, f"{shown}interrupted\n".encode())
+        os.write(2, f"{shown}{_words}\n".encode())
     except (OSError, RuntimeError, ValueError, AttributeError):  # closed, or in the middle of writing
         pass
     os._exit(INTERRUPTED)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from vindibot import interrupts
 from vindibot.arena.settings import WORDS, ArenaSettings
 from vindibot.completion import complete_bots, complete_maps
 from vindibot.errors import UsageError, VindibotError
@@ -36,8 +37,8 @@ SPELLED = {
 }
 #: Settings that are lists or tables: some have options of their own.
 HIDDEN = {"bots", "entrants", "maps.names", "maps.sizes"}
-#: Exit codes: some bot forfeited more than allowed; interrupted.
-FORFEITS, INTERRUPTED = 6, 130
+#: The exit code if some bot forfeited more than allowed.
+FORFEITS = 6
 
 
 def _arena(
@@ -101,7 +102,8 @@ def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False
                 "anchor", f"must be a bot that plays, not {settings.anchor!r}{nearest(settings.anchor, tournament.bots)}"
             )
         try:
-            warm(console)
+            with interrupts.saying(f"interrupted: {_kept(tournament)}"):
+                warm(console)
             watch = Watch(console)
             with interruptible(tournament, watch):
                 tournament.play(watch)
@@ -134,6 +136,11 @@ def conclude(tournament: Tournament, console: Console) -> int:
     return _last_words(tournament, console)
 
 
+def _kept(tournament: Tournament) -> str:
+    """How many games there are, and the command that goes on."""
+    return f"{len(tournament.lines)} of {len(tournament.schedule)} games are kept; go on with: {tournament.again()}"
+
+
 def _last_words(tournament: Tournament, console: Console, *, interrupted: bool = False) -> int:
     """Say where everything is, what went wrong, and how to go on; the exit code."""
     from vindibot.arena.versions import mixture
@@ -150,13 +157,13 @@ def _last_words(tournament: Tournament, console: Console, *, interrupted: bool =
     if logs := tournament.logs():
         games = "games" if settings.logs == "all" else "games with forfeits"
         say(f"logs: {short(logs)}/ has what bots wrote in {games}, a file per game and seat", "dim")
-    kept = f"{len(lines)} of {len(tournament.schedule)} games are kept; go on with: {tournament.again()}"
+    kept = _kept(tournament)
     if tournament.trouble:
         say(f"stopped: {tournament.trouble}; {kept}", "bold red")
         return 1
     if interrupted or (tournament.stop.soon and not tournament.complete):
         say(f"interrupted: {kept}", "yellow")
-        return INTERRUPTED
+        return interrupts.INTERRUPTED
     beyond = tournament.forfeits()
     for bot, share in sorted(beyond.items()):
         say(f"{bot} forfeited {share:.1%} of its games, more than {settings.max_forfeits:.1%}", "bold red")
