@@ -189,7 +189,7 @@ async def test_the_order_of_fields_that_patterns_rely_on(server: EmbeddedServer)
     assert re.search(rb'"pos":\{"x":\d+,"y":\d+\},"life":100,"gold":0,"mineCount":0,"spawnPos":\{"x":\d+,"y":\d+\},', answer)
     assert re.search(rb'"board":\{"size":\d+,"tiles":"[^"]+"\},"finished":false\},"hero":\{', answer)
     assert re.search(
-        rb'\},"token":"\w{4}","viewUrl":"http://localhost/\w{8}","playUrl":"http://localhost/api/\w{8}/\w{4}/play"\}$', answer
+        rb'\},"token":"\w{24}","viewUrl":"http://localhost/\w{8}","playUrl":"http://localhost/api/\w{8}/\w{24}/play"\}$', answer
     )
 
 
