@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 TOP = Path(__file__).parent.parent
@@ -283,3 +286,21 @@ def test_an_import_that_takes_long_is_told(folder: Path) -> None:
     done = run(folder, "config", "bot.toml")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == "bot.toml, line 2: importing the module of the trait 'slow:Slow' takes long; still at it ...\n"
+
+
+def test_ctrl_c_ends_an_import_that_takes_long(folder: Path) -> None:
+    """In this process and in the fork server."""
+    (folder / "slow.py").write_text(TOGETHER.format(folder=str(folder), seconds=90, processes=9))
+    (folder / "bot.toml").write_text('[traits.slow]\nuse = "slow:Slow"\n')
+    words = [sys.executable, "-m", "vindibot", "play", "--bot", "bot.toml"]
+    with subprocess.Popen(words, cwd=folder, env=environment(), stderr=subprocess.PIPE, text=True) as process:
+        end = time.monotonic() + 60
+        while len(found := list(folder.glob("pid-*"))) < 2:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        importing = [psutil.Process(int(path.name.removeprefix("pid-"))) for path in found]
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert complaints.splitlines()[-1] == "interrupted"
+    assert psutil.wait_procs(importing, timeout=30)[1] == []
