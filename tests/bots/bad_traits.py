@@ -82,8 +82,11 @@ def _forever(n):
 class LoopsInKernel(Behaviour):
     """Loops in compiled code that holds the interpreter lock and never looks up."""
 
+    def model_post_init(self, context: object) -> None:
+        _forever.compile("int64(int64)")  # not within the first turn
+
     def vote(self, view: View) -> Votes:
-        return int(_forever(view.turn + 1))
+        return int(_forever(int(view.turn) + 1))
 
 
 class Segfaults(Behaviour):
