@@ -195,7 +195,7 @@ async def test_the_order_of_fields_that_patterns_rely_on(server: EmbeddedServer)
 
 async def test_the_view_url_answers_at_once_and_names_a_file(server: EmbeddedServer) -> None:
     async with playing(server, "client") as [bot]:
-        await bot.join()
+        await bot.join(turns="20")
         name = bot.state["viewUrl"].rpartition("/")[2]
         assert re.fullmatch(r"\w{8}", name)
         status, headers, body = await raw(server, f"GET /{name} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
