@@ -91,7 +91,8 @@ async def test_daemons_of_traits_do_not_outlive_the_game(tmp_path: Path, killed:
 
 def interrupted_after(folder: Path, seconds: float, times: int, *words: str, **more: str) -> tuple[int, str]:
     """Send Ctrl-C, as a terminal does, to all processes in the foreground; the exit code and all that was said."""
-    code = "import sys; sys.argv[0] = 'vindibot'; from vindibot.__main__ import main; print('here', flush=True); sys.exit(main())"
+    imports = "import sys; sys.argv[0] = 'vindibot'; import vindibot.interrupts; from vindibot.__main__ import main"
+    code = f"{imports}; print('here', flush=True); sys.exit(main())"
     process = subprocess.Popen(
         [sys.executable, "-c", code, *words],
         cwd=folder,
