@@ -158,7 +158,7 @@ def test_a_league_is_made_from_a_roster(tmp_path: Path) -> None:
         ("spring", "ann\nann\n", [], "line 2: the name 'ann' stands at line 1 already"),
         ("spring", "ann,short\nbob\n", [], "line 1: a key has 8 visible characters, this one has 5"),
         ("spring", "ann,samesame\nbob,samesame\n", [], "line 2: the key stands at line 1 already"),
-        ("spring", f"ann\n{'b' * 21}\n", [], "line 2: a name has 1 to 20"),
+        ("spring", f"ann\n{'b' * 21}\n", [], "line 2: Name is too long"),
         ("spring", "", [], "0 names"),
         ("spring", "ann\n", [], "at least two bots"),
         ("spring", 'ann,"x\n', [], "this is no CSV"),
