@@ -152,3 +152,11 @@ def test_ctrl_c_while_kernels_are_compiled(tmp_path: Path, words: list[str]) -> 
     code, out = interrupted_after(tmp_path, 2.0, 2, *words, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
     assert code == 130 or words == ["serve"], (code, out)
     assert quiet(out), out
+
+
+def test_ctrl_c_while_a_module_of_a_bot_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import time; time.sleep(60)\n")
+    (tmp_path / "bot.toml").write_text('[traits.slow]\nuse = "slow:Slow"\n')
+    code, out = interrupted_after(tmp_path, 4.0, 1, "bench", "bot.toml")
+    assert code == 130
+    assert out.splitlines()[-1] == "interrupted"

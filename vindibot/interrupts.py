@@ -18,6 +18,8 @@ INTERRUPTED = 130
 
 # Modules whose code is at work while others are imported or kernels are compiled.
 _LOADING = ("importlib._bootstrap", "sim.kernels", "numba.", "llvmlite.")
+# The real one: while modules of bots are imported, another stands in its place that finds those that call it.
+_exit = os._exit
 #: What is said at the end.
 _words = "interrupted"
 
@@ -76,4 +78,4 @@ def _leave(number: int, frame: FrameType | None) -> None:
         os.write(2, f"{shown}{_words}\n".encode())
     except (OSError, RuntimeError, ValueError, AttributeError):  # closed, or in the middle of writing
         pass
-    os._exit(INTERRUPTED)
+    _exit(INTERRUPTED)
