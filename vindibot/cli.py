@@ -64,7 +64,7 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt:  # click itself would make it an exit code of 1
             interrupts.at_once_again()
-            click.echo("interrupted", err=True)
+            interrupts.tell()
             raise click.exceptions.Exit(interrupts.INTERRUPTED) from None
         finally:
             interrupts.at_once_again()

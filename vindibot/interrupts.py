@@ -47,6 +47,16 @@ def in_order() -> None:
         signal.signal(signal.SIGINT, _interrupt)
 
 
+def tell() -> None:
+    """Say that the command was interrupted; in a program in which `at_once` was called nothing here says it again."""
+    global _words
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    print(_words, file=sys.stderr, flush=True)
+    if handled():
+        _words = ""
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def handled() -> bool:
     """Whether it is up to this module what Ctrl-C does at present."""
     return signal.getsignal(signal.SIGINT) in (_leave, _interrupt)
@@ -75,7 +85,7 @@ def _leave(number: int, frame: FrameType | None) -> None:
     try:
         sys.stdout.flush()
         shown = "\x1b[?25h" if sys.stderr.isatty() else ""  # a progress bar hides the cursor
-        os.write(2, f"{shown}{_words}\n".encode())
+        os.write(2, f"{shown}{_words}\n".encode() if _words else shown.encode())
     except (OSError, RuntimeError, ValueError, AttributeError):  # closed, or in the middle of writing
         pass
     _exit(INTERRUPTED)
