@@ -80,7 +80,7 @@ def test_what_is_no_plain_file(tmp_path: Path) -> None:
 
 
 def test_a_new_file_is_new_for_one_of_many(tmp_path: Path) -> None:
-    """Whoever else makes the file at the same moment is told: nobody writes over it."""
+    """If another process makes the file at the same moment, it is not overwritten."""
     path, made, refused = tmp_path / "file", list[int](), list[int]()
     start = threading.Barrier(8)
 

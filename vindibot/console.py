@@ -12,7 +12,7 @@ from vindibot.printable import printable_lines
 
 
 class Terminal(Console):
-    """A console of rich that never sends a control character of a text to the terminal, whoever wrote the text.
+    """A console of rich that never sends a control character of a text to the terminal, also if the text is ours.
 
     This is the last guard. A text of somebody else's that must stay on one line goes through `printable` before.
     """

@@ -109,7 +109,7 @@ def _living(born: _Children, gone: select.poll, requests: int, server: int, work
     ended = set()
     for pid, status in born.changed():
         if os.WIFSTOPPED(status):
-            if pid == server:  # whoever stopped it, games cannot wait for him
+            if pid == server:  # games cannot wait until it is continued
                 os.kill(pid, signal.SIGKILL)
         else:
             ended.add(pid)

@@ -41,7 +41,7 @@ LINE = b'{"time": "'
 #: What stands first in a line of the file, in this order.
 _FIRST = ("time", "level", "event", "game", "turn", "hero")
 _STYLES = {"debug": DIM, "warning": YELLOW, "error": RED, "critical": BRIGHT + RED}
-#: Above the logger of whoever does not say a name, and the one whose level is ours to set.
+#: The parent of all our loggers; its level is ours to set.
 _OURS = "vindibot"
 
 _Event = MutableMapping[str, Any]
