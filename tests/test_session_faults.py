@@ -28,6 +28,8 @@ from vindibot.server import EmbeddedServer, ServerSettings
 GAMES = int(os.environ.get("SESSION_FAULTS_GAMES", "8"))
 SEED = int(os.environ.get("SESSION_FAULTS_SEED", "1"))
 ROUNDS = 40
+#: Seconds between two kills, at least and at most.
+PAUSE = tuple(float(word) for word in os.environ.get("SESSION_FAULTS_PAUSE", "0.3,3.0").split(","))
 #: Games of one command: its processes and descriptors must not grow in number meanwhile.
 SESSION = 25
 #: The share of moves whose exchange is spoiled.
@@ -58,7 +60,7 @@ async def kill_now_and_then(process: asyncio.subprocess.Process, rng: random.Ran
     """Kill a worker or the fork server at random moments until the session ends."""
     while process.returncode is None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), rng.uniform(0.3, 3.0))
+            await asyncio.wait_for(process.wait(), rng.uniform(*PAUSE))
         with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             everybody = family(process.pid)
             watch.processes |= {one for group in everybody.values() for one in group}
