@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-TOP = Path(__file__).parent.parent
+from tests.support.paths import TOP
+
 FLOORS = ("sim", "behaviours", "vindibot")
 PICTURE = TOP / "docs" / "architecture.svg"
 

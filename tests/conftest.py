@@ -38,9 +38,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    """A real browser without a window; tests that use it run in the session's loop (see `tests.browser`)."""
-    from browser import launch
+    """A real browser without a window; tests that use it run in the session's loop (see `tests.support.browser`)."""
     from playwright.async_api import Error, async_playwright
+
+    from tests.support.browser import launch
 
     async with async_playwright() as playwright:
         try:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import click
 import pytest
-from documents import DOCUMENTS, TOP, blocks, commands, follow, vindibot_words
-from installed import install, shims
 
-from vindibot.cli import main
+from tests.support.documents import DOCUMENTS, TOP, blocks, commands, follow, vindibot_words
+from tests.support.installed import install, shims
+from vindibot.cli.main import main
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -80,7 +80,7 @@ def test_the_examples_of(document: str) -> None:
 
 
 def test_the_bot_file_that_explains_bot_files(tmp_path: Path) -> None:
-    from vindibot.bots import load_bot
+    from vindibot.config.bots import load_bot
 
     (block,) = blocks((TOP / "docs" / "votes.md").read_text(), "toml")
     (tmp_path / "mine.toml").write_text(block.text)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from architecture import FLOORS, PICTURE, TOP, circle, drawn, edges, essential, imports, modules
+
+from tests.architecture import FLOORS, PICTURE, TOP, circle, drawn, edges, essential, imports, modules
 
 #: Parts of the top floor that meet in `sim`, the protocol, the configuration and the recording, not in their insides.
 PARTS = ("server", "arena", "viewer", "tuning", "challenge")

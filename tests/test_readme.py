@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from documents import TOP, blocks
 
-from vindibot.bots import load_bot
-from vindibot.files import shipped
+from tests.support.documents import TOP, blocks
+from vindibot.config.bots import load_bot
+from vindibot.config.files import shipped
 
 README = (TOP / "README.md").read_text()
 

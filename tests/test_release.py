@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from pathlib import Path
 
-from lowest import lowest
-
+from tests.support.lowest import lowest
+from tests.support.paths import TOP
 from vindibot import __version__
 
-TOP = Path(__file__).parent.parent
 #: The kinds of changes that a changelog of this form knows.
 KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 

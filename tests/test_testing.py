@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pydantic import Field
-from recorded import BALLOT, HEADER, raw, record, states_of
 
 from behaviours.base import HISTORY, Answer, Behaviour, View, VoteError, Votes
 from sim.board import BoardError, draw, parse
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST, equal
 from sim.rules import step
-from vindibot.recording import Recorder, RecordingError, read_recording
+from tests.support.recorded import BALLOT, HEADER, raw, record, states_of
+from vindibot.games.recording import Recorder, RecordingError, read_recording
 from vindibot.testing import favourites, view, votes
 
 BOARD = """

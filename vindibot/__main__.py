@@ -22,7 +22,7 @@ def _leave_current_folder() -> None:
 if __name__ == "__main__":
     _leave_current_folder()
 
-from vindibot import interrupts  # noqa: E402 - after the current folder has been left
+from vindibot.base import interrupts  # noqa: E402 - after the current folder has been left
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
     interrupts.at_once()
     interrupts.never_after_exit()
     try:
-        from vindibot.cli import main as command
+        from vindibot.cli.main import main as command
 
         command()
     finally:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.duel import beside_tavern, wins_exchange
+from behaviours.common.duel import beside_tavern, wins_exchange
 from sim.game import AIR, BLOW, CELLS, GAMES, OFFSET, STRIDE, Games
 from sim.kernels import entry, kernel
 from sim.rules import tile_at

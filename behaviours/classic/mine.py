@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.ways import first_steps, foreign_mines, is_broke, one_of
+from behaviours.common.targets import first_steps, foreign_mines, is_broke, one_of
 
 
 class MineFinder(Behaviour):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.combat import danger
-from behaviours.ways import first_steps, is_broke, one_of, tile_beside
+from behaviours.classic.combat import danger
+from behaviours.common.targets import first_steps, is_broke, one_of, tile_beside
 from sim.game import BEER_COST, STAY, TAVERN
 from sim.paths import NOTHING_BLOCKED
 

@@ -18,7 +18,7 @@ from numba import types
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from behaviours.ground import AWAY, GROUNDS, MAX_MINES
+from behaviours.common.map_tables import AWAY, GROUNDS, MAX_MINES
 from sim.game import BEER_COST, BEER_HEALS, BLOW, CELLS, GAMES, MAX_LIFE, MINE, MINE_COST, STRIDE
 from sim.kernels import entry, kernel
 from sim.rules import tile_at

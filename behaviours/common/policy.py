@@ -2,7 +2,7 @@
 
 He kills who can be killed with one blow, stands and strikes at others beside him unless they are much stronger, drinks when
 beside a tavern and hurt, goes to the nearest mine that is not his while his life lasts, and else to the nearest tavern; one
-who has crashed stands still for ever. A dozen look-ups on the `behaviours.ground` record, nothing random.
+who has crashed stands still for ever. A dozen look-ups on the `behaviours.common.map_tables` record, nothing random.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from behaviours.ground import AWAY, GROUNDS, LISTED, MAX_MINES, NO_MINE
+from behaviours.common.map_tables import AWAY, GROUNDS, LISTED, MAX_MINES, NO_MINE
 from sim.game import BEER_COST, BLOW, CELLS, GAMES, HERO_SHIFT, MAX_LIFE, MINE, MINE_COST, OFFSET, STAY, STRIDE
 from sim.kernels import entry, kernel
 from sim.rules import play, tile_at

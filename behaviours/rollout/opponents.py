@@ -7,11 +7,11 @@ from numba import types
 from numpy.typing import NDArray
 
 from behaviours.base import View
-from behaviours.evaluation import WEIGHT_ARRAY
-from behaviours.ground import GROUNDS, ground_of
-from behaviours.rollout.habit import HABITS, effect, no_habits, remember
+from behaviours.common.evaluation import WEIGHT_ARRAY
+from behaviours.common.map_tables import GROUNDS, ground_of
 from behaviours.rollout.playouts import DRAWS, rival_order
-from behaviours.rollout.style import STYLES
+from behaviours.rollout.policy_params import STYLES
+from behaviours.rollout.repetition import HABITS, effect, no_habits, remember
 from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, STAY
 from sim.kernels import entry
 from sim.rules import play

@@ -1,6 +1,6 @@
 """Plans: what we could set out to do from here, as up to two goals one after the other.
 
-A plan is a row of `GOALS` numbers: goals as in `behaviours.rollout.follow`, or `GOAL_MOVE` + direction for one ply in that
+A plan is a row of `GOALS` numbers: goals as in `behaviours.rollout.policy`, or `GOAL_MOVE` + direction for one ply in that
 direction, whatever happens; `NO_GOAL` at its end. After its last goal a plan goes on as our style does.
 """
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.base import View
-from behaviours.ground import AWAY, LISTED, MAX_MINES, NO_MINE, ground_of
-from behaviours.rollout.follow import GOAL_HERO, GOAL_TAVERN, NO_GOAL
+from behaviours.common.map_tables import AWAY, LISTED, MAX_MINES, NO_MINE, ground_of
+from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL
 from sim.game import CELLS, MINE, TILE_BITS
 
 #: The goal of one ply North is ``GOAL_MOVE + NORTH``.

@@ -10,12 +10,12 @@ import numba
 import numpy as np
 from numba import types
 
-from behaviours.evaluation import WEIGHT_ARRAY, estates, standing
-from behaviours.ground import GROUNDS, MAX_MINES
-from behaviours.rollout.follow import GOAL_HERO, GOAL_TAVERN, NO_GOAL, styled_order
-from behaviours.rollout.habit import HABITS, habitual_order
+from behaviours.common.evaluation import WEIGHT_ARRAY, estates, standing
+from behaviours.common.map_tables import GROUNDS, MAX_MINES
 from behaviours.rollout.plans import GOAL_MOVE, GOALS
-from behaviours.rollout.style import STYLES
+from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, styled_order
+from behaviours.rollout.policy_params import STYLES
+from behaviours.rollout.repetition import HABITS, habitual_order
 from sim.game import GAMES, MINE, MINE_COST, OFFSET, RUNNING, TAVERN
 from sim.kernels import entry, kernel
 from sim.playout import below, next_random, random_state
@@ -73,7 +73,7 @@ def rival_order(game, ground, weights, style, habits, hero):
 
 @kernel
 def _worth(game, weights, inquiry):
-    """What we have, in gold: our `behaviours.evaluation.standing`, and what our lead counts besides."""
+    """What we have, in gold: our `behaviours.common.evaluation.standing`, and what our lead counts besides."""
     own, mean, best = estates(game, weights, np.int64(inquiry.me))
     worth = standing(weights, own, mean, best)
     if inquiry.lead > 0:
@@ -141,7 +141,8 @@ def play_plans(
     """Play the `chosen` plans (numbers of rows of `plans`) out from ``games[index]``, scenarios `begin` to `end` each.
 
     ``styles[0]`` is ours; ``draws[hero]`` holds `DRAWS` numbers of styles for each of the others, of which every scenario
-    takes one; `habits` are theirs (`behaviours.rollout.habit`). An outcome is our `behaviours.evaluation.standing` in gold, and
+    takes one; `habits` are theirs (`behaviours.rollout.repetition`). An outcome is our `behaviours.common.evaluation.standing`
+    in gold, and
     `lead` x `close` x asinh(m / `close`) where our estate is m above the richest rival's, averaged over the rounds of the
     playout: round r counts (1 - patience) patience^r, and the last one for all that would come after it. So what comes sooner is
     worth more, and nothing is put off for ever. Of what a kill of ours brings that is not struck in the first ply the share

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from behaviours.evaluation import WEIGHT_ARRAY
-from behaviours.ground import AWAY, GROUNDS, MAX_MINES, NO_MINE
-from behaviours.policy import nearest_foreign
-from behaviours.rollout.style import FEARS_ALL, STYLES
+from behaviours.common.evaluation import WEIGHT_ARRAY
+from behaviours.common.map_tables import AWAY, GROUNDS, MAX_MINES, NO_MINE
+from behaviours.common.policy import nearest_foreign
+from behaviours.rollout.policy_params import FEARS_ALL, STYLES
 from sim.game import (
     AIR,
     BEER_COST,
@@ -32,7 +32,7 @@ from sim.game import (
 )
 from sim.kernels import entry, kernel
 
-#: Goals: the number of a mine (`behaviours.ground`), a tavern, or an enemy (`GOAL_HERO` + 0..3); or none.
+#: Goals: the number of a mine (`behaviours.common.map_tables`), a tavern, or an enemy (`GOAL_HERO` + 0..3); or none.
 NO_GOAL, GOAL_TAVERN, GOAL_HERO = -1, 128, 130
 
 #: Beside an enemy he flees to a tavern at most this many moves away.
@@ -251,7 +251,7 @@ def _dodge(game, ground, weights, style, hero):
 def follow(games, index, hero, grounds, weights, styles, number, goal):
     """`styled_order` for Python: the order of `hero` (0..3) in ``games[index]`` by ``styles[number]`` and with this goal.
 
-    `grounds` from `behaviours.ground.ground_of`, `weights` from `behaviours.evaluation.compiled_weights` (for its table of
-    duels), `styles` from `compiled_styles`.
+    `grounds` from `behaviours.common.map_tables.ground_of`, `weights` from `behaviours.common.evaluation.compiled_weights`
+    (for its table of duels), `styles` from `compiled_styles`.
     """
     return styled_order(games[index], grounds[0], weights[0], styles[number], hero, goal)

@@ -1,4 +1,4 @@
-"""Styles: how a hero plays, as a few numbers that the policy of `behaviours.rollout.follow` understands."""
+"""Styles: how a hero plays, as a few numbers that the policy of `behaviours.rollout.policy` understands."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ STYLES = numba.types.Array(numba.from_dtype(STYLE), 1, "C")
 
 #: What others may be like: who judges duels, who stands off, who does not mind, hunters, careful ones, guests of taverns, those
 #: who wait, those who dodge. No bot in particular; who of them sits where is found out from the orders given (see
-#: `behaviours.rollout.rivals`).
+#: `behaviours.rollout.opponents`).
 LIBRARY = (
     Style(drink=75),
     Style(drink=30, thirst=20, fear=FEARS_ALL, freeze=True),

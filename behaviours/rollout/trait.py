@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from behaviours.base import Behaviour, Thought, View
-from behaviours.evaluation import EstateWeights, Weights, compiled_weights
-from behaviours.ground import ground_of
-from behaviours.rollout.follow import NO_GOAL, follow
+from behaviours.common.evaluation import EstateWeights, Weights, compiled_weights
+from behaviours.common.map_tables import ground_of
+from behaviours.rollout.opponents import study
 from behaviours.rollout.plans import plans_of, square_of
 from behaviours.rollout.playouts import FINDING, INQUIRY, WHIM, play_plans
-from behaviours.rollout.rivals import study
-from behaviours.rollout.style import LIBRARY, Style, compiled_styles
+from behaviours.rollout.policy import NO_GOAL, follow
+from behaviours.rollout.policy_params import LIBRARY, Style, compiled_styles
 from sim.game import PLIES_PER_ROUND, STAY
 
 #: Scenarios that every plan of a stage meets in the first cycle; each cycle has twice as many.

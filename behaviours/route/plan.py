@@ -9,7 +9,7 @@ up to 100 (twice where he waits for the second), and the time that is left.
 weight, times `late` if an enemy can be there before us; every beer costs 2; and each move from the last mine to the next
 tavern costs `home`. Beers after the last mine are not part of a tour.
 
-**The search** (`behaviours.tour.search`) is repeated with more and more width, until nothing was left out.
+**The search** (`behaviours.route.search`) is repeated with more and more width, until nothing was left out.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.tour.chart import distance, make_chart, make_rows, usual_moves
-from behaviours.tour.search import (
+from behaviours.route.distances import distance, make_chart, make_rows, usual_moves
+from behaviours.route.search import (
     HEADS,
     MOST_DRINKS,
     MOST_MINES,

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from behaviours.tour.chart import make_rows
+from behaviours.route.distances import make_rows
 from sim.game import BEER_COST, BEER_HEALS, MAX_LIFE, MINE_COST
 from sim.kernels import kernel
 

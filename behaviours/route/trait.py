@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from behaviours.base import Behaviour, Thought, View
-from behaviours.combat import danger
-from behaviours.tour.plan import Plan, Task, plans
-from behaviours.tour.search import MOST_DRINKS, MOST_MINES
-from behaviours.ways import foreign_mines, tile_beside
+from behaviours.classic.combat import danger
+from behaviours.common.targets import foreign_mines, tile_beside
+from behaviours.route.plan import Plan, Task, plans
+from behaviours.route.search import MOST_DRINKS, MOST_MINES
 from sim.game import AIR, CELLS, MINE, MINE_COST, OFFSET, TAVERN, TILE_BITS
 from sim.paths import FAR
 
@@ -25,7 +25,7 @@ _LONGEST = 2000
 class Route(Behaviour):
     """Votes for each direction what the best tour that begins with it lacks to the best one of all.
 
-    A tour takes mines and drinks in the order that pays best until the end of the game (see `behaviours.tour.plan`). Votes
+    A tour takes mines and drinks in the order that pays best until the end of the game (see `behaviours.route.plan`). Votes
     are from -1 to 0: the difference in gold divided by `scale`.
     """
 

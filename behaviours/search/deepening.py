@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from behaviours.evaluation import UNIT, Weights, compiled_weights
-from behaviours.ground import ground_of
+from behaviours.common.evaluation import UNIT, Weights, compiled_weights
+from behaviours.common.map_tables import ground_of
 from behaviours.search.engine import search_below
 from behaviours.search.records import ENTRY, FRAME, INFINITE, MAX_PLY, MEMORY, TASK
 from sim.game import UNDO, Games, copy_of

@@ -21,9 +21,9 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from behaviours.evaluation import WEIGHT_ARRAY, evaluate
-from behaviours.ground import GROUNDS
-from behaviours.policy import policy_order
+from behaviours.common.evaluation import WEIGHT_ARRAY, evaluate
+from behaviours.common.map_tables import GROUNDS
+from behaviours.common.policy import policy_order
 from behaviours.search.ordering import credit, rank
 from behaviours.search.records import (
     AT_LEAST,

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from behaviours.base import Behaviour, Thought, View
-from behaviours.evaluation import UNIT, Weights
+from behaviours.common.evaluation import UNIT, Weights
 from behaviours.search.contact import active_enemies
 from behaviours.search.deepening import Depth, Question, deepen
 from behaviours.search.records import BEST_REPLY, BEST_REPLY_PLUS, MAX_PLY, PARANOID

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.duel import duel, fallen
-from behaviours.ways import dies_on_mine
+from behaviours.common.duel import duel, fallen
+from behaviours.common.targets import dies_on_mine
 from sim.game import BLOW, HERO_SHIFT, MINE, OFFSET, TILE_BITS
 
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.combat import danger
-from behaviours.ways import directions_in, first_steps, foreign_mines, is_broke, tile_beside
+from behaviours.classic.combat import danger
+from behaviours.common.targets import directions_in, first_steps, foreign_mines, is_broke, tile_beside
 from sim.game import AIR, CELLS, GAMES, HERO_SHIFT, MINE, MINE_COST, OFFSET, STAY, TILE_BITS, Games
 from sim.kernels import entry, kernel
 from sim.paths import FAR, spread

@@ -6,8 +6,8 @@ import numpy as np
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.duel import duel, fallen, struck
-from behaviours.ways import directions_in
+from behaviours.common.duel import duel, fallen, struck
+from behaviours.common.targets import directions_in
 from sim.game import BEER_COST, BLOW
 from sim.paths import FAR, distances_from, next_steps
 

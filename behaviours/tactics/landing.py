@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.ways import dies_on_mine, first_steps, foreign_mines
+from behaviours.common.targets import dies_on_mine, first_steps, foreign_mines
 from sim.game import MINE_COST
 from sim.paths import distances_from
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.combat import danger
-from behaviours.standing import rival
-from behaviours.ways import first_steps, tile_beside
+from behaviours.classic.combat import danger
+from behaviours.common.projection import rival
+from behaviours.common.targets import first_steps, tile_beside
 from sim.game import MINE, MINE_COST, STAY, TILE_BITS
 from sim.paths import FAR, distances_from
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.duel import fallen
+from behaviours.common.duel import fallen
 from sim.game import BEER_COST, OFFSET, TAVERN, TILE_BITS, Games
 
 

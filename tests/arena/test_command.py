@@ -16,19 +16,19 @@ from pathlib import Path
 
 import psutil
 import pytest
-from arenabots import TOP, line_bot, nobody_left, schedule
 from click.testing import CliRunner
 from rich.console import Console
-from test_arena_crashes import JAVA
 
-from vindibot import gamerecord
+from tests.arena.test_crashes import JAVA
+from tests.support.arenabots import TOP, line_bot, nobody_left, schedule
 from vindibot.arena.dispatch import given_up
 from vindibot.arena.results import read
 from vindibot.arena.sandbox import Played
 from vindibot.arena.store import Store, StoreError, records_path, setup_path, to_toml
-from vindibot.cli import main
-from vindibot.errors import UsageError
-from vindibot.warmup import warm
+from vindibot.base.errors import UsageError
+from vindibot.cli.main import main
+from vindibot.engine.warmup import warm
+from vindibot.games import game_record as gamerecord
 
 GAMES = ["--map", "m1", "--rounds", "20", "--seed", "3"]
 
@@ -263,7 +263,7 @@ def test_an_interrupt_that_falls_into_a_finaliser_is_not_lost(
         while time.monotonic() < end:
             pass
 
-    monkeypatch.setattr("vindibot.warmup.kernels.warm", compiles)
+    monkeypatch.setattr("vindibot.engine.warmup.kernels.warm", compiles)
     with pytest.raises(KeyboardInterrupt):
         warm(Console(quiet=True))
     assert "ignored" not in capsys.readouterr().err

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import psutil
 import pytest
-from arenabots import bad_trait, line_bot, nobody_left, schedule, web_bot
 
-from vindibot import gamerecord
+from tests.support.arenabots import bad_trait, line_bot, nobody_left, schedule, web_bot
 from vindibot.arena.dispatch import ATTEMPTS, Dispatcher, Stop, given_up
 from vindibot.arena.local import local_workers
 from vindibot.arena.sandbox import Played
 from vindibot.arena.schedule import GameTask, Schedule
-from vindibot.errors import VindibotError
+from vindibot.base.errors import VindibotError
+from vindibot.games import game_record as gamerecord
 
 
 def fake(task: GameTask) -> Played:

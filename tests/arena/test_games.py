@@ -8,19 +8,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arenabots import bad_trait, first_game, first_task, nobody_left, schedule
 
 from sim.game import copy_of, equal
 from sim.maps import map_of
 from sim.rules import step
-from vindibot import gamerecord
-from vindibot.agent import Agent, voters
+from tests.support.arenabots import bad_trait, first_game, first_task, nobody_left, schedule
 from vindibot.arena.referee import Deeds, decided, recompute
 from vindibot.arena.sandbox import play_task
 from vindibot.arena.schedule import map_of_task
 from vindibot.arena.seats import InProcess
-from vindibot.bots import load_bot
-from vindibot.timekeeper import Timekeeper
+from vindibot.config.bots import load_bot
+from vindibot.engine.agent import Agent, voters
+from vindibot.engine.deadline import Timekeeper
+from vindibot.games import game_record as gamerecord
 
 QUIET = ("stay", "random", "random")
 

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arenabots import TOP, first_game, first_task, line_bot, nobody_left, web_bot
 from click.testing import CliRunner
-from documents import blocks
 
 from sim.board import parse
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST
-from vindibot import gamerecord
+from tests.support.arenabots import TOP, first_game, first_task, line_bot, nobody_left, web_bot
+from tests.support.documents import blocks
 from vindibot.arena.entrants import read_entrants
 from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.results import read
@@ -22,9 +21,10 @@ from vindibot.arena.schedule import Schedule
 from vindibot.arena.seats import Forfeit
 from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.stdio import entities, opening, read_answer, towards
-from vindibot.cli import main
-from vindibot.config import load
-from vindibot.files import shipped
+from vindibot.cli.main import main
+from vindibot.config.files import shipped
+from vindibot.config.load import load_config
+from vindibot.games import game_record as gamerecord
 
 QUIET = ("stay", "random", "random")
 
@@ -230,7 +230,7 @@ def test_a_block_with_a_program_that_takes_15_seconds_to_start(tmp_path: Path) -
 
 
 def the_tournament_that_ships(**more: object) -> Schedule:
-    config = load(ArenaSettings, "tournaments/mixed", more, environ={})
+    config = load_config(ArenaSettings, "tournaments/mixed", more, environ={})
     settings = config.settings
     return Schedule(settings.format, tuple(read_entrants(config)), read_map_set(settings.maps, 1), 1, settings.rounds, 1)
 

@@ -7,10 +7,9 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from arenagames import SEATINGS, game_line, made_up, rotations
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
+from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
 from vindibot.arena.luce import PRIOR, collect, strengths
 from vindibot.arena.ratings import FEWEST_BLOCKS, Running, elo, expected, rate
 

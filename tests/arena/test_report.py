@@ -11,18 +11,17 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from arenagames import SEATINGS, game_line, made_up, rotations
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sim.maps import named_map
 from sim.rules import step
+from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
 from vindibot.arena.charts import Line, Range, _apart, lines, ranges, ticks
 from vindibot.arena.report import COLOURS, LISTED, gold_curves, report, write_report
 from vindibot.arena.results import GameLine
 from vindibot.arena.summary import summarise
-from vindibot.errors import VindibotError
-from vindibot.gamerecord import GameRecord, dumps
+from vindibot.base.errors import VindibotError
+from vindibot.games.game_record import GameRecord, dumps
 
 EVIL = "<script>alert('1')</script>\"&amp;"
 EMPTY = {"br", "meta", "link", "img", "hr", "input"}

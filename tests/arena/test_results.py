@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
+from tests.support.paths import TOP
 from vindibot.arena.results import TERMINATIONS, GameLine, MapLine, ResultsError, SeatLine, decode, places, read
-from vindibot.errors import VindibotError
+from vindibot.base.errors import VindibotError
 
 
 def line(block: int = 0, game: int = 0, golds: tuple[int, int, int, int] = (10, 40, 20, 20), **changes: object) -> GameLine:
@@ -101,7 +101,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
 
 
 def test_every_field_is_described() -> None:
-    text = (Path(__file__).parents[1] / "docs" / "arena.md").read_text("utf-8")
+    text = (TOP / "docs" / "arena.md").read_text("utf-8")
     described = set(re.findall(r"`(\w+)`", text.partition("## The results, field by field")[2]))
     for model in (GameLine, MapLine, SeatLine):
         assert not set(model.model_fields) - described

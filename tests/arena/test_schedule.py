@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from arenabots import line_bot, schedule
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from vindibot import gamerecord
+from tests.support.arenabots import line_bot, schedule
 from vindibot.arena.entrants import read_entrants
 from vindibot.arena.mapsets import read_map_set, standard_maps
 from vindibot.arena.sandbox import play_task
@@ -20,8 +18,9 @@ from vindibot.arena.schedule import SEATS, rotations, seatings
 from vindibot.arena.seeds import derive
 from vindibot.arena.settings import ArenaSettings, MapSettings
 from vindibot.arena.tournament import prepare
-from vindibot.config import load
-from vindibot.errors import UsageError
+from vindibot.base.errors import UsageError
+from vindibot.config.load import load_config
+from vindibot.games import game_record as gamerecord
 
 # ---- Seatings ----
 
@@ -102,9 +101,9 @@ def test_what_makes_another_tournament(change: dict[str, Any]) -> None:
 
 def test_a_changed_bot_is_seen_in_its_digest_and_not_in_that_of_the_tournament(tmp_path: Path) -> None:
     bot = tmp_path / "mine.toml"
-    bot.write_text('[traits.own]\nuse = "behaviours.stay:Stay"\n')
+    bot.write_text('[traits.own]\nuse = "behaviours.classic.stay:Stay"\n')
     first = schedule(str(bot), "stay")
-    bot.write_text('[traits.own]\nuse = "behaviours.stay:Stay"\nweight = 2\n')
+    bot.write_text('[traits.own]\nuse = "behaviours.classic.stay:Stay"\nweight = 2\n')
     changed = schedule(str(bot), "stay")
     assert changed.digest() == first.digest()
     assert changed.entrants[0].digest != first.entrants[0].digest
@@ -157,7 +156,7 @@ def test_maps_that_are_not_there(names: list[str]) -> None:
 def read(text: str, folder: Path) -> Any:
     path = folder / "cup.toml"
     path.write_text(text)
-    return load(ArenaSettings, path, environ={})
+    return load_config(ArenaSettings, path, environ={})
 
 
 def test_a_configuration_with_everything(tmp_path: Path) -> None:

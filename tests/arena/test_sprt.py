@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from arenagames import SEATINGS, game_line, made_up, wrong_verdicts
 from pydantic import ValidationError
 
+from tests.support.arenagames import SEATINGS, game_line, made_up, wrong_verdicts
 from vindibot.arena.bounds import Bounds
 from vindibot.arena.results import GameLine
 from vindibot.arena.sprt import Sequential, block_score, difference, distinct_share, follow, game_score, whole_blocks

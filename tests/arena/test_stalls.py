@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sim.game import square
 from vindibot.arena.stalls import SHORTEST, SIDE, stalled_rounds

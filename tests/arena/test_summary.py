@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arenagames import SEATINGS, game_line, made_up, rotations
 from rich.console import Console
 
+from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
 from vindibot.arena.bounds import Bounds
 from vindibot.arena.live import Pace, Watch, duration
 from vindibot.arena.reporter import Outlook, Reporter, Silent

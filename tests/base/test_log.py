@@ -18,16 +18,17 @@ import httpx
 import numpy as np
 import pytest
 import structlog
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import SecretStr
 from rich.console import Console
 
-from vindibot import log, masking
-from vindibot.ballot import Ballot, BallotEntry
-from vindibot.errors import UsageError
+from tests.support.paths import TOP
+from vindibot.base import log, redaction as masking
+from vindibot.base.errors import UsageError
+from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.session.player import log_turn
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = TOP
 KEY, TOKEN = "k3yk3y42", "t0k3"
 told = structlog.get_logger("vindibot.test")
 
@@ -120,7 +121,7 @@ def test_a_turn(logged: Log) -> None:
         BallotEntry("mine-finder", 1.0, [0, 1, 0, 0, 0.5], 1.23456),
         BallotEntry("combat", 300.0, None, 900.0, "killed", "hung"),
     ]
-    log.log_turn(Ballot(entries, [0, 1, 0, 0, 0.5], (0, 1, 4), 1, 41.0), late=True)
+    log_turn(Ballot(entries, [0, 1, 0, 0, 0.5], (0, 1, 4), 1, 41.0), late=True)
     (line,) = logged.lines
     assert (line["event"], line["direction"], line["margin_ms"], line["fallback"], line["late"]) == (
         "turn decided",
@@ -139,7 +140,7 @@ def test_a_turn(logged: Log) -> None:
 
 def test_a_turn_in_the_terminal(tmp_path: Path) -> None:
     terminal = Log(tmp_path, "debug")
-    log.log_turn(Ballot([BallotEntry("stay", 1.0, [1, 0, 0, 0, 0], 0.25)], [1.0, 0, 0, 0, 0], (0,), 0, 41.0))
+    log_turn(Ballot([BallotEntry("stay", 1.0, [1, 0, 0, 0, 0], 0.25)], [1.0, 0, 0, 0, 0], (0,), 0, 41.0))
     log.close()
     (line,) = terminal.shown
     assert line.startswith("debug   turn decided  direction=Stay  margin_ms=41  fallback=False")
@@ -297,7 +298,7 @@ def test_a_line_below_the_level_reaches_no_processor() -> None:
     with log.configured("info", None, Console(file=io.StringIO())):
         structlog.get_config()["processors"].insert(0, lambda logger, method, event: seen.append(event["event"]) or event)
         told.debug("quiet")
-        log.log_turn(Ballot([BallotEntry("stay", 1.0, [1, 0, 0, 0, 0], 0.25)], [1.0, 0, 0, 0, 0], (0,), 0, 41.0))
+        log_turn(Ballot([BallotEntry("stay", 1.0, [1, 0, 0, 0, 0], 0.25)], [1.0, 0, 0, 0, 0], (0,), 0, 41.0))
         told.info("loud")
     assert seen == ["loud"]
 

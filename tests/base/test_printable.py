@@ -16,16 +16,15 @@ from pathlib import Path
 import pytest
 import structlog
 from click.testing import CliRunner
-from faulty_server import Fault, FaultyServer
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from rich.table import Table
 from rich.text import Text
-from test_play import environment
 
-from vindibot.cli import main
-from vindibot.console import terminal
-from vindibot.printable import printable, printable_lines
+from tests.session.test_play import environment
+from tests.support.faulty_server import Fault, FaultyServer
+from vindibot.base.console import terminal
+from vindibot.base.text import printable, printable_lines
+from vindibot.cli.main import main
 
 #: Sets the title of the terminal's window, turns its text red, and turns the direction of letters round.
 EVIL = "\x1b]0;pwned\x07\x1b[31m\u202e"

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from recorded import BALLOT, HEADER, raw
 
 from sim.generator import generate
+from tests.support.recorded import BALLOT, HEADER, raw
 from vindibot.arena.results import read
-from vindibot.cli import main
-from vindibot.errors import UsageError, VindibotError
-from vindibot.recording import Recorder, TraitHeader
-from vindibot.writing import Output, begins_with, create, replace
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.base.writing import Output, begins_with, create, replace
+from vindibot.cli.main import main
+from vindibot.games.recording import Recorder, TraitHeader
 
 MINE = "# written by hand, and dear to me\n"
 

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from worlds import ORACLE, SAMPLE, odd_games
 
 from behaviours.base import Behaviour, Budget, View
 from behaviours.registry import BUILT_IN, find
@@ -23,9 +22,11 @@ from sim.board import parse, read_tiles
 from sim.game import DIRECTIONS, RUNNING, Games, mover, new_game, place_heroes, square
 from sim.generator import generate
 from sim.rules import step
-from vindibot.ballot import BallotEntry, tally
-from vindibot.bots import load_bot
-from vindibot.conformance import ODD_BOARDS
+from tests.support.paths import TESTS, TOP
+from tests.support.worlds import ORACLE, SAMPLE, odd_games
+from vindibot.config.bots import load_bot
+from vindibot.devtools.conformance import ODD_BOARDS
+from vindibot.games.ballot import BallotEntry, tally
 from vindibot.testing import check_trait, check_turn, votes
 
 #: Every built-in trait with its defaults, and in its later version where there is one.
@@ -156,11 +157,11 @@ def test_kernels_do_the_same_without_the_compiler() -> None:
     """The interpreter sees what compiled code hides: types that wrap around, names that mean something else in numpy."""
     chosen = "odd_boards or equals_its_de"
     command = [sys.executable, "-m", "pytest", "-x", "-W", "ignore:overflow encountered:RuntimeWarning", "-k", chosen]
-    files = [str(path) for path in sorted(Path(__file__).parent.glob("test_trait_*.py"))]
+    files = [str(path) for path in sorted(TESTS.glob("test_trait_*.py"))]
     done = subprocess.run(
         [*command, *files],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        cwd=Path(__file__).parent.parent,
+        cwd=TOP,
         capture_output=True,
         text=True,
         timeout=110,

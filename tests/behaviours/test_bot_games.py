@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import botgames
 import pytest
-from botgames import BOTS, FOLDER, file_of, moves_in, transcript, version_in
 
 from behaviours.registry import BUILT_IN, find
-from vindibot.bots import load_bot
+from tests.support import botgames
+from tests.support.botgames import BOTS, FOLDER, file_of, moves_in, transcript, version_in
+from vindibot.config.bots import load_bot
 
 
 @pytest.mark.parametrize("path", BOTS, ids=lambda path: path.stem)
@@ -20,9 +20,9 @@ def test_a_bot_plays_as_it_did(path: Path) -> None:
         first = next(now for now, then in zip(moves_in(found), [*moves_in(kept), ""], strict=False) if now != then)
         pytest.fail(
             f"{bot.name} plays otherwise than version {version_in(kept)} of it did, first in the round\n{first}\n"
-            f"If that is meant, set version = {version_in(kept) + 1} in {path.name} and run: python tests/botgames.py"
+            f"If that is meant, set version = {version_in(kept) + 1} in {path.name} and run: python tests/support/botgames.py"
         )
-    assert found == kept, "run: python tests/botgames.py"
+    assert found == kept, "run: python tests/support/botgames.py"
 
 
 def test_every_bot_and_every_trait_has_a_game() -> None:

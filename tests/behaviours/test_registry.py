@@ -10,6 +10,7 @@ import pytest
 
 from behaviours.base import Behaviour
 from behaviours.registry import BUILT_IN, BehaviourError, find, names
+from tests.support.paths import TOP
 
 OWN = """
 from behaviours.base import Behaviour
@@ -106,4 +107,4 @@ def test_what_cannot_be_had_says_why(folder: Path, use: str, message: str) -> No
 
 def test_listing_the_names_compiles_and_imports_nothing_heavy() -> None:
     code = "import sys; from behaviours.registry import names; names(); assert 'numba' not in sys.modules, 'numba'"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=Path(__file__).parent.parent)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=TOP)

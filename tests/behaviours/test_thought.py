@@ -11,22 +11,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from recorded import HEADER, raw, record, states_of
-from test_pool import BOTS, STAY, game, pool_of, records, trait
+from hypothesis import given, strategies as st
 
 from behaviours.base import LONGEST_LINE, Thought, VoteError, plain_thought, plain_votes
 from sim.game import EAST, NORTH, SOUTH, WEST, square
-from vindibot.ballot import Ballot, BallotEntry
-from vindibot.bots import make_importable
-from vindibot.inline import Inline
-from vindibot.pool import Voters
-from vindibot.recording import Recorder, RecordingError, read_recording
-from vindibot.runner import Vote, understood
+from tests.engine.test_pool import BOTS, STAY, game, pool_of, records, trait
+from tests.support.recorded import HEADER, raw, record, states_of
+from vindibot.config.bots import make_importable
+from vindibot.engine.inline import Inline
+from vindibot.engine.pool import Voters
+from vindibot.engine.runner import Vote, understood
+from vindibot.engine.worker import Board, TraitPlan
+from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.recording import Recorder, RecordingError, read_recording
+from vindibot.games.vote_line import VoteLine, write_entry
 from vindibot.testing import thought, view, votes
-from vindibot.voteline import VoteLine, write_entry
-from vindibot.worker import Board, TraitPlan
 
 GOAL = square(3, 5)
 WHOLE = Thought({NORTH: 1}, depth=9, score=-12.5, nodes=81234, line=(NORTH, EAST, 0, SOUTH, WEST), goal=GOAL)

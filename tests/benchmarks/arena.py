@@ -15,9 +15,9 @@ import numpy as np
 from rich.console import Console
 
 from sim.kernels import warm
-from tests.arenagames import made_up, rotations, wrong_verdicts
+from tests.support.arenagames import made_up, rotations, wrong_verdicts
 from vindibot.arena.bounds import Bounds
-from vindibot.arena.diary import Diary
+from vindibot.arena.journal import Diary
 from vindibot.arena.referee import Course, line_of, play
 from vindibot.arena.reporter import Silent
 from vindibot.arena.results import read
@@ -27,8 +27,8 @@ from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.summary import Summary, summarise
 from vindibot.arena.table import interval, points, show
 from vindibot.arena.tournament import Tournament, prepare
-from vindibot.bots import load_bot
-from vindibot.config import load
+from vindibot.config.bots import load_bot
+from vindibot.config.load import load_config
 
 from . import Row
 
@@ -49,7 +49,7 @@ def rows() -> list[Row]:
 def _tournament(folder: Path, **settings: Any) -> Tournament:
     """A tournament that is ready to be played."""
     path = folder / f"{time.monotonic_ns()}.jsonl"
-    return prepare(load(ArenaSettings, None, {"results": str(path), "workers": 1, "seed": 1, **settings}, environ={}))
+    return prepare(load_config(ArenaSettings, None, {"results": str(path), "workers": 1, "seed": 1, **settings}, environ={}))
 
 
 def _play(task: GameTask) -> Course:

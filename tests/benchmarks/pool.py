@@ -16,13 +16,13 @@ from sim import kernels
 from sim.game import Games
 from sim.generator import generate
 from tests.benchmarks import Row
-from vindibot.conduct import Conduct
-from vindibot.pool import Pool
-from vindibot.process import Needs, context
-from vindibot.worker import Request, TraitPlan, encode_turn
+from vindibot.engine.health import Conduct
+from vindibot.engine.pool import Pool
+from vindibot.engine.process import Needs, context
+from vindibot.engine.worker import Request, TraitPlan, encode_turn
 
 TRAITS, WORKERS, TURNS, KILLS = 6, 2, 3000, 20
-STAY = "behaviours.stay:Stay"
+STAY = "behaviours.classic.stay:Stay"
 
 
 def echo(requests: Any, answers: Any, size: int) -> None:
@@ -41,7 +41,7 @@ class BarePipes:
 
     def __init__(self, request: bytes, answer: int) -> None:
         self.request = request
-        spawner = context(Needs(modules=("behaviours.stay",)))
+        spawner = context(Needs(modules=("behaviours.classic.stay",)))
         self.ends, self.processes = [], []
         for _ in range(WORKERS):
             there, requests = spawner.Pipe(duplex=False)

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.base import View
-from behaviours.evaluation import Weights, compiled_weights, evaluate
-from behaviours.ground import ground_of
-from behaviours.policy import policy, policy_order
+from behaviours.common.evaluation import Weights, compiled_weights, evaluate
+from behaviours.common.map_tables import ground_of
+from behaviours.common.policy import policy, policy_order
 from behaviours.search import Search
 from behaviours.search.deepening import Depth, Question, Workspace, deepen
 from behaviours.search.engine import search_plainly

@@ -15,12 +15,12 @@ from behaviours.base import Behaviour, Budget, View
 from behaviours.registry import BUILT_IN, find
 from behaviours.rollout import Rollout
 from behaviours.rollout.plans import plans_of
-from behaviours.route import Route
-from behaviours.tour.plan import plans
+from behaviours.route.plan import plans
+from behaviours.route.trait import Route
 from sim.game import Games, mover
 from sim.generator import generate
 from tests.benchmarks import Row
-from vindibot.look.stopwatch import self_play
+from vindibot.devtools.bench import self_play
 from vindibot.testing import votes
 
 #: Only every so many plies, and only of the middle of each game.

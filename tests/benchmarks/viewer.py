@@ -24,11 +24,10 @@ from sim.generator import generate
 from sim.rules import step
 from tests.benchmarks import Row
 
-sys.path.insert(0, str(Path(__file__).parent.parent))  # helpers of the tests call each other by their bare names
-from browser import launch, until, visiting
-from recorded import record
-
-from vindibot.viewer.chronicle import of_recording
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # helpers of the tests call each other by their bare names
+from tests.support.browser import launch, until, visiting
+from tests.support.recorded import record
+from vindibot.viewer.history import of_recording
 from vindibot.viewer.page import whole_page
 
 SIZE, PLIES, SPEED = 28, 1200, 16

@@ -14,8 +14,9 @@ from sim.board import read_tiles
 from sim.game import GAME, HERO_SHIFT, RUNNING, STRIDE, TILE_BITS, Games, mirrored, new_game
 from sim.playout import below, next_random, random_state
 from sim.rules import play, step
+from tests.support.paths import SHARED
 
-SOURCE = Path(__file__).resolve().parents[3] / "shared" / "yardstick" / "limit.c"
+SOURCE = SHARED / "yardstick" / "limit.c"
 
 #: The yardstick draws 0..4 for North, East, South, West, Stay.
 ORDERS = np.array([1, 3, 2, 4, 0], np.int64)

@@ -13,15 +13,15 @@ import httpx
 import psutil
 import pytest
 from click.testing import CliRunner
-from serving import FINISHED, MAP, until
-from test_play import begin, ended, line_with, recordings
 
-from vindibot.challenge.cli import challenge_command
+from tests.session.test_play import begin, ended, line_with, recordings
+from tests.support.serving import FINISHED, MAP, until
+from vindibot.base.errors import UsageError
 from vindibot.challenge.host import LOOPBACK, Host
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.settings import ChallengeSettings
-from vindibot.errors import UsageError
-from vindibot.recording import read_recording
+from vindibot.cli.challenge import challenge_command
+from vindibot.games.recording import read_recording
 from vindibot.server import EmbeddedServer
 
 NASTY = "<img src=x onerror=boom()>"

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import PHONE, visiting
-from serving import until
-from test_challenge import NASTY, hosting
 
+from tests.challenge.test_challenge import NASTY, hosting
+from tests.support.browser import PHONE, visiting
+from tests.support.serving import until
 from vindibot.challenge.bout import Bout
 from vindibot.challenge.host import Host
 from vindibot.challenge.routes import PATH

@@ -17,8 +17,8 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 
-from vindibot.cli import main
-from vindibot.server.cli import HIDDEN
+from vindibot.cli.main import main
+from vindibot.cli.serve import HIDDEN
 from vindibot.server.settings import ServerSettings
 
 BARE = "name\nann\nbob\ncid\n"

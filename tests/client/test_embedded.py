@@ -7,11 +7,11 @@ import random
 from collections.abc import AsyncIterator
 
 import pytest
-from clientkit import Player, Told, play, settings_for
-from faulty_proxy import FaultyProxy
 
-from vindibot.client import GameClient, Termination
-from vindibot.protocol import Answer
+from tests.support.clientkit import Player, Told, play, settings_for
+from tests.support.faulty_proxy import FaultyProxy
+from vindibot.client.game_client import GameClient, Termination
+from vindibot.games.protocol import Answer
 from vindibot.server import EmbeddedServer, ServerSettings
 
 

@@ -9,12 +9,12 @@ import threading
 import time
 
 import pytest
-from clientkit import KEY, Pauses, Player, Told, play, settings_for
-from faulty_server import Fault, FaultyServer
 
-from vindibot import transport
-from vindibot.client import GameClient, Termination
-from vindibot.errors import UsageError
+from tests.support.clientkit import KEY, Pauses, Player, Told, play, settings_for
+from tests.support.faulty_server import Fault, FaultyServer
+from vindibot.base.errors import UsageError
+from vindibot.client import transport
+from vindibot.client.game_client import GameClient, Termination
 
 
 def free_port() -> int:
@@ -329,7 +329,7 @@ async def test_the_old_domain_is_refused_a_key() -> None:
 
 
 async def test_a_slow_idle_request_does_not_keep_from_joining(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.line.IDLE_WITHIN", transport.Within(head=0.05))
+    monkeypatch.setattr("vindibot.client.api.IDLE_WITHIN", transport.Within(head=0.05))
 
     class Mute(FaultyServer):
         async def _write(self, writer, status, body, more=None):  # type: ignore[no-untyped-def]

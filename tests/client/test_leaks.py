@@ -8,10 +8,10 @@ import random
 
 import psutil
 import pytest
-from clientkit import Pauses, Player, settings_for
-from faulty_server import Fault, FaultyServer
 
-from vindibot.client import GameClient, Termination
+from tests.support.clientkit import Pauses, Player, settings_for
+from tests.support.faulty_server import Fault, FaultyServer
+from vindibot.client.game_client import GameClient, Termination
 
 KINDS = ["reset", "close", "cut", "page", "text", "bye", "status", "stale", "hang", "dribble"]
 

@@ -7,11 +7,11 @@ import random
 import time
 
 import pytest
-from clientkit import Pauses, Player, Told, play, settings_for
-from faulty_server import LATE, OVER, TOKEN, Fault, FaultyServer
 
-from vindibot.client import GameClient, Termination
-from vindibot.protocol import Answer, ProtocolError
+from tests.support.clientkit import Pauses, Player, Told, play, settings_for
+from tests.support.faulty_server import LATE, OVER, TOKEN, Fault, FaultyServer
+from vindibot.client.game_client import GameClient, Termination
+from vindibot.games.protocol import Answer, ProtocolError
 
 LOSSES = ["reset", "close", "cut", "page", "text"]
 
@@ -88,7 +88,7 @@ async def test_out_of_step_the_server_is_asked_every_150_ms() -> None:
 
 async def test_a_reply_lost_late_means_that_the_order_was_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server keeps an accepted order until our next turn: the repeat must not be a second blind order."""
-    monkeypatch.setattr("vindibot.client.ACCEPTED_AFTER", 0.02)
+    monkeypatch.setattr("vindibot.client.game_client.ACCEPTED_AFTER", 0.02)
     player = Player()
     async with FaultyServer(orders={2: Fault("reset", "after")}, opponent_seconds=0.1) as server:
         outcome = await play(server, player)
@@ -98,7 +98,7 @@ async def test_a_reply_lost_late_means_that_the_order_was_accepted(monkeypatch: 
 
 
 async def test_a_server_that_cannot_be_reached_has_not_seen_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.client.ACCEPTED_AFTER", -1.0)
+    monkeypatch.setattr("vindibot.client.game_client.ACCEPTED_AFTER", -1.0)
     player, pauses = Player(), Pauses()
     server = await FaultyServer(orders={2: Fault("bye", "after")}, plies=12).start()
     client = GameClient(settings_for(server), pause=pauses)

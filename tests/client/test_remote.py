@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 import pytest
 import respx
-from clientkit import KEY, Player, Told, play
-from faulty_server import GAME, TOKEN, FaultyServer
 
-from vindibot.client import Termination
+from tests.support.clientkit import KEY, Player, Told, play
+from tests.support.faulty_server import GAME, TOKEN, FaultyServer
+from vindibot.client.game_client import Termination
 
 #: An address for documentation: nothing is ever sent there, and it needs no look-up.
 URL = "http://192.0.2.7:9000"

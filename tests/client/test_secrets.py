@@ -11,19 +11,18 @@ from pathlib import Path
 
 import pytest
 import structlog
-from clientkit import KEY, Player, Told, play, settings_for
-from faulty_server import TOKEN, Fault, FaultyServer
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import SecretStr
 
-from vindibot.address import ServerAddress, is_old_domain
-from vindibot.client import GameClient
-from vindibot.errors import UsageError
-from vindibot.keys import KEY_VARIABLE, check_key, find_key, read_key_file, require_key
-from vindibot.masking import MASK, Mask, masked
-from vindibot.replies import Meaning, judge
-from vindibot.transport import Reply, Transport, TransportError, Within
+from tests.support.clientkit import KEY, Player, Told, play, settings_for
+from tests.support.faulty_server import TOKEN, Fault, FaultyServer
+from vindibot.base.address import ServerAddress, is_old_domain
+from vindibot.base.errors import UsageError
+from vindibot.base.keys import KEY_VARIABLE, check_key, find_key, read_key_file, require_key
+from vindibot.base.redaction import MASK, Mask, masked
+from vindibot.client.game_client import GameClient
+from vindibot.client.replies import Meaning, judge
+from vindibot.client.transport import Reply, Transport, TransportError, Within
 
 # ---- Keys ----
 

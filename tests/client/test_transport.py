@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from clientkit import play
-from faulty_server import Fault, FaultyServer
 
-from vindibot.address import ServerAddress
-from vindibot.client import Termination
-from vindibot.masking import Mask
-from vindibot.transport import Transport, TransportError, Within
+from tests.support.clientkit import play
+from tests.support.faulty_server import Fault, FaultyServer
+from vindibot.base.address import ServerAddress
+from vindibot.base.redaction import Mask
+from vindibot.client.game_client import Termination
+from vindibot.client.transport import Transport, TransportError, Within
 
 LONG = Within(connect=30.0, head=30.0, body=30.0)
 

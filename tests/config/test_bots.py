@@ -10,14 +10,14 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from vindibot import files
-from vindibot.bots import Bot, TraitSpec, load_bot, make_importable
-from vindibot.errors import UsageError
+from tests.support.paths import TOP
+from vindibot.base.errors import UsageError
+from vindibot.config import files
+from vindibot.config.bots import Bot, TraitSpec, load_bot, make_importable
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = TOP
 COWARD = '''
 from typing import Literal
 
@@ -85,7 +85,7 @@ def test_a_bot_is_plain_data_from_a_file(folder: Path) -> None:
         str(folder),
     )
     assert mine.traits == (
-        TraitSpec("stay", "stay", 1.0, "behaviours.stay:Stay"),
+        TraitSpec("stay", "stay", 1.0, "behaviours.classic.stay:Stay"),
         TraitSpec("coward", "coward:Coward", -0.5, "coward:Coward", {"fear": 3, "ways": [1, 2]}),
     )
     assert mine.origins["traits.coward.fear"] == "mine.toml, line 6"
@@ -269,7 +269,8 @@ def test_two_versions_of_a_bot_may_have_traits_in_files_of_one_name(folder: Path
 
 
 def test_loading_bots_leaves_the_path_and_our_own_modules_alone(folder: Path) -> None:
-    from behaviours import base, stay
+    from behaviours import base
+    from behaviours.classic import stay
 
     before = list(sys.path)
     for _ in range(3):
@@ -278,7 +279,7 @@ def test_loading_bots_leaves_the_path_and_our_own_modules_alone(folder: Path) ->
     make_importable(())
     assert sys.path == before
     assert "coward" not in sys.modules
-    assert (sys.modules["behaviours.base"], sys.modules["behaviours.stay"]) == (base, stay)
+    assert (sys.modules["behaviours.base"], sys.modules["behaviours.classic.stay"]) == (base, stay)
 
 
 def test_a_trait_hidden_by_another_module_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

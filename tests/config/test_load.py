@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import SecretStr
 
-from vindibot import files
-from vindibot.config import Config, PlaySettings, load, load_play, read_map, variable
-from vindibot.errors import UsageError
-from vindibot.files import TomlFile, read
-from vindibot.settings import WORDS
+from tests.support.paths import TOP
+from vindibot.base.errors import UsageError
+from vindibot.config import files
+from vindibot.config.files import TomlFile, read
+from vindibot.config.load import Config, PlaySettings, load_config, load_play, read_map, variable
+from vindibot.config.settings import WORDS
 
 KEY = "k3yk3y42"
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = TOP
 
 
 @pytest.fixture(autouse=True)
@@ -387,12 +387,12 @@ def test_the_settings_have_a_schema_for_editors() -> None:
 
 
 def test_load_serves_any_settings() -> None:
-    from vindibot.settings import TimeSettings
+    from vindibot.config.settings import TimeSettings
 
-    assert load(TimeSettings, None, {"margin_ms": 3}, environ={}).settings.margin_ms == 3
+    assert load_config(TimeSettings, None, {"margin_ms": 3}, environ={}).settings.margin_ms == 3
 
 
 def test_reading_a_configuration_does_not_load_the_compiler() -> None:
-    program = "import sys, vindibot.config, vindibot.log, vindibot.bots; print('numba' in sys.modules)"
+    program = "import sys, vindibot.config.load, vindibot.base.log, vindibot.config.bots; print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], cwd=CHECKOUT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

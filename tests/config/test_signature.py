@@ -13,17 +13,19 @@ import pytest
 from click.testing import CliRunner
 
 from sim import sources
-from vindibot import __version__, signature
+from tests.support.paths import TOP
+from vindibot import __version__
 from vindibot.arena.entrants import read_entrants
 from vindibot.arena.results import read
 from vindibot.arena.settings import ArenaSettings
-from vindibot.bots import load_bot
-from vindibot.cli import main
-from vindibot.config import load
-from vindibot.errors import UsageError
-from vindibot.signature import Build, build
+from vindibot.base.errors import UsageError
+from vindibot.cli.main import main
+from vindibot.config import signature
+from vindibot.config.bots import load_bot
+from vindibot.config.load import load_config
+from vindibot.config.signature import Build, build
 
-COWARD = (Path(__file__).parent.parent / "config" / "project" / "coward.py").read_text()
+COWARD = (TOP / "config" / "project" / "coward.py").read_text()
 GAMES = ["--map", "m1", "--rounds", "2", "--seed", "3"]
 
 
@@ -136,7 +138,7 @@ def test_the_digest_of_a_program_is_that_of_the_files_in_its_command(tmp_path: P
     def digests() -> list[str]:
         given = {"bots": ["stdio:python3 client.py", "stdio:./own", "stdio:sleep 1", "stay"]}
         with contextlib.chdir(tmp_path):
-            return [entrant.digest for entrant in read_entrants(load(ArenaSettings, None, given, environ={}))]
+            return [entrant.digest for entrant in read_entrants(load_config(ArenaSettings, None, given, environ={}))]
 
     first = digests()
     (tmp_path / "client.py").write_text("2")

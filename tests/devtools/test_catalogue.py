@@ -15,10 +15,10 @@ from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
 from behaviours.registry import BUILT_IN, find
-from vindibot.bots import load_bot
-from vindibot.catalogue import chosen, parameters
-from vindibot.cli import main
-from vindibot.init import write_project
+from vindibot.cli.main import main
+from vindibot.config.bots import load_bot
+from vindibot.devtools.catalogue import chosen, parameters
+from vindibot.devtools.scaffold import write_project
 
 
 def behaviours(*words: str, code: int = 0) -> str:

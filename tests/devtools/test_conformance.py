@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from behaviours.base import Behaviour, View, Votes
 from sim.board import BoardError, parse
 from sim.game import STAY
-from vindibot import conformance
+from tests.support.paths import BOTS
+from vindibot.devtools import conformance
 from vindibot.testing import CHECKS, Check, ConformanceError, check_trait, check_turn, view, votes
 
 
 @pytest.fixture(autouse=True)
 def traits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bad traits can be imported, and nobody waits long for them."""
-    monkeypatch.syspath_prepend(Path(__file__).parent / "bots")
+    monkeypatch.syspath_prepend(BOTS)
     monkeypatch.setattr(conformance, "PATIENCE", 1.0)
 
 

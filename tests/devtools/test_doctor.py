@@ -11,14 +11,13 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
-from vindibot.checkup import Finding, examine
-from vindibot.cli import main
-from vindibot.config import load_play
-from vindibot.console import terminal
-from vindibot.init import write_project
+from tests.support.paths import TOP
+from vindibot.base.console import terminal
+from vindibot.cli.main import main
+from vindibot.config.load import load_play
+from vindibot.devtools.doctor import Finding, examine
+from vindibot.devtools.scaffold import write_project
 from vindibot.server import EmbeddedServer
-
-TOP = Path(__file__).parent.parent
 
 
 @pytest.fixture
@@ -140,7 +139,7 @@ def test_what_is_completed(project: Path, words: tuple[str, ...], expected: set[
 def test_completion_is_quick_to_start(project: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(TOP), "_VINDIBOT_COMPLETE": "bash_complete"}
     environment |= {"COMP_WORDS": "vindibot play --map court", "COMP_CWORD": "3"}
-    code = "import sys; from vindibot.cli import main\ntry:\n    main(prog_name='vindibot')\nfinally:\n"
+    code = "import sys; from vindibot.cli.main import main\ntry:\n    main(prog_name='vindibot')\nfinally:\n"
     code += "    assert not {'numba', 'numpy', 'fastapi'} & set(sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=project, env=environment, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("plain,courtyard\n", "")

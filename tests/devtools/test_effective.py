@@ -12,11 +12,11 @@ import jsonschema_rs
 import pytest
 from click.testing import CliRunner
 
-from vindibot.bots import load_bot
-from vindibot.cli import main
-from vindibot.config import load_play
-from vindibot.files import shipped
-from vindibot.init import write_project
+from vindibot.cli.main import main
+from vindibot.config.bots import load_bot
+from vindibot.config.files import shipped
+from vindibot.config.load import load_play
+from vindibot.devtools.scaffold import write_project
 
 
 @pytest.fixture(autouse=True)

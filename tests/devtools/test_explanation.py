@@ -9,24 +9,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
-from hypothesis import strategies as st
-from recorded import HEADER, PLAYERS
-from test_gamerecord import record_of
-from worlds import SAMPLE
+from hypothesis import given, strategies as st
 
 from behaviours.base import Thought
 from sim.board import parse
 from sim.game import EAST, NORTH, square
 from sim.generator import generate
-from vindibot.ballot import Ballot, BallotEntry, tally
-from vindibot.cli import main
-from vindibot.errors import UsageError
-from vindibot.gamefile import kind_of, read_game_file
-from vindibot.gamerecord import GameRecord, dumps
-from vindibot.look.explanation import amount
-from vindibot.protocol import from_games
-from vindibot.recording import Recorder, Recording
+from tests.games.test_game_record import record_of
+from tests.support.recorded import HEADER, PLAYERS
+from tests.support.worlds import SAMPLE
+from vindibot.base.errors import UsageError
+from vindibot.cli.main import main
+from vindibot.devtools.explanation import amount
+from vindibot.games.ballot import Ballot, BallotEntry, tally
+from vindibot.games.game_file import kind_of, read_game_file
+from vindibot.games.game_record import GameRecord, dumps
+from vindibot.games.protocol import from_games
+from vindibot.games.recording import Recorder, Recording
 
 #: We stand between a mine (north), a tavern that we cannot pay (south), air (east) and a wall.
 BOARD = """

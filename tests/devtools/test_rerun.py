@@ -18,19 +18,19 @@ from click.testing import CliRunner, Result
 from sim.game import RUNNING, mover
 from sim.generator import generate
 from sim.rules import step
-from vindibot.agent import Agent, voters
-from vindibot.bots import Bot, load_bot
-from vindibot.cli import main
-from vindibot.files import shipped
-from vindibot.look.asking import ask, recorded_bot
-from vindibot.look.stopwatch import TURNS, Times, own_positions, spread
-from vindibot.player import TraitHeader
-from vindibot.protocol import Player, from_games
-from vindibot.recording import Header, Recorder, Recording, read_recording
-from vindibot.runner import Vote
+from vindibot.cli.main import main
+from vindibot.config.bots import Bot, load_bot
+from vindibot.config.files import shipped
+from vindibot.devtools.asking import ask, recorded_bot
+from vindibot.devtools.bench import TURNS, Times, own_positions, spread
+from vindibot.devtools.trial import Position
+from vindibot.engine.agent import Agent, voters
+from vindibot.engine.deadline import Timekeeper
+from vindibot.engine.runner import Vote
+from vindibot.games.protocol import Player, from_games
+from vindibot.games.recording import Header, Recorder, Recording, read_recording
+from vindibot.session.player import TraitHeader
 from vindibot.testing import view
-from vindibot.timekeeper import Timekeeper
-from vindibot.trial import Position
 
 PLAYERS = [Player(name) for name in "abcd"]
 TRAITS = '''
@@ -206,7 +206,7 @@ def test_times_of_recorded_turns(mine: Path) -> None:
 
 
 def test_times_without_a_recording(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.look.stopwatch.BOARDS", ((10, None, None),))
+    monkeypatch.setattr("vindibot.devtools.bench.BOARDS", ((10, None, None),))
     told = run("bench", "seed", "--turns", "20", "--trait", "combat")
     assert ["combat", "20"] in [row[:2] for row in rows(told)]
     assert re.search(r"combat: worst turn \d+\.\d+ ms, turn \d+ of game [123] on the spot", told.output)

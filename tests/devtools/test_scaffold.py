@@ -14,9 +14,9 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from vindibot.bots import load_bot
-from vindibot.cli import main
-from vindibot.init import FILES, bot_name
+from vindibot.cli.main import main
+from vindibot.config.bots import load_bot
+from vindibot.devtools.scaffold import FILES, bot_name
 
 
 def run(*words: str | Path) -> Result:

@@ -10,12 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from minimax import Minimax
-from placements import random_position
-from recorded import BALLOT, HEADER, raw
 
 from behaviours.base import View
-from behaviours.evaluation import Weights
+from behaviours.common.evaluation import Weights
 from behaviours.search import Search
 from behaviours.search.deepening import Question, deepen
 from behaviours.search.records import INFINITE
@@ -24,9 +21,12 @@ from sim.game import ABSENT, Games, mover
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
-from vindibot.cli import main
-from vindibot.look.branches import AT_LEAST, AT_MOST, EXACT, Node, grow
-from vindibot.recording import Recorder, TraitHeader
+from tests.support.minimax import Minimax
+from tests.support.placements import random_position
+from tests.support.recorded import BALLOT, HEADER, raw
+from vindibot.cli.main import main
+from vindibot.devtools.branches import AT_LEAST, AT_MOST, EXACT, Node, grow
+from vindibot.games.recording import Recorder, TraitHeader
 
 
 def question_of(games: Games, mode: int, clip: int, *, quiescence: int = 3) -> Question:

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from behaviours.base import HISTORY, Behaviour, View
 from sim.board import parse
 from sim.game import EAST, GAME, NORTH, STAY, WEST, Games
 from sim.maps import named_map
 from sim.rules import step
-from vindibot.agent import Agent, conducts, fallback, voters
-from vindibot.ballot import BallotEntry
-from vindibot.bots import load_bot, make_importable
-from vindibot.conduct import Conduct
-from vindibot.inline import Inline
-from vindibot.pool import Voters
-from vindibot.timekeeper import LARGEST_SHARE, Timekeeper
+from tests.support.paths import BOTS
+from vindibot.config.bots import load_bot, make_importable
+from vindibot.engine.agent import Agent, conducts, fallback, voters
+from vindibot.engine.deadline import LARGEST_SHARE, Timekeeper
+from vindibot.engine.health import Conduct
+from vindibot.engine.inline import Inline
+from vindibot.engine.pool import Voters
+from vindibot.games.ballot import BallotEntry
 
-BOTS = Path(__file__).parent / "bots"
 #: Seconds for a move in games that are played in process: nobody shall be late.
 PLENTY = 30.0
 

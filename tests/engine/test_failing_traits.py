@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from test_play import command, environment, recordings, run
 
 from behaviours.base import Behaviour, View, Votes
-from vindibot.cli import main
-from vindibot.failures import OutOfTime, own_part, place
-from vindibot.files import shipped
-from vindibot.look import stopwatch
-from vindibot.look.asking import ask
-from vindibot.recording import read_recording
+from tests.session.test_play import command, environment, recordings, run
+from vindibot.cli.main import main
+from vindibot.config.files import shipped
+from vindibot.devtools import bench as stopwatch
+from vindibot.devtools.asking import ask
+from vindibot.engine.failures import OutOfTime, own_part, place
+from vindibot.games.recording import read_recording
 from vindibot.testing import view
 
 TRAITS = """\
@@ -265,4 +265,4 @@ def test_an_exception_that_no_line_of_a_trait_raised() -> None:
 
     problem = OutOfTime("late")
     assert own_part(problem, Calm()) is None
-    assert place(problem, Calm()) == f"tests/test_failing_traits.py:{Calm.vote.__code__.co_firstlineno}"
+    assert place(problem, Calm()) == f"tests/engine/test_failing_traits.py:{Calm.vote.__code__.co_firstlineno}"

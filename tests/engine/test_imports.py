@@ -14,7 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-TOP = Path(__file__).parent.parent
+from tests.support.paths import TOP
+
 LINE_BOT = TOP / "tests" / "bots" / "line_bot.py"
 DECOY = """
 with open({marker!r}, "a") as file:
@@ -106,7 +107,7 @@ def test_nothing_is_imported_from_the_current_folder(folder: Path, how: str, wor
     if how == "script":
         script = folder.parent / "bin" / "vindibot"
         script.parent.mkdir()
-        script.write_text("from vindibot.cli import main\nif __name__ == '__main__':\n    main()\n")
+        script.write_text("from vindibot.cli.main import main\nif __name__ == '__main__':\n    main()\n")
         decoys, start = (*decoys, "vindibot/__init__.py"), (str(script),)
     marker = lay_decoys(folder, *decoys)
     done = run(folder, *words, "--rounds", "2", start=start)

@@ -23,15 +23,15 @@ from behaviours.base import HISTORY, Behaviour
 from sim.board import parse
 from sim.game import GAME, Games
 from sim.rules import step
-from vindibot.ballot import BallotEntry
-from vindibot.bots import make_importable
-from vindibot.conduct import STRIKES, Conduct, is_anytime
-from vindibot.errors import VindibotError
-from vindibot.log import context
-from vindibot.pool import Pool
-from vindibot.worker import OUTPUT_LIMIT, TraitPlan
+from tests.support.paths import BOTS, TOP
+from vindibot.base.errors import VindibotError
+from vindibot.base.log import context
+from vindibot.config.bots import make_importable
+from vindibot.engine.health import STRIKES, Conduct, is_anytime
+from vindibot.engine.pool import Pool
+from vindibot.engine.worker import OUTPUT_LIMIT, TraitPlan
+from vindibot.games.ballot import BallotEntry
 
-BOTS = Path(__file__).parent / "bots"
 BOARD = """
 @1      @4
   $-  $-
@@ -39,7 +39,7 @@ BOARD = """
   $-  $-
 @2      @3
 """
-STAY = TraitPlan("behaviours.stay:Stay", {})
+STAY = TraitPlan("behaviours.classic.stay:Stay", {})
 #: Seconds of a turn: short, but long enough for a busy machine to run what is quick.
 TURN = 0.4
 
@@ -301,12 +301,12 @@ async def test_children_die_with_their_worker(tmp_path: Path, hang: bool) -> Non
 def test_workers_end_when_the_parent_dies(tmp_path: Path, busy: str) -> None:
     """Killed without a chance to tidy up, in the middle of a turn, while a worker may be stuck in compiled code."""
     program = tmp_path / "parent.py"
-    plan = "behaviours.stay:Stay" if busy == "Stay" else f"bad_traits:{busy}"
+    plan = "behaviours.classic.stay:Stay" if busy == "Stay" else f"bad_traits:{busy}"
     program.write_text(f"""
 import asyncio, os, signal, time
 import numpy as np
 import test_pool
-from vindibot.worker import TraitPlan
+from vindibot.engine.worker import TraitPlan
 
 async def main():
     async with test_pool.pool_of(TraitPlan({plan!r}, {{}}), test_pool.STAY) as pool:
@@ -318,7 +318,7 @@ async def main():
 if __name__ == "__main__":
     asyncio.run(main())
 """)
-    top = Path(__file__).parent.parent
+    top = TOP
     path = os.pathsep.join([str(top), str(top / "tests")])
     done = subprocess.run(
         [sys.executable, str(program)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": path}
@@ -333,7 +333,7 @@ if __name__ == "__main__":
 
 
 async def test_a_trait_that_cannot_be_built_is_an_error_at_the_start() -> None:
-    plans = [TraitPlan("behaviours.stay:NoSuchTrait", {})]
+    plans = [TraitPlan("behaviours.classic.stay:NoSuchTrait", {})]
     pool = Pool(plans, [Conduct("broken", 1.0, False)], workers=1)
     with pytest.raises(VindibotError, match="NoSuchTrait"):
         await pool.start()

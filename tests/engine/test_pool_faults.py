@@ -11,12 +11,12 @@ from pathlib import Path
 import psutil
 import pytest
 from structlog.testing import capture_logs
-from test_pool import STAY, all_ready, ask, is_alive, pool_of, statuses, trait, until
 
-from vindibot.conduct import STRIKES
-from vindibot.forkserver import KEEPER, SERVER
-from vindibot.pool import Pool
-from vindibot.process import WorkerProcess
+from tests.engine.test_pool import STAY, all_ready, ask, is_alive, pool_of, statuses, trait, until
+from vindibot.engine.forkserver import KEEPER, SERVER
+from vindibot.engine.health import STRIKES
+from vindibot.engine.pool import Pool
+from vindibot.engine.process import WorkerProcess
 
 
 def process_called(name: str) -> psutil.Process:

@@ -7,11 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST
-from vindibot.ballot import Ballot, BallotEntry, tally
+from vindibot.games.ballot import Ballot, BallotEntry, tally
 
 
 def rng(seed: int = 1) -> np.random.Generator:

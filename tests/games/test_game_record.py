@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from recorded import states_of
-from worlds import SAMPLE, orders
+from hypothesis import given, settings, strategies as st
 
 from sim.game import CRASH, RUNNING, Games, equal
 from sim.generator import generate
 from sim.maps import NAMES, Map, named_map, parse_map
 from sim.rules import step
-from vindibot.gamerecord import (
+from tests.support.recorded import states_of
+from tests.support.worlds import SAMPLE, orders
+from vindibot.games.game_record import (
     CRASH_CODE,
     ENDINGS,
     GameRecord,
@@ -30,8 +29,8 @@ from vindibot.gamerecord import (
     read_records,
     replay,
 )
-from vindibot.protocol import ProtocolError
-from vindibot.verify import first_state, read_games
+from vindibot.games.protocol import ProtocolError
+from vindibot.games.verify import first_state, read_games
 
 NAMES_OF_FOUR = ("seed", "<b>two</b>", "drei ☃", '"vier"\n')
 WHEN = datetime(2030, 1, 2, 3, 4, 5, 600_000, tzinfo=UTC)

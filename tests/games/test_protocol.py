@@ -12,34 +12,34 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from behaviours.base import View
 from sim.game import CRASH, DIRECTIONS, equal
 from sim.generator import generate
 from sim.rules import step
-from vindibot.agent import fallback
-from vindibot.ballot import Ballot
-from vindibot.masking import Mask
-from vindibot.protocol import (
+from tests.support.paths import SHARED
+from vindibot.base.redaction import Mask
+from vindibot.client.replies import Meaning, judge
+from vindibot.client.transport import Reply
+from vindibot.engine.agent import fallback
+from vindibot.games.ballot import Ballot
+from vindibot.games.protocol import (
     Answer,
     Player,
     ProtocolError,
     check_answer,
     direction_word,
-    dumps,
+    encode_json,
     from_games,
     read_answer,
     read_direction,
     read_game,
     to_games,
 )
-from vindibot.recording import Header, Recorder, read_recording
-from vindibot.replies import Meaning, judge
-from vindibot.transport import Reply
+from vindibot.games.recording import Header, Recorder, read_recording
 
-ORACLE = Path(__file__).resolve().parents[2] / "shared" / "oracle"
+ORACLE = SHARED / "oracle"
 PLAYERS = [Player('a "quoted" bot', "u1234567", 1200), Player("random"), Player("Zoë"), Player("nobody", "u7654321", 0)]
 
 #: One answer of the server, letter by letter: the protocol's order of fields, no blanks, nothing that is null.
@@ -62,7 +62,7 @@ TEXT = (
 
 def test_an_answer_is_read_and_written_to_the_letter() -> None:
     answer = read_answer(TEXT.encode())
-    assert dumps(answer.wire()) == TEXT.encode()
+    assert encode_json(answer.wire()) == TEXT.encode()
     assert answer.game.max_turns == 1200
     assert answer.game.heroes[3].last_dir is None
     assert answer.game.heroes[1].user_id is None
@@ -73,7 +73,7 @@ def test_a_game_made_from_an_answer_is_written_to_the_letter() -> None:
     game = read_answer(TEXT).game
     games = to_games(game)
     players = [Player(hero.name, hero.user_id, hero.elo) for hero in game.heroes]
-    assert dumps(from_games(games, game_id=game.id, players=players)) == dumps(json.loads(TEXT)["game"])
+    assert encode_json(from_games(games, game_id=game.id, players=players)) == encode_json(json.loads(TEXT)["game"])
     record = games[0]
     assert (record["turn"], record["max_turns"], record["size"], record["status"]) == (4, 1200, 4, 0)
     assert record["hero"]["gold"].tolist() == [1, 0, 0, 0]
@@ -89,7 +89,7 @@ def test_unknown_fields_and_nulls_are_accepted() -> None:
     read = read_answer(json.dumps(wire)).wire()
     assert "news" not in read, "around the game anything may be a secret"
     assert read["game"].pop("news") == read["game"]["heroes"][0].pop("hat") == {"colour": "red"}, "for recordings"
-    assert dumps(read) == TEXT.encode()
+    assert encode_json(read) == TEXT.encode()
 
 
 def change(path: str, value: Any) -> str:
@@ -205,12 +205,12 @@ def test_a_game_survives_the_wire(seed: int, plies: int, training: bool) -> None
     random = np.random.default_rng(seed)
     for _ in range(plies):
         step(games, 0, CRASH if random.random() < 0.005 else int(random.integers(5)))
-    body = dumps(from_games(games, game_id="abcdefgh", players=PLAYERS))
+    body = encode_json(from_games(games, game_id="abcdefgh", players=PLAYERS))
     back = to_games(read_game(body))
     games["training"] = 0  # the wire does not say
     assert equal(back, games)
-    assert dumps(from_games(back, game_id="abcdefgh", players=PLAYERS)) == body
-    assert dumps(read_game(body).wire()) == body
+    assert encode_json(from_games(back, game_id="abcdefgh", players=PLAYERS)) == body
+    assert encode_json(read_game(body).wire()) == body
 
 
 @pytest.mark.skipif(not ORACLE.is_dir(), reason="the recorded games of the original engine are not here")
@@ -223,7 +223,7 @@ def test_recorded_games_are_written_as_the_original_wrote_them(name: str) -> Non
         games = to_games(start)
         games["training"] = game["training"]
         players = [Player(hero.name, hero.user_id, hero.elo) for hero in start.heroes]
-        assert dumps(from_games(games, game_id=start.id, players=players)) == dumps(game["init"])
+        assert encode_json(from_games(games, game_id=start.id, players=players)) == encode_json(game["init"])
         for move, (turn, finished, tiles, heroes) in zip(game["moves"], game["states"], strict=True):
             step(games, 0, CRASH if move == "Crash" else DIRECTIONS.index(move))
             wire = from_games(games, game_id=start.id, players=players)

@@ -13,19 +13,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recorded import BALLOT, HEADER, PLAYERS, raw, record, states_of
 from structlog.testing import capture_logs
 
 from sim.board import tile_text
 from sim.game import CRASH, DIRECTIONS, NORTH, RUNNING, Games, equal, row_column
 from sim.generator import generate
 from sim.rules import step
-from vindibot.ballot import Ballot, BallotEntry
-from vindibot.plies import replay
-from vindibot.protocol import ProtocolError, read_game, to_games
-from vindibot.recording import Header, Recorder, RecordingError, read_recording
+from tests.support.paths import SHARED
+from tests.support.recorded import BALLOT, HEADER, PLAYERS, raw, record, states_of
+from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.plies import replay
+from vindibot.games.protocol import ProtocolError, read_game, to_games
+from vindibot.games.recording import Header, Recorder, RecordingError, read_recording
 
-ORACLE = Path(__file__).resolve().parents[2] / "shared" / "oracle"
+ORACLE = SHARED / "oracle"
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

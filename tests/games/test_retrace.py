@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from recorded import HEADER, raw, record, states_of
-from test_gamerecord import record_of
 
 from sim.game import DIRECTIONS
 from sim.generator import generate
-from vindibot.ballot import Ballot
-from vindibot.cli import main
-from vindibot.gamerecord import dumps
-from vindibot.recording import Recorder
+from tests.games.test_game_record import record_of
+from tests.support.recorded import HEADER, raw, record, states_of
+from vindibot.cli.main import main
+from vindibot.games.ballot import Ballot
+from vindibot.games.game_record import dumps
+from vindibot.games.recording import Recorder
 
 
 def verify(*paths: Path) -> tuple[int, list[str]]:

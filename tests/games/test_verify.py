@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from worlds import ORACLE, SAMPLE
 
-from vindibot.verify import VerifyError, first_state, read_games, report, side_by_side, verify, verify_files, verify_game
+from tests.support.worlds import ORACLE, SAMPLE
+from vindibot.games.verify import VerifyError, first_state, read_games, report, side_by_side, verify, verify_files, verify_game
 
 
 def run(*paths: Path) -> tuple[int, str]:

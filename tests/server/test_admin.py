@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 import pytest
-from serving import MAP, Bot, serving, until
 
+from tests.support.serving import MAP, Bot, serving, until
 from vindibot.server import EmbeddedServer
 
 KEY = "a long secret"

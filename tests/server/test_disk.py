@@ -13,9 +13,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from serving import MAP
-from test_server_kept import server_process
 
+from tests.server.test_kept import server_process
+from tests.support.serving import MAP
 from vindibot.server.store import Store
 from vindibot.server.users import Users
 

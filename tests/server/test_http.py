@@ -10,10 +10,10 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
-from serving import FORM, MAP, Bot, connection, playing, post, raw, read_response, serving
 
-from vindibot.errors import UsageError
-from vindibot.protocol import read_answer
+from tests.support.serving import FORM, MAP, Bot, connection, playing, post, raw, read_response, serving
+from vindibot.base.errors import UsageError
+from vindibot.games.protocol import read_answer
 from vindibot.server import EmbeddedServer, ServerError, ServerSettings
 
 # One server, in one event loop, for all tests that do not set anything on it.

@@ -15,13 +15,13 @@ from typing import Any
 
 import httpx
 import pytest
-from serving import MAP, Bot, playing, serving
 
 from sim.board import tile_text
 from sim.rules import step
-from vindibot.gamerecord import GameRecord, final, loads
+from tests.support.serving import MAP, Bot, playing, serving
+from vindibot.games.game_record import GameRecord, final, loads
 from vindibot.server import EmbeddedServer
-from vindibot.server.history import list_games
+from vindibot.server.game_rows import list_games
 from vindibot.server.ratings import FIRST_MU, FIRST_SIGMA
 
 #: Hero 1 stands beside a mine, and so does nobody else.

@@ -8,7 +8,10 @@ import sys
 
 import httpx
 import pytest
-from serving import (
+
+from sim.generator import generate
+from sim.rules import step
+from tests.support.serving import (
     FORM,
     MAP,
     TIME_OUT,
@@ -23,10 +26,7 @@ from serving import (
     serving,
     until,
 )
-
-from sim.generator import generate
-from sim.rules import step
-from vindibot.protocol import read_game, to_games
+from vindibot.games.protocol import read_game, to_games
 from vindibot.server import MatchResult
 
 # ---- The arena ----

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from serving import serving
+from hypothesis import given, strategies as st
 
-from vindibot.errors import UsageError
+from tests.support.serving import serving
+from vindibot.base.errors import UsageError
 from vindibot.server import EmbeddedServer
 from vindibot.server.league.league import League
 from vindibot.server.league.roster import roster_from_csv, roster_from_list

@@ -12,10 +12,10 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from serving import MAP, Bot, playing, serving, until
 
 from sim.game import MINE, TAVERN, TILE_BITS, WALL, square
 from sim.generator import generate
+from tests.support.serving import MAP, Bot, playing, serving, until
 from vindibot.server import EmbeddedServer
 from vindibot.server.site import BOTS_PER_PAGE, LISTED, SHOWN
 from vindibot.server.thumbnail import thumbnail

@@ -6,8 +6,7 @@ import math
 from collections import defaultdict
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from vindibot.server.ratings import FIRST_MU, FIRST_SIGMA, Rated, counts, elo_after, elo_change, skill_after
 

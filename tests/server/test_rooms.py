@@ -9,7 +9,8 @@ from itertools import pairwise
 
 import httpx
 import pytest
-from serving import (
+
+from tests.support.serving import (
     FINISHED,
     FORM,
     MAP,
@@ -25,8 +26,7 @@ from serving import (
     serving,
     until,
 )
-
-from vindibot.errors import UsageError
+from vindibot.base.errors import UsageError
 from vindibot.server import Room
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from sim.generator import generate
-from vindibot.gamerecord import GameRecord, dumps
-from vindibot.server.history import begin_game, end_game, find_record, forget_games, list_games, load_bots
+from vindibot.games.game_record import GameRecord, dumps
+from vindibot.server.game_rows import begin_game, end_game, find_record, forget_games, list_games, load_bots
 from vindibot.server.schema import MIGRATIONS, VERSION, StoreError, migrate
 from vindibot.server.store import Store
 from vindibot.server.users import Users

@@ -14,14 +14,14 @@ from typing import Any
 
 import httpx
 import pytest
-from serving import MAP, Bot, match_of_four, playing, rounds_of_the_loop, serving, until
 
 from sim.maps import parse_map
-from vindibot.gamerecord import loads, replay
-from vindibot.protocol import from_games
+from tests.support.serving import MAP, Bot, match_of_four, playing, rounds_of_the_loop, serving, until
+from vindibot.games.game_record import loads, replay
+from vindibot.games.protocol import from_games
 from vindibot.server import EmbeddedServer
 from vindibot.server.feed import Feed
-from vindibot.server.history import players_of
+from vindibot.server.game_rows import players_of
 
 Event = tuple[int | None, Any]
 

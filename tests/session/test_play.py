@@ -15,11 +15,11 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from vindibot.cli import main
-from vindibot.forkserver import WORKER
-from vindibot.recording import read_recording
+from tests.support.paths import TOP
+from vindibot.cli.main import main
+from vindibot.engine.forkserver import WORKER
+from vindibot.games.recording import read_recording
 
-TOP = Path(__file__).parent.parent
 BOTS = TOP / "tests" / "bots"
 SECRET = "s3cretk8"
 
@@ -290,8 +290,8 @@ def test_help_reads_well_and_costs_nothing(tmp_path: Path, words: Sequence[str])
     assert "Usage" in done.stdout
     check = f"""
 import sys
-from vindibot.cli import main
-from vindibot.forkserver import WORKER
+from vindibot.cli.main import main
+from vindibot.engine.forkserver import WORKER
 sys.argv[1:] = {[*words, "--help"]!r}
 try:
     main()

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from test_play import BOTS, begin, ended, environment, line_with, recordings
-from test_pool import is_alive, until
 
-from vindibot.forkserver import KEEPER, SERVER, WORKER
-from vindibot.recording import read_recording
+from tests.engine.test_pool import is_alive, until
+from tests.session.test_play import BOTS, begin, ended, environment, line_with, recordings
+from vindibot.engine.forkserver import KEEPER, SERVER, WORKER
+from vindibot.games.recording import read_recording
 
 
 def family(pid: int) -> dict[str, list[psutil.Process]]:
@@ -91,7 +91,7 @@ async def test_daemons_of_traits_do_not_outlive_the_game(tmp_path: Path, killed:
 
 def interrupted_after(folder: Path, seconds: float, times: int, *words: str, **more: str) -> tuple[int, str]:
     """Send Ctrl-C, as a terminal does, to all processes in the foreground; the exit code and all that was said."""
-    imports = "import sys; sys.argv[0] = 'vindibot'; import vindibot.interrupts; from vindibot.__main__ import main"
+    imports = "import sys; sys.argv[0] = 'vindibot'; import vindibot.base.interrupts; from vindibot.__main__ import main"
     code = f"{imports}; print('here', flush=True); sys.exit(main())"
     process = subprocess.Popen(
         [sys.executable, "-c", code, *words],

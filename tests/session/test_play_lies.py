@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lying_server import changed, lying, nested
-from test_play import SECRET, begin, ended, recordings
-
-from vindibot.recording import Recording, read_recording
+from tests.session.test_play import SECRET, begin, ended, recordings
+from tests.support.lying_server import changed, lying, nested
+from vindibot.games.recording import Recording, read_recording
 
 #: By the number of the game: the answer that is a lie, the lie, and what the outcome says of it.
 LIES = {

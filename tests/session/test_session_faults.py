@@ -16,13 +16,13 @@ from pathlib import Path
 
 import psutil
 import pytest
-from faulty_proxy import FaultyProxy
-from test_play import begin, recordings
-from test_play_faults import family
-from test_pool import is_alive, until
 
-from vindibot.forkserver import SERVER, WORKER
-from vindibot.recording import read_recording
+from tests.engine.test_pool import is_alive, until
+from tests.session.test_play import begin, recordings
+from tests.session.test_play_faults import family
+from tests.support.faulty_proxy import FaultyProxy
+from vindibot.engine.forkserver import SERVER, WORKER
+from vindibot.games.recording import read_recording
 from vindibot.server import EmbeddedServer, ServerSettings
 
 GAMES = int(os.environ.get("SESSION_FAULTS_GAMES", "8"))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from worlds import odd_games, orders, played_games
+from hypothesis import given, settings, strategies as st
 
 from sim.board import BoardError, draw, parse, read_tiles, tile_text
 from sim.game import ABSENT, MINE, TAVERN, WALL, Games, equal, row_column
 from sim.rules import step
+from tests.support.worlds import odd_games, orders, played_games
 
 
 @settings(max_examples=150)

@@ -6,8 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
-from hypothesis import strategies as st
+from hypothesis import event, given, settings, strategies as st
 
 from sim.game import AIR, MINE, TAVERN, WALL, mirrored
 from sim.generator import GeneratorError, generate

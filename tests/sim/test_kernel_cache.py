@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-TOP = Path(__file__).parent.parent
+from tests.support.paths import TOP
+
 PROGRAM = """
 import warnings
 warnings.simplefilter("always")

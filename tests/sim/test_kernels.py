@@ -10,15 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from selfcheck import digest
-from worlds import YARDSTICK
 
 from sim import kernels
 from sim.maps import named_map
 from sim.paths import distances_from
 from sim.playout import play_out_all
+from tests.support.paths import TESTS
+from tests.support.selfcheck import digest
+from tests.support.worlds import YARDSTICK
 
-SCRIPT = Path(__file__).parent / "selfcheck.py"
+SCRIPT = TESTS / "support" / "selfcheck.py"
 
 
 def run_otherwise(tmp_path: Path, **settings: str) -> str:

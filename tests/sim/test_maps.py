@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from worlds import odd_games, orders, played_games
+from hypothesis import given, settings, strategies as st
 
 from sim.game import MINE, Games, equal, mirrored
 from sim.maps import ALIASES, KEPT_MAPS, NAMES, MapError, map_of, named_map, parse_map
 from sim.paths import FAR
 from sim.rules import step
+from tests.support.worlds import odd_games, orders, played_games
 
 SMALL = "@1  \n$-@2\n@3@4".ljust(8)
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from worlds import odd_games, played_games
+from hypothesis import given, settings, strategies as st
 
 from sim.board import parse
 from sim.game import AIR, CELLS, HERO_SHIFT, NORTH, OFFSET, SOUTH, STRIDE, TILE_BITS, WALL, Games, square
 from sim.maps import map_of
 from sim.paths import FAR, NOTHING_BLOCKED, all_pairs, distances_from, next_steps
+from tests.support.worlds import odd_games, played_games
 
 
 def shown(distances: np.ndarray, size: int) -> list[str]:

@@ -9,11 +9,11 @@ import copy
 from pathlib import Path
 
 import pytest
-from reference import Reference, reference
-from worlds import DATA
 
 from sim.board import draw, parse
 from sim.perft import distinct_states, perft, state_line
+from tests.support.reference import Reference, reference
+from tests.support.worlds import DATA
 
 FILES = sorted((DATA / "perft").glob("*.txt"))
 

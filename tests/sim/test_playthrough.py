@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from playthrough import FILE, transcript
+from tests.support.playthrough import FILE, transcript
 
 
 def test_the_game_is_as_it_was() -> None:
-    """After a change of the rules or of paths that is meant: ``python tests/playthrough.py``, and look at the difference."""
+    """After a change of the rules or of paths that is meant: ``python tests/support/playthrough.py``, and look at the
+    difference."""
     assert transcript().splitlines() == FILE.read_text().splitlines()

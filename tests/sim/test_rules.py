@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from reference import reference, snapshot
-from worlds import DATA, odd_games, orders, played_games
+from hypothesis import given, settings, strategies as st
 
 from sim.board import draw, parse
 from sim.game import CRASH, DIRECTIONS, STAY, UNDO, Games, equal
 from sim.rules import effects, position_hash, position_rehash, step, step_all, step_back, step_saving
+from tests.support.reference import reference, snapshot
+from tests.support.worlds import DATA, odd_games, orders, played_games
 
 ORDERS = {**{name: direction for direction, name in enumerate(DIRECTIONS)}, "Crash": CRASH}
 

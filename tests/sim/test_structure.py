@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from worlds import odd_games, played_games
+from hypothesis import given, settings, strategies as st
 
 from sim.board import parse
 from sim.game import AIR, CELLS, OFFSET, STRIDE, TAVERN, Games
 from sim.maps import Map, map_of, parse_map
+from tests.support.worlds import odd_games, played_games
 
 
 def shown(board: str) -> tuple[list[str], list[str]]:

@@ -10,15 +10,15 @@ from typing import Any
 
 import psutil
 
+from tests.support.paths import BOTS
 from vindibot.arena.entrants import read_entrants
 from vindibot.arena.mapsets import MapSet
 from vindibot.arena.results import GameLine
 from vindibot.arena.sandbox import play_task
 from vindibot.arena.schedule import GameTask, Schedule
 from vindibot.arena.settings import ArenaSettings
-from vindibot.config import load
+from vindibot.config.load import load_config
 
-BOTS = Path(__file__).parent / "bots"
 TOP = BOTS.parent.parent
 
 
@@ -44,7 +44,7 @@ def bad_trait(folder: Path, name: str, **parameters: object) -> str:
 def schedule(*bots: str, blocks: int = 1, rounds: int = 12, size: int = 10, seed: int = 5, **settings: Any) -> Schedule:
     """A tournament of these bots on small maps; `settings` are keys with two underscores for the dot."""
     given = {"bots": list(bots), **{key.replace("__", "."): value for key, value in settings.items()}}
-    config = load(ArenaSettings, None, given, environ={})
+    config = load_config(ArenaSettings, None, given, environ={})
     entrants = tuple(read_entrants(config))
     return Schedule(
         config.settings.format,

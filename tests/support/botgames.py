@@ -1,8 +1,8 @@
 """A short game of every bot that ships, kept in tests/data/botgames and compared: a review sees that a bot plays otherwise
 than it did, and its version says so.
 
-``python tests/botgames.py`` plays them anew. If a bot plays otherwise, and that is meant, raise `version` in its file first: then
-results of before and after say which is which.
+``python tests/support/botgames.py`` plays them anew. If a bot plays otherwise, and that is meant, raise `version` in its file
+first: then results of before and after say which is which.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from behaviours.base import View
 from sim import kernels
 from sim.game import DIRECTIONS, RUNNING, Games
 from sim.maps import map_of, named_map
 from sim.rules import step
+from tests.support.paths import TOP
 from vindibot.arena.entrants import Limits
 from vindibot.arena.seats import InProcess
-from vindibot.ballot import BallotEntry
-from vindibot.bots import Bot, load_bot
+from vindibot.config.bots import Bot, load_bot
+from vindibot.games.ballot import BallotEntry
 
-TOP = Path(__file__).resolve().parent.parent
 FOLDER = TOP / "tests" / "data" / "botgames"
 _MEASURED = TOP / "docs" / "strength"
 #: The bots that ship, and those that were measured with the traits that ship but are in none of them.

@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from faulty_server import FaultyServer
-
-from vindibot.client import ClientEvents, ClientSettings, GameClient, GameOutcome
-from vindibot.protocol import Answer
+from tests.support.faulty_server import FaultyServer
+from vindibot.client.game_client import ClientEvents, ClientSettings, GameClient, GameOutcome
+from vindibot.games.protocol import Answer
 
 KEY = "k3ysecr8"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-TOP = Path(__file__).parent.parent
+from tests.support.paths import TOP
 
 
 def shims(folder: Path) -> Path:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from behaviours.evaluation import Weights, compiled_weights, score
-from behaviours.ground import ground_of
-from behaviours.policy import policy
+from behaviours.common.evaluation import Weights, compiled_weights, score
+from behaviours.common.map_tables import ground_of
+from behaviours.common.policy import policy
 from behaviours.search.deepening import Question
 from behaviours.search.records import BEST_REPLY, PARANOID
 from sim.game import BLOW, RUNNING, STAY, UNDO, Games

@@ -1,6 +1,6 @@
 """A readable transcript of a whole game, kept in tests/data and compared, so that a change of the rules is seen in a review.
 
-``python tests/playthrough.py`` writes it anew.
+``python tests/support/playthrough.py`` writes it anew.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from sim.board import draw
 from sim.game import CRASH, DIRECTIONS, MINE, RUNNING, STAY, TILE_BITS, Games, row_column
 from sim.maps import map_of, named_map
 from sim.paths import distances_from, next_steps
 from sim.rules import step
+from tests.support.paths import DATA
 
-FILE = Path(__file__).parent / "data" / "playthrough.txt"
+FILE = DATA / "playthrough.txt"
 ROUNDS = 60
 
 

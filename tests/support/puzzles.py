@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from minimax import Line, moves_of
-from worlds import DATA
-
 from sim.board import parse
 from sim.game import ABSENT, DIRECTIONS, Games, mover
+from tests.support.minimax import Line, moves_of
+from tests.support.worlds import DATA
 
 _T = TypeVar("_T")
 _KILL = re.compile(r"kill @([1-4]) in (\d+)")

@@ -10,9 +10,9 @@ import numpy as np
 from sim.game import CRASH, RUNNING, STAY, Games
 from sim.generator import generate
 from sim.rules import step
-from vindibot.ballot import Ballot, BallotEntry
-from vindibot.protocol import Player, from_games
-from vindibot.recording import Header, Recorder, Recording, TraitHeader, read_recording
+from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.protocol import Player, from_games
+from vindibot.games.recording import Header, Recorder, Recording, TraitHeader, read_recording
 
 PLAYERS = [Player("seed", "u1", 1200), Player("[red]two[/]"), Player("drei ☃"), Player('"vier"\n')]
 BALLOT = Ballot(

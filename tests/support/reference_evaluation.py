@@ -1,7 +1,7 @@
 """The evaluation and the policy once more, as plainly as can be: the second opinion that the kernels are compared with.
 
 No tables, no padded board: `reference.Reference` is the game, distances are walked anew for every question. Slow, and meant to be
-read beside the descriptions in `behaviours.evaluation` and `behaviours.policy`.
+read beside the descriptions in `behaviours.common.evaluation` and `behaviours.common.policy`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from math import exp
 
-from reference import STEPS, Hero, Reference
-
-from behaviours.evaluation import EstateWeights, Weights
+from behaviours.common.evaluation import EstateWeights, Weights
+from tests.support.reference import STEPS, Hero, Reference
 
 Place = tuple[int, int]
 

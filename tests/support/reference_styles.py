@@ -1,14 +1,13 @@
-"""What a hero of a style does, once more and plainly: the second opinion on `behaviours.rollout.follow`."""
+"""What a hero of a style does, once more and plainly: the second opinion on `behaviours.rollout.policy`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from reference import STEPS, Reference
-from reference_evaluation import AWAY, Ground, wins
-
-from behaviours.rollout.style import Style
+from behaviours.rollout.policy_params import Style
+from tests.support.reference import STEPS, Reference
+from tests.support.reference_evaluation import AWAY, Ground, wins
 
 Place = tuple[int, int]
 _WAYS = ("Stay", "North", "South", "East", "West")

@@ -1,4 +1,4 @@
-"""Pictures of the viewer for docs/ and the README: ``python -m tests.screenshots [FOLDER]``, a minute.
+"""Pictures of the viewer for docs/ and the README: ``python -m tests.support.screenshots [FOLDER]``, a minute.
 
 A whole game is played by the shipped bots on a map that is always the same, and its page is looked at in a real browser; on the
 same map a few moves are played against them in the page of challenges.
@@ -18,18 +18,16 @@ from PIL import Image
 from playwright.async_api import Browser, Page, async_playwright
 
 from sim.generator import generate
-
-sys.path.insert(0, str(Path(__file__).parent))  # helpers of the tests call each other by their bare names
-from browser import DESKTOP, PHONE, launch, visiting
-
-from vindibot import log
+from tests.support.browser import DESKTOP, PHONE, launch, visiting
+from tests.support.paths import TOP
+from vindibot.base import log
 from vindibot.challenge.host import LOOPBACK, Host
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.routes import PATH
 from vindibot.challenge.settings import ChallengeSettings
-from vindibot.settings import RecordingSettings
+from vindibot.config.settings import RecordingSettings
 
-FOLDER = Path(__file__).parent.parent / "docs" / "screenshots"
+FOLDER = TOP / "docs" / "screenshots"
 #: Who plays, and where: size and seed of the map.
 BOT, AGAINST, MAP = "strong", "seed", (14, 13)
 

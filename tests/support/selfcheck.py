@@ -1,5 +1,5 @@
 """A digest of what all kernels of the world compute, for a process that runs them otherwise: not compiled, or with every
-index checked. ``python tests/selfcheck.py`` prints it."""
+index checked. ``python tests/support/selfcheck.py`` prints it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from sim.maps import map_of
 from sim.paths import distances_from, next_steps
 from sim.playout import play_out_all
 from sim.rules import effects, position_hash, position_rehash, step, step_all, step_back, step_saving
-from vindibot.verify import verify
+from tests.support.paths import DATA
+from vindibot.games.verify import verify
 
-SAMPLE = Path(__file__).parent / "data" / "games.jsonl.gz"
+SAMPLE = DATA / "games.jsonl.gz"
 BOARD = """
     |@1@2  $3|
     |@3  @4##|

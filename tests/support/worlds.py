@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from hypothesis import strategies as st
 
 from sim.game import AIR, LAST_MINE, MINE, TAVERN, WALL, Games, mirrored, new_game, place_heroes
 from sim.generator import generate
 from sim.rules import step
+from tests.support.paths import DATA, SHARED
 
-DATA = Path(__file__).parent / "data"
 #: A few recorded games of each kind, so that the project can prove itself alone.
 SAMPLE = DATA / "games.jsonl.gz"
 #: All recorded games, where they are at hand.
-ORACLE = Path(__file__).resolve().parents[2] / "shared" / "oracle"
-YARDSTICK = Path(__file__).resolve().parents[2] / "shared" / "yardstick" / "limit.c"
+ORACLE = SHARED / "oracle"
+YARDSTICK = SHARED / "yardstick" / "limit.c"
 
 #: Any order, the server's crash last.
 orders = st.integers(0, 5)

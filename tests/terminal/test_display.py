@@ -20,23 +20,21 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from recorded import BALLOT, record, states_of
+from hypothesis import given, strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 from rich.segment import Segment
 from structlog.testing import capture_logs
 
-from sim.board import parse
-from sim.board import picture as drawn
+from sim.board import parse, picture as drawn
 from sim.game import Games
 from sim.generator import generate
 from sim.rules import step
-from vindibot.ballot import STATUSES, Ballot, BallotEntry
-from vindibot.display import Display, turn_line
-from vindibot.picture import Line, Picture, Shot, layout, main, picture
-from vindibot.printable import printable
+from tests.support.recorded import BALLOT, record, states_of
+from vindibot.base.text import printable
+from vindibot.games.ballot import STATUSES, Ballot, BallotEntry
+from vindibot.terminal.board import Line, Picture, Shot, layout, main, picture
+from vindibot.terminal.display import Display, turn_line
 
 NAMES = ("seed", "[red]two[/red]", "三三三三三三三三三三三三三三三三", "four\x1b[2J\r\n")
 BOARD = """
@@ -340,7 +338,7 @@ def test_a_broken_pipe_is_no_matter() -> None:
     program = (
         "import sys\n"
         "from sim.board import parse\n"
-        "from vindibot.display import Display\n"
+        "from vindibot.terminal.display import Display\n"
         "games = parse('@1  $-')\n"
         "with Display() as display:\n"
         "    shown = display.game(['a'] * 4, 0)\n"
@@ -365,7 +363,7 @@ def test_a_broken_pipe_is_no_matter() -> None:
 
 def test_a_stopped_terminal_does_not_stop_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(120, 40, reading=False)
-    monkeypatch.setattr("vindibot.display.PATIENCE", 0.05)
+    monkeypatch.setattr("vindibot.terminal.display.PATIENCE", 0.05)
     with colours(monkeypatch), Display(terminal.file, width=120, height=40) as display:
         shown = display.game(NAMES, 0)
         games, slowest = large(), 0.0

@@ -17,21 +17,20 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
-from recorded import record, states_of
-from serving import match_of_four, playing, serving
-from test_gamerecord import record_of
+from hypothesis import given, strategies as st
 
 from sim.game import CRASH, equal
 from sim.generator import generate
-from vindibot.cli import main
-from vindibot.errors import UsageError, VindibotError
-from vindibot.gamerecord import CRASH_CODE, dumps
-from vindibot.look.film import Film, Frame, film_of, frame_line
-from vindibot.look.stream import Place, Watcher, events
-from vindibot.look.watching import FASTEST, SLOWEST, Projector, keys_in
-from vindibot.protocol import GameState
+from tests.games.test_game_record import record_of
+from tests.support.recorded import record, states_of
+from tests.support.serving import match_of_four, playing, serving
+from vindibot.base.errors import UsageError, VindibotError
+from vindibot.cli.main import main
+from vindibot.games.game_record import CRASH_CODE, dumps
+from vindibot.games.protocol import GameState
+from vindibot.terminal.frames import Film, Frame, film_of, frame_line
+from vindibot.terminal.stream import Place, Watcher, events
+from vindibot.terminal.watch import FASTEST, SLOWEST, Projector, keys_in
 
 # ---- Films ----
 

@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from recorded import BALLOT, PLAYERS, record, states_of
+from hypothesis import given, settings, strategies as st
 
 from sim.board import parse
 from sim.game import CRASH, RUNNING, STRIDE, TILE_BITS, Games
 from sim.maps import parse_map
 from sim.rules import step
-from vindibot.plies import Ply
-from vindibot.viewer.chronicle import of_recording
+from tests.support.recorded import BALLOT, PLAYERS, record, states_of
+from vindibot.games.plies import Ply
+from vindibot.viewer.history import of_recording
 from vindibot.viewer.states import Scribe, squares_of
 
 

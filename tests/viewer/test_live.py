@@ -13,14 +13,13 @@ from typing import Any
 
 import httpx
 import pytest
-from browser import until, visiting
-from recorded import BALLOT, HEADER, raw, states_of
-from serving import playing, serving
-from serving import until as until_inside
 
-from vindibot.gamerecord import loads
-from vindibot.protocol import read_game
-from vindibot.recording import Recording, read_recording
+from tests.support.browser import until, visiting
+from tests.support.recorded import BALLOT, HEADER, raw, states_of
+from tests.support.serving import playing, serving, until as until_inside
+from vindibot.games.game_record import loads
+from vindibot.games.protocol import read_game
+from vindibot.games.recording import Recording, read_recording
 from vindibot.viewer import LiveViewer
 from vindibot.viewer.bundle import of_record
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 import pytest_asyncio
-from browser import DESKTOP, PHONE, until, visiting
-from recorded import record, states_of
 
 from sim.game import RUNNING, Games, square
 from sim.paths import FAR, distances_from
-from vindibot.viewer.chronicle import of_recording
+from tests.support.browser import DESKTOP, PHONE, until, visiting
+from tests.support.recorded import record, states_of
+from vindibot.viewer.history import of_recording
 from vindibot.viewer.page import whole_page
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

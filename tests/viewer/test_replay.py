@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from recorded import record, states_of
 
 from sim.generator import generate
-from vindibot.cli import main
-from vindibot.gamerecord import GameRecord, dumps
+from tests.support.recorded import record, states_of
+from vindibot.cli.main import main
+from vindibot.games.game_record import GameRecord, dumps
 
 NASTY = "</script><script>alert(1)</script>"
 

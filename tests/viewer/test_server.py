@@ -8,9 +8,9 @@ import re
 from typing import Any
 
 import httpx
-from serving import MAP, match_of_four, playing, serving, until
 
-from vindibot.gamerecord import loads
+from tests.support.serving import MAP, match_of_four, playing, serving, until
+from vindibot.games.game_record import loads
 from vindibot.viewer.bundle import of_record
 from vindibot.viewer.page import json_for_html, static_files
 

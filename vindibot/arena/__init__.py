@@ -1,22 +1,5 @@
-"""The arena: plays bots against each other in many games, and says which is better and how sure that is.
+"""Tournaments: bots play many games against each other, and the results say which is better and how sure that is."""
 
-For others it has its standard set of maps.
-"""
+import lazy_loader
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from vindibot.arena.mapsets import standard_maps
-
-__all__ = ["standard_maps"]
-
-
-def __getattr__(name: str) -> Any:
-    # Imported when it is asked for: the command line looks at the arena's settings without loading any kernel.
-    if name == "standard_maps":
-        from vindibot.arena.mapsets import standard_maps
-
-        return standard_maps
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

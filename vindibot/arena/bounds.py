@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from vindibot.settings import Settings
+from vindibot.config import Settings
 
 _Points = Annotated[float, Field(ge=-1000, le=1000, allow_inf_nan=False)]
 _Rate = Annotated[float, Field(gt=0, lt=0.5)]

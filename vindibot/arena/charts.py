@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-from vindibot.printable import printable
+from vindibot.base import printable
 
 #: Units of the drawing: width, height of a row, margins.
 WIDTH, ROW, TOP, BOTTOM, RIGHT = 460, 26, 10, 40, 14

@@ -19,7 +19,7 @@ from vindibot.arena.referee import Course, line_of
 from vindibot.arena.sandbox import Played, play_task
 from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats import Forfeit
-from vindibot.errors import VindibotError
+from vindibot.base import VindibotError
 
 #: A game is given up when it has failed so often by itself.
 ATTEMPTS = 2

@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from vindibot.arena.settings import ArenaSettings, EntrantSettings, LimitSettings
-from vindibot.bots import LONGEST_NAME, Bot, load_bot
-from vindibot.config import Config
-from vindibot.errors import UsageError
-from vindibot.signature import digest_of, file_digest
+from vindibot.base import UsageError
+from vindibot.config import LONGEST_NAME, Bot, Config, digest_of, file_digest, load_bot
 
 Kind = Literal["bot", "random", "stay", "http", "stdio"]
 BUILT_IN: tuple[Kind, ...] = ("random", "stay")
@@ -71,8 +69,8 @@ class Entrant:
 
     @property
     def digest(self) -> str:
-        """A digest of the bot: that of a bot file (`vindibot.bots.Bot`), or of the files that a program's command names; empty
-        for what is built in."""
+        """A digest of the bot: that of a bot file (`vindibot.config.bots.Bot`), or of the files that a program's command
+        names; empty for what is built in."""
         return self.bot.digest if self.bot is not None else self.files
 
     def identity(self) -> dict[str, Any]:

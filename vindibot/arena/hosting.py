@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sim.game import ALL_CRASHED, CRASH, RUNNING, copy_of
-from vindibot.arena.diary import Diary
+from vindibot.arena.journal import Diary
 from vindibot.arena.programs import Program
 from vindibot.arena.referee import Course, decided
 from vindibot.arena.results import NORMAL

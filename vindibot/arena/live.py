@@ -26,8 +26,7 @@ from vindibot.arena.reporter import Outlook
 from vindibot.arena.results import NORMAL, GameLine
 from vindibot.arena.summary import standing
 from vindibot.arena.table import points, standings_table
-from vindibot.console import terminal
-from vindibot.printable import printable
+from vindibot.base import printable, terminal
 
 #: Pictures per second in a terminal, and seconds between two lines elsewhere.
 RATE, EVERY = 4.0, 15.0

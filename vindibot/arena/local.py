@@ -8,7 +8,7 @@ from typing import Any
 
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.sandbox import become_worker
-from vindibot.process import Needs, context
+from vindibot.engine import Needs, context
 
 
 class LocalExecutor(ProcessPoolExecutor):

@@ -16,9 +16,8 @@ from sim.generator import GeneratorError, generate
 from sim.maps import Map, MapError, named_map, parse_map
 from vindibot.arena.seeds import derive
 from vindibot.arena.settings import MapSettings
-from vindibot.config import read_map
-from vindibot.errors import UsageError, VindibotError
-from vindibot.files import read, shipped
+from vindibot.base import UsageError, VindibotError
+from vindibot.config import read, read_map, shipped
 
 #: The standard set's file among those that ship with the package.
 STANDARD = "maps/standard.toml"

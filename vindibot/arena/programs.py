@@ -15,7 +15,7 @@ from pathlib import Path
 from vindibot.arena.crashes import reason
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.seats import Forfeit
-from vindibot.orphans import die_with_parent
+from vindibot.base import die_with_parent
 
 #: How much of the beginning and of the end of what a program writes in a game is kept; the middle is read and forgotten.
 FIRST_BYTES, LAST_BYTES = 192 * 1024, 64 * 1024

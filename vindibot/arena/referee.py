@@ -19,13 +19,12 @@ import numpy as np
 from sim.game import ALL_CRASHED, BEER_COST, CRASH, RUNNING, STAY, UNDO, Games
 from sim.maps import Map
 from sim.rules import step, step_saving
-from vindibot import gamerecord
-from vindibot.arena.diary import Diary
+from vindibot.arena.journal import Diary
 from vindibot.arena.results import NORMAL, GameLine, MapLine, SeatLine, places
 from vindibot.arena.schedule import SEATS, GameTask, map_of_task
 from vindibot.arena.seats import Forfeit, Seat
 from vindibot.arena.stalls import stalled_rounds
-from vindibot.gamerecord import CRASH_CODE, GameRecord
+from vindibot.games import CRASH_CODE, GameRecord, game_record as gamerecord
 
 #: The longest note of a forfeit that is kept.
 NOTE_LENGTH = 300

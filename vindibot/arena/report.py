@@ -22,8 +22,8 @@ from vindibot.arena.store import REPORT_MARK, logs_path, owned, records_path, re
 from vindibot.arena.summary import Standing, Summary
 from vindibot.arena.table import head_line, interval, match_lines, milliseconds, percent, points, rounds
 from vindibot.arena.versions import builds, mixture
-from vindibot.errors import VindibotError
-from vindibot.gamerecord import GameRecord, read_records, replay
+from vindibot.base import VindibotError
+from vindibot.games import GameRecord, read_records, replay
 
 #: Games that are listed one by one, those with forfeits first, and those that are recomputed for gold over time.
 LISTED, RECOMPUTED = 500, 200

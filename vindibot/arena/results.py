@@ -16,10 +16,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from vindibot.errors import VindibotError
-from vindibot.files import short
-from vindibot.reasons import dotted, explain
-from vindibot.signature import Build
+from vindibot.base import VindibotError
+from vindibot.config import Build, dotted, explain, short
 
 #: The newest version of the lines that this program writes and reads.
 VERSION: Final = 2

@@ -28,15 +28,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from sim import kernels
-from vindibot.arena.diary import NOBODY, Diary
 from vindibot.arena.entrants import Entrant
+from vindibot.arena.journal import NOBODY, Diary
 from vindibot.arena.referee import Course, line_of, play
 from vindibot.arena.results import GameLine
 from vindibot.arena.schedule import SEATS, GameTask, SeatTask
 from vindibot.arena.seats import Forfeit, Scripted, Seat, local_seat
 from vindibot.arena.stdio import LineSpeaker
-from vindibot.errors import VindibotError
-from vindibot.orphans import adopt_orphans, die_with_parent, end_descendants
+from vindibot.base import VindibotError, adopt_orphans, die_with_parent, end_descendants
 
 #: Seconds between two looks at the diary of a running game.
 LOOK = 0.1

@@ -19,8 +19,8 @@ from vindibot.arena.entrants import Entrant
 from vindibot.arena.mapsets import MapSet
 from vindibot.arena.results import Format
 from vindibot.arena.seeds import derive
-from vindibot.errors import UsageError
-from vindibot.signature import Build, build
+from vindibot.base import UsageError
+from vindibot.config import Build, build
 
 SEATS = 4
 #: Counts up when equal configurations begin to give other games: results of before do not belong to those of after.

@@ -18,12 +18,11 @@ import numpy as np
 from behaviours.base import HISTORY, Budget, View
 from sim.game import GAME, STAY, Games
 from sim.maps import Map, map_of
-from vindibot.agent import conducts, fallback
 from vindibot.arena.entrants import Limits
 from vindibot.arena.schedule import SeatTask
-from vindibot.ballot import tally
-from vindibot.bots import Bot
-from vindibot.inline import Inline
+from vindibot.config import Bot
+from vindibot.engine import Inline, conducts, fallback
+from vindibot.games import tally
 
 #: Moves between which a thread looks whether the time of one is over are never shorter than this, in seconds.
 SHORTEST_LOOK = 0.002
@@ -136,7 +135,7 @@ class Stopper:
 
 
 class InProcess:
-    """A bot file, its traits in this very process, as `vindibot.agent.Agent` has them: the same votes, the same sums.
+    """A bot file, its traits in this very process, as `vindibot.engine.agent.Agent` has them: the same votes, the same sums.
 
     With a number of nodes nothing is timed. Else the stop word is set after `move_ms`; a Python loop that does not look at it
     is interrupted after the grace (in the main thread only); a kernel that does not must be ended from outside.

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from vindibot.arena.bounds import Bounds
-from vindibot.settings import LogSettings, Nodes, OptionalFile, Seed, Settings, Workers, word, worded
+from vindibot.config import LogSettings, Nodes, OptionalFile, Seed, Settings, Workers, word, worded
 
 Milliseconds = Annotated[int, Field(ge=1, le=600_000)]
 FirstMove = Annotated[Milliseconds | None, word("move"), worded("move", "integer")]

@@ -3,7 +3,7 @@
 ::
 
     results/cup.jsonl           a line per finished game, appended as they end (`vindibot.arena.results`)
-    results/cup.games.jsonl     their records (`vindibot.gamerecord`); of two with the same id the last one counts
+    results/cup.games.jsonl     their records (`vindibot.games.game_record`); of two with the same id the last one counts
     results/cup.effective.toml  the whole configuration, which any later run may extend
     results/cup.html            the report (`vindibot.arena.report`)
     results/cup.logs/           what bots wrote to standard error
@@ -24,9 +24,8 @@ from typing import Any
 
 from vindibot.arena.results import GameLine, read
 from vindibot.arena.sandbox import Played
-from vindibot.errors import UsageError, VindibotError
-from vindibot.files import short
-from vindibot.writing import Output, begins_with
+from vindibot.base import Output, UsageError, VindibotError, begins_with
+from vindibot.config import short
 
 #: How results and game records begin, and what shows that an arena made a configuration or a report.
 LINE, RECORD = b'{"version":', b'{"id":'

@@ -18,7 +18,7 @@ from vindibot.arena.ratings import FEWEST_BLOCKS
 from vindibot.arena.results import NORMAL
 from vindibot.arena.sprt import Verdict
 from vindibot.arena.summary import Match, Standing, Summary
-from vindibot.printable import printable
+from vindibot.base import printable
 
 #: Labels are cut to so many characters.
 LABEL = 18

@@ -26,12 +26,8 @@ from vindibot.arena.settings import RESULTS_FOLDER, WORDS, ArenaSettings
 from vindibot.arena.sprt import follow
 from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
 from vindibot.arena.versions import changes
-from vindibot.config import Config
-from vindibot.errors import UsageError
-from vindibot.files import look_up, short
-from vindibot.reasons import dotted
-from vindibot.settings import cores
-from vindibot.signature import build
+from vindibot.base import UsageError
+from vindibot.config import Config, build, cores, dotted, look_up, short
 
 
 @dataclass

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.results import GameLine
-from vindibot.signature import Build
+from vindibot.config import Build
 
 
 def changes(before: Sequence[GameLine], build: Build, entrants: Iterable[Entrant]) -> list[str]:

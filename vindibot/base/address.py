@@ -7,12 +7,14 @@ the path is used, so that no answer can send a token elsewhere.
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import re
+import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from vindibot.errors import UsageError
+from vindibot.base.errors import UsageError
 
 #: The public server's old domain. It was given up and belongs to strangers now.
 OLD_DOMAIN = "vindinium.org"
@@ -122,3 +124,11 @@ def _is_ip(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def lan_address() -> str:
+    """The address of this machine in its network, as far as it can tell; nothing is sent."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        asked.connect(("192.0.2.1", 9))  # an address for documentation: the way there shows the interface
+        return str(asked.getsockname()[0])
+    return socket.gethostname()

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from vindibot.printable import printable_lines
+from vindibot.base.text import printable_lines
 
 
 class Terminal(Console):

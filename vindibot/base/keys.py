@@ -13,7 +13,7 @@ from pathlib import Path
 import structlog
 from pydantic import SecretStr
 
-from vindibot.errors import UsageError
+from vindibot.base.errors import UsageError
 
 #: The environment variable that holds a key.
 KEY_VARIABLE = "VINDIBOT_KEY"
@@ -21,7 +21,7 @@ KEY_VARIABLE = "VINDIBOT_KEY"
 MAX_KEY_FILE_BYTES = 4096
 
 _KEY = re.compile(r"[!-~]{1,256}")
-_log = structlog.get_logger("vindibot.keys")
+_log = structlog.get_logger("vindibot.base.keys")
 
 
 def find_key(

@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 from rich.console import Console
@@ -25,15 +25,14 @@ from rich.text import Text
 from structlog.dev import BRIGHT, CYAN, DIM, RED, RESET_ALL, YELLOW, Column, ConsoleRenderer, KeyValueColumnFormatter
 from structlog.stdlib import ProcessorFormatter, add_log_level, add_logger_name
 
-from vindibot.console import terminal
-from vindibot.errors import UsageError
-from vindibot.masking import add_secret as add_secret  # also for those who log
-from vindibot.masking import censor
-from vindibot.printable import printable, printable_lines
-from vindibot.writing import begins_with
-
-if TYPE_CHECKING:
-    from vindibot.ballot import Ballot
+from vindibot.base.console import terminal
+from vindibot.base.errors import UsageError
+from vindibot.base.redaction import (
+    add_secret as add_secret,  # also for those who log
+    censor,
+)
+from vindibot.base.text import printable, printable_lines
+from vindibot.base.writing import begins_with
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
 #: How a log begins.
@@ -45,7 +44,7 @@ _STYLES = {"debug": DIM, "warning": YELLOW, "error": RED, "critical": BRIGHT + R
 _OURS = "vindibot"
 
 _Event = MutableMapping[str, Any]
-_log = structlog.get_logger("vindibot.log")
+_log = structlog.get_logger("vindibot.base.log")
 
 
 # ---- Processors ----
@@ -261,32 +260,3 @@ def configured(level: str = "info", file: Path | str | None = None, console: Con
         yield
     finally:
         close()
-
-
-def log_turn(ballot: Ballot, **more: Any) -> None:
-    """Tell what one turn's vote came to, at level debug: the order, the time left, and each trait's votes and time.
-
-    In the file, `traits` maps each label to its weight, votes (five numbers, or null), ms and status, with a note where
-    there is one, and depth, score and nodes where it searched. `more` are further fields.
-    """
-    if not _log.is_enabled_for(logging.DEBUG):
-        return
-    from sim.game import DIRECTIONS  # here, since it costs more than all the rest of a log
-
-    traits: dict[str, dict[str, Any]] = {}
-    for entry in ballot.entries:
-        traits[entry.label] = {"weight": entry.weight, "votes": entry.votes, "ms": round(entry.ms, 3), "status": entry.status}
-        if entry.note:
-            traits[entry.label]["note"] = entry.note
-        if entry.thought is not None:
-            told = {"depth": entry.thought.depth, "score": entry.thought.score, "nodes": entry.thought.nodes}
-            traits[entry.label] |= {name: value for name, value in told.items() if value is not None}
-    _log.debug(
-        "turn decided",
-        direction=DIRECTIONS[ballot.direction],
-        margin_ms=round(ballot.margin_ms, 3),
-        fallback=ballot.fallback,
-        sums=ballot.sums,
-        traits=traits,
-        **more,
-    )

@@ -13,7 +13,7 @@ from urllib.parse import quote_plus
 
 from pydantic import SecretStr
 
-from vindibot.printable import printable
+from vindibot.base.text import printable
 
 #: What stands in the place of a secret.
 MASK = "********"

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from vindibot.errors import UsageError, VindibotError
+from vindibot.base.errors import UsageError, VindibotError
 
 #: A mark stands within the first so many bytes of a file.
 HEAD = 4096

@@ -1,4 +1,5 @@
-"""Play against bots: a person steers a hero in a page, and the bots play beside the server that serves it.
+"""Play by hand: a person steers a hero in a page, and bots play against it."""
 
-`host` is the program that runs, `bout` one game, `offers` what a person can choose from, `routes` what the page speaks with.
-"""
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

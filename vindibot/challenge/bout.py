@@ -18,18 +18,14 @@ from pydantic import SecretStr
 
 from sim.game import Games
 from sim.maps import Map
-from vindibot import log
-from vindibot.agent import conducts, voters
-from vindibot.ballot import Ballot
-from vindibot.bots import Bot
+from vindibot.base import log
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.client import ClientSettings
-from vindibot.player import Player
-from vindibot.pool import Voters
-from vindibot.protocol import GameState
-from vindibot.recording import Header
+from vindibot.config import Bot, cores
+from vindibot.engine import Voters, conducts, voters
+from vindibot.games import Ballot, GameState, Header
 from vindibot.server import EmbeddedServer, Match, MatchResult, Room
-from vindibot.settings import cores
+from vindibot.session import Player
 
 #: Seconds that a person has to join after his opponents are ready: the page does it at once.
 JOIN_SECONDS = 30.0

@@ -13,17 +13,15 @@ import structlog
 from fastapi import FastAPI
 from rich.console import Console
 
-from vindibot import log
-from vindibot.bots import load_bot
+from vindibot.base import UsageError, VindibotError, lan_address, log, printable
 from vindibot.challenge.bout import Bout, BoutOrder
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.order import GameOrder
 from vindibot.challenge.routes import PATH, add_routes
 from vindibot.challenge.settings import ChallengeSettings
-from vindibot.errors import UsageError, VindibotError
-from vindibot.printable import printable
-from vindibot.server import EmbeddedServer, Room, ServerSettings, lan_address
-from vindibot.warmup import warm
+from vindibot.config import load_bot
+from vindibot.engine import warm
+from vindibot.server import EmbeddedServer, Room, ServerSettings
 
 #: Bouts that have ended and can still be asked for.
 KEPT = 32

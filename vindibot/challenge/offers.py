@@ -14,10 +14,8 @@ from pathlib import Path
 from sim.generator import MAX_SIZE, MIN_SIZE, GeneratorError, generate
 from sim.maps import NAMES, Map, MapError, named_map, parse_map
 from vindibot.arena import standard_maps
-from vindibot.bots import LONGEST_NAME, load_bot
-from vindibot.config import read_map
-from vindibot.errors import UsageError
-from vindibot.files import places, shipped_folder, short
+from vindibot.base import UsageError
+from vindibot.config import LONGEST_NAME, load_bot, places, read_map, shipped_folder, short
 
 #: The id of a fresh random map, and that of the map which the command names.
 RANDOM, NAMED = "random", "named"

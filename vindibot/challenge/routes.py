@@ -18,11 +18,11 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import ValidationError
 
 from sim.maps import Map
+from vindibot.base import VindibotError
 from vindibot.challenge.order import LARGEST_SEED, GameOrder
 from vindibot.challenge.settings import LONGEST_NAME
-from vindibot.errors import VindibotError
-from vindibot.protocol import Player
-from vindibot.reasons import dotted, explain
+from vindibot.config import dotted, explain
+from vindibot.games import Player
 from vindibot.server import Refusal, ServerSettings, read_body
 from vindibot.viewer import TYPES, Bundle, Reasons, head, served_head, served_policy
 

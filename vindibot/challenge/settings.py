@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from vindibot.settings import LogSettings, PoolSettings, RecordingSettings, Seed, Settings
+from vindibot.config import LogSettings, PoolSettings, RecordingSettings, Seed, Settings
 
 #: The longest name of a person, in characters.
 LONGEST_NAME = 30

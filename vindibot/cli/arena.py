@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vindibot import interrupts
-from vindibot.arena.settings import WORDS, ArenaSettings
-from vindibot.completion import complete_bots, complete_maps
-from vindibot.errors import UsageError, VindibotError
-from vindibot.options import option_names, overrides, settings_options
+from vindibot.arena import WORDS, ArenaSettings
+from vindibot.base import UsageError, VindibotError, interrupts
+from vindibot.cli.completion import complete_bots, complete_maps
+from vindibot.cli.options import option_names, overrides, settings_options
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vindibot.arena.tournament import Tournament
+    from vindibot.arena import Tournament
     from vindibot.config import Config
 
 #: Options that are not spelled like their key.
@@ -51,7 +50,7 @@ def _arena(
     sizes: tuple[int, ...],
     **options: Any,
 ) -> None:
-    from vindibot.console import terminal
+    from vindibot.base import terminal
 
     given = overrides(options)
     if match is not None:
@@ -67,9 +66,8 @@ def _arena(
 
 def _load(config: str | None, given: dict[str, Any], resume: Path | None) -> Config[ArenaSettings]:
     """The settings. What is resumed brings its own along, unless a configuration or bots are named."""
-    from vindibot.arena.store import setup_path
-    from vindibot.config import load
-    from vindibot.files import short
+    from vindibot.arena import setup_path
+    from vindibot.config import load_config, short
 
     if resume is not None:
         if given["results"] is not None:
@@ -82,17 +80,16 @@ def _load(config: str | None, given: dict[str, Any], resume: Path | None) -> Con
                     f"{short(beside)}, the configuration of {short(resume)}, is not there: name the bots or --config"
                 )
             config = str(beside.absolute())
-    return load(ArenaSettings, config, given, environ={}, option_names=option_names(ArenaSettings, SPELLED))
+    return load_config(ArenaSettings, config, given, environ={}, option_names=option_names(ArenaSettings, SPELLED))
 
 
 def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False, mix_versions: bool = False) -> int:
     """Play a tournament and show what came of it; returns the exit code (see the command's help). Raises `VindibotError` for
     what makes it impossible, before the first game."""
     from behaviours.registry import nearest
-    from vindibot import log
-    from vindibot.arena.live import Watch
-    from vindibot.arena.tournament import interruptible, prepare
-    from vindibot.warmup import warm
+    from vindibot.arena import Watch, interruptible, prepare
+    from vindibot.base import log
+    from vindibot.engine import warm
 
     settings = config.settings
     with log.configured(settings.log.level, settings.log.file, console):
@@ -114,10 +111,8 @@ def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False
 
 def conclude(tournament: Tournament, console: Console) -> int:
     """Show what came of a tournament; the exit code."""
-    from vindibot.arena.report import write_beside
-    from vindibot.arena.summary import summarise
-    from vindibot.arena.table import show
-    from vindibot.files import short
+    from vindibot.arena import show, summarise, write_beside
+    from vindibot.config import short
 
     settings, lines = tournament.settings, tournament.lines
 
@@ -143,8 +138,8 @@ def _kept(tournament: Tournament) -> str:
 
 def _last_words(tournament: Tournament, console: Console, *, interrupted: bool = False) -> int:
     """Say where everything is, what went wrong, and how to go on; the exit code."""
-    from vindibot.arena.versions import mixture
-    from vindibot.files import short
+    from vindibot.arena import mixture
+    from vindibot.config import short
 
     settings, lines = tournament.settings, tournament.lines
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from vindibot.challenge.settings import ChallengeSettings
-from vindibot.completion import complete_bots, complete_maps
-from vindibot.options import option_names, overrides, settings_options
+from vindibot.challenge import ChallengeSettings
+from vindibot.cli.completion import complete_bots, complete_maps
+from vindibot.cli.options import option_names, overrides, settings_options
 
 #: Options that are not spelled like their key.
 SPELLED = {
@@ -23,13 +23,13 @@ WORDS = {"seed": "random", "pool.workers": "cores", "pool.nodes": "none"}
 
 
 def _challenge(bots: tuple[str, ...], config: str | None, lan: bool, open_page: bool, **options: Any) -> None:
-    from vindibot.challenge.host import challenge
-    from vindibot.config import load
-    from vindibot.console import terminal
-    from vindibot.recording import refusal
+    from vindibot.base import terminal
+    from vindibot.challenge import challenge
+    from vindibot.config import load_config
+    from vindibot.games import refusal
 
     names = option_names(ChallengeSettings, SPELLED)
-    loaded = load(ChallengeSettings, config, overrides(options), environ={}, option_names=names)
+    loaded = load_config(ChallengeSettings, config, overrides(options), environ={}, option_names=names)
     if loaded.settings.margin_ms >= loaded.settings.limit_ms:
         raise loaded.refuse("margin_ms", "must be less than limit_ms, or the bots have no time to think")
     if problem := refusal(loaded.settings.recording):

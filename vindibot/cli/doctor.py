@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from vindibot.completion import complete_bots, complete_configs
+from vindibot.cli.completion import complete_bots, complete_configs
 
 
 @click.command("doctor", short_help="Check that this machine, your bot and a server get along.")
@@ -26,9 +26,9 @@ def doctor_command(bot: str | None, config: str | None, server: str | None, limi
 
     Exit codes: 0 ready to play, 1 something is broken, 2 the configuration cannot be.
     """
-    from vindibot.checkup import examine_and_tell
+    from vindibot.base import terminal
     from vindibot.config import load_play
-    from vindibot.console import terminal
+    from vindibot.devtools import examine_and_tell
 
     given = {"bot": bot, "server": server, "time.limit_ms": limit_ms, "time.margin_ms": margin_ms}
     names = {"bot": "BOT", "time.limit_ms": "--limit-ms", "time.margin_ms": "--margin-ms"}

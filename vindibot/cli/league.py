@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from vindibot.errors import UsageError, VindibotError
-from vindibot.options import option_names, overrides, settings_options
-from vindibot.server.league.settings import LeagueSettings
+from vindibot.base import UsageError, VindibotError
+from vindibot.cli.options import option_names, overrides, settings_options
+from vindibot.server import LeagueSettings
 
 SPELLED = {"time_limit_ms": "--limit-ms", "patience_s": "--patience"}
 PATH = click.Path(path_type=Path)
@@ -28,12 +28,13 @@ def league_command() -> None:
 
 
 def _new(name: str, roster: Path, folder: Path, config: str | None, **options: Any) -> None:
-    from vindibot.config import load
-    from vindibot.console import terminal
-    from vindibot.server.league.league import SUFFIX, League
-    from vindibot.server.league.roster import read_roster, write_keys
+    from vindibot.base import terminal
+    from vindibot.config import load_config
+    from vindibot.server import SUFFIX, League, read_roster, write_keys
 
-    loaded = load(LeagueSettings, config, overrides(options), environ={}, option_names=option_names(LeagueSettings, SPELLED))
+    loaded = load_config(
+        LeagueSettings, config, overrides(options), environ={}, option_names=option_names(LeagueSettings, SPELLED)
+    )
     entrants = read_roster(roster)
     path, keys = folder / f"{name}{SUFFIX}", folder / f"{name}-keys.csv"
     league = League.create(name, loaded.settings, entrants, path)
@@ -106,9 +107,8 @@ def standings(file: Path, shape: str) -> None:
     """Print the standings of the league in FILE, also while a server plays it."""
     from rich.table import Table
 
-    from vindibot.console import terminal
-    from vindibot.server.league.league import League
-    from vindibot.server.league.standings import as_csv
+    from vindibot.base import terminal
+    from vindibot.server import League, as_csv
 
     league = League.load(file)
     rows = league.table()

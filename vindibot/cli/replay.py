@@ -25,7 +25,7 @@ def replay_command(file: Path, out: Path | None, game: str | None, show: bool) -
       vindibot replay recordings/20260102-131415-seed-abcd1234-hero1.jsonl --open
       vindibot replay tournament.games.jsonl --game 17 --html game17.html
     """
-    from vindibot.viewer.replay import replay_file
+    from vindibot.viewer import replay_file
 
     page = replay_file(file, out, game)
     click.echo(f"the game is in {page}")

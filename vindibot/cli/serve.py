@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from vindibot.errors import UsageError
-from vindibot.options import option_names, overrides, settings_options
-from vindibot.server.settings import ServerSettings
+from vindibot.base import UsageError, lan_address
+from vindibot.cli.options import option_names, overrides, settings_options
+from vindibot.server import COMMAND_DEFAULTS, ServerSettings
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vindibot.server.embedded import EmbeddedServer
+    from vindibot.server import EmbeddedServer
 
 #: Options that are not spelled like their key.
 SPELLED = {"time_limit_ms": "--limit-ms", "admin_key": "--admin-key-file"}
 #: Settings without an option of this form: a key on the command line can be read by every user of the machine.
 HIDDEN = {"admin_key", "keys"}
-#: What the command does unless told otherwise, where that is not what an embedded server does.
-DEFAULTS = {"port": 9000, "keys": "any"}
 ADMIN_VARIABLE = "VINDIBOT_ADMIN_KEY"
 ALL_INTERFACES = "0.0.0.0"
 EVERYWHERE = (ALL_INTERFACES, "::")
@@ -32,11 +29,10 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def _serve(config: str | None, lan: bool, any_key: bool | None, admin_key_file: Path | None, **options: Any) -> None:
-    from vindibot import log
-    from vindibot.config import load
-    from vindibot.console import terminal
-    from vindibot.server.embedded import run_server
-    from vindibot.warmup import warm
+    from vindibot.base import log, terminal
+    from vindibot.config import load_config
+    from vindibot.engine import warm
+    from vindibot.server import run_server
 
     given = overrides(options)
     if lan and given["host"] is not None:
@@ -49,8 +45,8 @@ def _serve(config: str | None, lan: bool, any_key: bool | None, admin_key_file: 
     names = option_names(ServerSettings, SPELLED)
     if admin_key_file is None:
         names["admin_key"] = ADMIN_VARIABLE
-    loaded = load(ServerSettings, config, given, environ={}, option_names=names)
-    own = {key: value for key, value in DEFAULTS.items() if key not in loaded.origins}
+    loaded = load_config(ServerSettings, config, given, environ={}, option_names=names)
+    own = {key: value for key, value in COMMAND_DEFAULTS.items() if key not in loaded.origins}
     settings = loaded.settings.model_copy(update=own)
     console = terminal()
     warm(console)
@@ -62,7 +58,7 @@ def _serve(config: str | None, lan: bool, any_key: bool | None, admin_key_file: 
 
 def _admin_key(path: Path | None) -> str | None:
     """The administrator's key, from a file or from the environment. Raises `UsageError`."""
-    from vindibot.keys import check_key, read_key_file
+    from vindibot.base import check_key, read_key_file
 
     if path is not None:
         return read_key_file(path).get_secret_value()
@@ -81,14 +77,6 @@ def _tell(console: Console, server: EmbeddedServer) -> None:
         console.print(f"this address can be reached from other machines: {who} may play", style="yellow")
 
 
-def lan_address() -> str:
-    """The address of this machine in its network, as far as it can tell; nothing is sent."""
-    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
-        asked.connect(("192.0.2.1", 9))  # an address for documentation: the way there shows the interface
-        return str(asked.getsockname()[0])
-    return socket.gethostname()
-
-
 def allow_many_files() -> None:
     """Open files as far as the system lets this process: every waiting client is a socket."""
     with contextlib.suppress(ImportError, OSError, ValueError):
@@ -103,7 +91,7 @@ def _options() -> list[click.Parameter]:
     return [
         click.Option(["--config", "-c", "config"], metavar="FILE", help="a file with settings: a line  key = value  for each"),
         click.Option(["--lan"], is_flag=True, help="listen on all interfaces and print the address for the class"),
-        *settings_options(ServerSettings, spelled=SPELLED, hidden=HIDDEN, defaults=DEFAULTS),
+        *settings_options(ServerSettings, spelled=SPELLED, hidden=HIDDEN, defaults=COMMAND_DEFAULTS),
         click.Option(
             ["--any-key/--registered-keys"],
             default=None,

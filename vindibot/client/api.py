@@ -1,7 +1,7 @@
 """The line to one server for one game: the requests of the protocol, each sent once, and the replies judged.
 
-What to do after a fault is decided elsewhere (`vindibot.client`); nothing here waits, repeats or raises because of what the
-server or the network does.
+What to do after a fault is decided elsewhere (`vindibot.client.game_client`); nothing here waits, repeats or raises because of
+what the server or the network does.
 """
 
 from __future__ import annotations
@@ -12,18 +12,16 @@ import time
 import structlog
 from pydantic import SecretStr
 
-from vindibot.address import ServerAddress
-from vindibot.log import add_secret
-from vindibot.masking import Mask
-from vindibot.protocol import Answer, direction_word
-from vindibot.replies import Meaning, Verdict, judge
-from vindibot.transport import Reply, Transport, TransportError, Within, look_up
+from vindibot.base import Mask, ServerAddress, add_secret
+from vindibot.client.replies import Meaning, Verdict, judge
+from vindibot.client.transport import Reply, Transport, TransportError, Within, look_up
+from vindibot.games import Answer, direction_word
 
 #: Idle requests by which the network is measured before joining, and what each may take, in seconds.
 IDLE_REQUESTS = 3
 IDLE_WITHIN = Within(connect=2.0, head=3.0, body=2.0)
 
-_log = structlog.get_logger("vindibot.client")
+_log = structlog.get_logger("vindibot.client.game_client")
 
 
 class Line:

@@ -20,13 +20,12 @@ import structlog
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from sim.game import DIRECTIONS, PLIES_PER_ROUND, STAY
-from vindibot.address import ServerAddress
-from vindibot.keys import check_key
-from vindibot.line import Line
-from vindibot.patience import Backoff, Patience, Pause
-from vindibot.protocol import Answer, ProtocolError, check_answer, check_hero_id
-from vindibot.replies import Meaning, Verdict
-from vindibot.transport import TransportError, Within
+from vindibot.base import ServerAddress, check_key
+from vindibot.client.api import Line
+from vindibot.client.backoff import Backoff, Patience, Pause
+from vindibot.client.replies import Meaning, Verdict
+from vindibot.client.transport import TransportError, Within
+from vindibot.games import Answer, ProtocolError, check_answer, check_hero_id
 
 #: Pauses between attempts to join, and between repeats of an order, in seconds: the first and the longest.
 JOIN_PAUSES = (0.25, 30.0)
@@ -41,7 +40,7 @@ JOIN_REPEATS = 3
 #: The same for an order that is refused without a known reason.
 ORDER_REPEATS = 2
 
-_log = structlog.get_logger("vindibot.client")
+_log = structlog.get_logger("vindibot.client.game_client")
 _T = TypeVar("_T")
 
 #: Chooses a direction 0..4 for a state, which was received at a moment of `time.monotonic`.

@@ -11,9 +11,9 @@ from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from enum import Enum
 
-from vindibot.masking import Mask
-from vindibot.protocol import LIMIT_HEADER, Answer, ProtocolError, UnreadableError, read_answer
-from vindibot.transport import Reply
+from vindibot.base import Mask
+from vindibot.client.transport import Reply
+from vindibot.games import LIMIT_HEADER, Answer, ProtocolError, UnreadableError, read_answer
 
 #: Statuses that a repeat may cure: the server, or something before it, is overloaded or starting.
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})

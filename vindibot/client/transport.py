@@ -24,9 +24,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from vindibot import __version__
-from vindibot.address import ServerAddress
-from vindibot.errors import VindibotError
-from vindibot.masking import Mask, mask_library_logs
+from vindibot.base import Mask, ServerAddress, VindibotError, mask_library_logs
 
 #: An idle connection is not used again after this many seconds; servers close them after 5 (uvicorn) or more.
 KEEPALIVE_SECONDS = 4.0

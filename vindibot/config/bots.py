@@ -38,12 +38,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from behaviours.registry import BUILT_IN, BehaviourError
-from behaviours.registry import find as find_behaviour
-from vindibot.errors import UsageError
-from vindibot.files import TomlFile, find, read_chain
-from vindibot.reasons import dotted, explain, shown, unknown
-from vindibot.signature import bot_digest
+from behaviours.registry import BUILT_IN, BehaviourError, find as find_behaviour
+from vindibot.base import UsageError
+from vindibot.config.files import TomlFile, find, read_chain
+from vindibot.config.messages import dotted, explain, shown, unknown
+from vindibot.config.signature import bot_digest
 
 if TYPE_CHECKING:
     from behaviours.base import Behaviour
@@ -87,7 +86,7 @@ class Bot:
 
     `path` is its file, `folders` those that must be importable for its own traits: the folder of its file and of the files
     it extends. `version` is what its file says. `digest` names all of its own that its play follows from
-    (`vindibot.signature.bot_digest`). `origins` says for each key (``traits.combat.weight``) where it is set.
+    (`vindibot.config.signature.bot_digest`). `origins` says for each key (``traits.combat.weight``) where it is set.
     """
 
     name: str

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from behaviours.registry import nearest
-from vindibot.errors import UsageError
-from vindibot.reasons import dotted, shown
-from vindibot.writing import short as short
+from vindibot.base import UsageError, short as short
+from vindibot.config.messages import dotted, shown
 
 #: A file that extends a file that extends ... is followed this far.
 LONGEST_CHAIN = 20
 
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parent.parent
 _KEY = re.compile(r"""[A-Za-z0-9_-]+|"[^"]*"|'[^']*'""")
 _HEADER = re.compile(r"^\s*\[(?P<name>[^\[\]]+)\]\s*(#.*)?$")
 _ENTRY = re.compile(r"""^\s*(?P<name>(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")

@@ -17,13 +17,12 @@ from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from behaviours.registry import nearest
-from vindibot.address import ServerAddress
-from vindibot.errors import UsageError
-from vindibot.files import TomlFile, find, leaves, look_up, read_chain, shipped, short
-from vindibot.reasons import dotted, explain, shown
-from vindibot.settings import WORDS, PlaySettings, Settings
+from vindibot.base import ServerAddress, UsageError
+from vindibot.config.files import TomlFile, find, leaves, look_up, read_chain, shipped, short
+from vindibot.config.messages import dotted, explain, shown
+from vindibot.config.settings import WORDS, PlaySettings, Settings
 
-__all__ = ["Config", "MapChoice", "Origin", "PlaySettings", "Row", "load", "load_play", "read_map", "shipped"]
+__all__ = ["Config", "MapChoice", "Origin", "PlaySettings", "Row", "load_config", "load_play", "read_map", "shipped"]
 
 #: Variables of the environment begin with this; two underscores lead into a table.
 PREFIX = "VINDIBOT_"
@@ -103,7 +102,7 @@ def load_play(
     paths that work from the current folder, and a bot that is not there is an error. Of `key` and `key_file` the one set
     in the later layer counts, the other is emptied. Settings that cannot both be meant raise `UsageError`.
     """
-    loaded = load(PlaySettings, config, overrides, environ=environ, option_names=option_names)
+    loaded = load_config(PlaySettings, config, overrides, environ=environ, option_names=option_names)
     changes = _found_files(loaded)
     if loaded.settings.key is not None and loaded.settings.key_file is not None:
         later = loaded.origin("key_file").layer > loaded.origin("key").layer
@@ -136,7 +135,7 @@ def _found_files(loaded: Config[PlaySettings]) -> dict[str, Any]:
     return found
 
 
-def load(
+def load_config(
     model: type[T],
     config: str | Path | None = None,
     overrides: Mapping[str, Any] | None = None,

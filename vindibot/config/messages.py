@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from behaviours.registry import nearest
-from vindibot.printable import printable
+from vindibot.base import printable
 
 #: Values shown in messages are cut to this many characters.
 SHOWN = 60

@@ -1,7 +1,7 @@
 """What can be set for a command, with limits and defaults: the tables of a configuration file.
 
 Each field is a key of the file, a variable of the environment, an option of the command line, and its own help text.
-`vindibot.config` reads them; nothing here looks at files or at the environment.
+`vindibot.config.load` reads them; nothing here looks at files or at the environment.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, WithJsonSchema
 
-from vindibot.address import ServerAddress
-from vindibot.errors import UsageError
-from vindibot.reasons import shown
+from vindibot.base import ServerAddress, UsageError
+from vindibot.config.messages import shown
 
 
 def cores() -> int:

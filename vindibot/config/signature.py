@@ -22,7 +22,7 @@ import vindibot
 from sim import sources
 
 if TYPE_CHECKING:
-    from vindibot.bots import TraitSpec
+    from vindibot.config.bots import TraitSpec
 
 #: Hexadecimal digits of a digest.
 DIGITS = 16

@@ -15,14 +15,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from behaviours.base import Behaviour, View
-from behaviours.registry import BehaviourError
-from behaviours.registry import find as find_behaviour
-from vindibot.bots import Bot, TraitSpec, load_bot, make_importable
-from vindibot.errors import UsageError
-from vindibot.failures import own_part
-from vindibot.look.watchdog import Watchdog
-from vindibot.recording import Recording
-from vindibot.runner import Vote, failure, run, understood
+from behaviours.registry import BehaviourError, find as find_behaviour
+from vindibot.base import UsageError
+from vindibot.config import Bot, TraitSpec, load_bot, make_importable
+from vindibot.devtools.watchdog import Watchdog
+from vindibot.engine import Vote, failure, own_part, run, understood
+from vindibot.games import Recording
 
 #: Seconds for an anytime trait where nobody says otherwise: about what a turn has.
 SECONDS = 0.9
@@ -86,7 +84,7 @@ def stopping(view: View, seconds: float | None) -> Iterator[None]:
 
 
 def ask(behaviours: Iterable[Behaviour], view: View, seconds: float | None, limit: float | None = None) -> list[Vote]:
-    """The last word of each trait on a view; see `vindibot.runner.run`. Ctrl-C gets through, whatever the traits catch.
+    """The last word of each trait on a view; see `vindibot.engine.runner.run`. Ctrl-C gets through, whatever the traits catch.
 
     After `seconds` anytime traits are told to stop. A trait that is still at work after `limit` seconds is ended, and "late".
     """

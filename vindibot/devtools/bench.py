@@ -17,16 +17,12 @@ from sim.game import GAME, RUNNING, Games, mover
 from sim.generator import generate
 from sim.kernels import warm as warm_quietly
 from sim.rules import step
-from vindibot.ballot import BallotEntry, tally
-from vindibot.bots import Bot, load_bot
-from vindibot.failures import debug_command
-from vindibot.files import short
-from vindibot.look.asking import LIMIT, LIMIT_WITH_NODES, SECONDS, Traits, ask, traits_of
-from vindibot.printable import printable
-from vindibot.recording import read_recording
-from vindibot.runner import Vote
-from vindibot.trial import Position
-from vindibot.warmup import warm
+from vindibot.base import printable
+from vindibot.config import Bot, load_bot, short
+from vindibot.devtools.asking import LIMIT, LIMIT_WITH_NODES, SECONDS, Traits, ask, traits_of
+from vindibot.devtools.trial import Position
+from vindibot.engine import Vote, debug_command, warm
+from vindibot.games import BallotEntry, read_recording, tally
 
 #: Who plays the games on the spot, and on which boards: (size, walls and mines in percent), None for what the seed gives.
 PLAYERS = ("seed", "malvert", "seed", "malvert")
@@ -187,7 +183,7 @@ def _failures(one: Times, bot: Bot) -> list[str]:
     return lines
 
 
-def bench(
+def time_traits(
     console: Console, bot: Bot, recordings: Sequence[Path], *, nodes: int | None, most: int = TURNS, only: Sequence[str] = ()
 ) -> int:
     """Time a bot's traits and print the table; the exit code (130 if Ctrl-C cut it short). Raises `VindibotError`."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from behaviours.base import View
-from behaviours.evaluation import Weights, compiled_weights
-from behaviours.ground import ground_of
-from behaviours.policy import policy
+from behaviours.common.evaluation import Weights, compiled_weights
+from behaviours.common.map_tables import ground_of
+from behaviours.common.policy import policy
 from behaviours.search.deepening import Question, borrowed
 from behaviours.search.engine import search_below
 from behaviours.search.records import BEST_REPLY, BEST_REPLY_PLUS, INFINITE, PARANOID

@@ -16,12 +16,8 @@ import click
 from pydantic import BaseModel
 
 from behaviours.registry import BUILT_IN, GROUP, BehaviourError, ModuleEndsProcessError, find, load_module
-from vindibot.bots import Bot, TraitSpec, load_bot, make_importable
-from vindibot.completion import complete_bots, complete_traits
-from vindibot.errors import UsageError
-from vindibot.files import shipped_folder, short
-from vindibot.printable import printable, printable_lines
-from vindibot.reasons import shown
+from vindibot.base import UsageError, printable, printable_lines
+from vindibot.config import Bot, TraitSpec, make_importable, shipped_folder, short, shown
 
 if TYPE_CHECKING:
     from behaviours.base import Behaviour
@@ -252,7 +248,7 @@ def details(trait: Listed, spec: TraitSpec | None) -> Iterator[str]:
     kind = trait.kind
     if kind is None:
         raise UsageError(trait.problem)
-    from vindibot.conduct import is_anytime
+    from vindibot.engine import is_anytime
 
     yield f"{click.style(printable(trait.use), bold=True)} ({kind.__module__}:{kind.__qualname__})"
     text = printable_lines(inspect.cleandoc(kind.__doc__ or "(it has no docstring)"))
@@ -272,7 +268,7 @@ def details(trait: Listed, spec: TraitSpec | None) -> Iterator[str]:
         yield f"    {parameter.name} = {value}" if value not in ("", "None") else f"    # {parameter.name} = ..."
 
 
-def _one(name: str, bot: Bot | None) -> Iterator[str]:
+def page(name: str, bot: Bot | None) -> Iterator[str]:
     """The trait that is asked for: by the label it has in the bot, or by the name that `use` gives it."""
     for spec in bot.traits if bot is not None else ():
         if name in (spec.label, spec.use, spec.class_path):
@@ -280,25 +276,3 @@ def _one(name: str, bot: Bot | None) -> Iterator[str]:
     if bot is None and ":" in name:
         make_importable([str(Path.cwd())])  # as a bot file here would find it
     return details(listed(name, ""), None)
-
-
-@click.command("behaviours", short_help="List all traits, with what can be set in them.")
-@click.argument("name", required=False, shell_complete=complete_traits)
-@click.option(
-    "--bot", "-b", metavar="BOT", shell_complete=complete_bots, help="also the traits beside this bot file, and its weights"
-)
-def behaviours_command(name: str | None, bot: str | None) -> None:
-    """List all traits that bots can have: those that come with vindibot, those of installed packages (entry points of the group
-    vindibot.behaviours), and with --bot those beside a bot file.
-
-    NAME shows all about one of them: a name from the list, module:Class, or with --bot a label of that bot.
-
-    \b
-    Examples:
-      vindibot behaviours
-      vindibot behaviours tavern-finder
-      vindibot behaviours --bot bot.toml coward
-    """
-    loaded = load_bot(bot) if bot is not None else None
-    for line in _one(name, loaded) if name is not None else overview(found(loaded), loaded):
-        click.echo(line)

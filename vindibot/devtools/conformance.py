@@ -19,8 +19,8 @@ from sim.board import parse
 from sim.game import ABSENT, DIRECTIONS, Games, mover
 from sim.generator import generate
 from sim.rules import step
-from vindibot.printable import printable_lines
-from vindibot.trial import MOST_ANSWERS, Position, Said, Trial, Unbuilt, ask
+from vindibot.base import printable_lines
+from vindibot.devtools.trial import MOST_ANSWERS, Position, Said, Trial, Unbuilt, ask
 
 #: Seconds that a trait may take for a turn: a server's usual limit.
 LIMIT = 1.0

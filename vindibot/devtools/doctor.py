@@ -26,25 +26,14 @@ with warnings.catch_warnings(record=True) as _of_kernels:  # where the cache can
 
 from sim.game import RUNNING
 from sim.rules import step
-from vindibot import catalogue, log
-from vindibot.address import ServerAddress
-from vindibot.agent import Agent, conducts, voters
-from vindibot.ballot import Ballot, BallotEntry
-from vindibot.bots import Bot, load_bot
-from vindibot.config import Config
-from vindibot.conformance import usual
-from vindibot.errors import VindibotError
-from vindibot.files import short
-from vindibot.keys import find_key
-from vindibot.masking import Mask
-from vindibot.pool import Pool
-from vindibot.recording import why_not_into
+from vindibot.base import Mask, ServerAddress, VindibotError, find_key, log
+from vindibot.client import Transport, TransportError, Within, look_up
+from vindibot.config import Bot, Config, PlaySettings, build, cores, load_bot, short
+from vindibot.devtools import catalogue
+from vindibot.devtools.conformance import usual
+from vindibot.engine import Agent, Pool, Timekeeper, conducts, voters, warm
+from vindibot.games import Ballot, BallotEntry, why_not_into
 from vindibot.server import EmbeddedServer
-from vindibot.settings import PlaySettings, cores
-from vindibot.signature import build
-from vindibot.timekeeper import Timekeeper
-from vindibot.transport import Transport, TransportError, Within, look_up
-from vindibot.warmup import warm
 
 Level = Literal["ok", "note", "broken"]
 #: Requests by which the way to the server is measured.

@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from vindibot.completion import complete_bots, complete_configs
-from vindibot.files import look_up, read
-from vindibot.printable import printable, printable_lines
+from vindibot.base import printable, printable_lines
+from vindibot.config import look_up, read
 
 if TYPE_CHECKING:
-    from vindibot.bots import Bot
-    from vindibot.config import Config, Row
+    from vindibot.config import Bot, Config, Row
 
 #: The models of the commands that have settings.
 _HOMES = {
-    "play": "vindibot.settings.PlaySettings",
+    "play": "vindibot.config.settings.PlaySettings",
     "arena": "vindibot.arena.settings.ArenaSettings",
     "serve": "vindibot.server.settings.ServerSettings",
 }
-COMMANDS = tuple(_HOMES)
 #: Values are aligned up to this width.
 WIDEST = 44
 
 
 def loaded(command: str, file: str | None) -> Config[Any]:
     """The settings of a command as they are without options: defaults, the file, and for play the environment."""
-    from vindibot.config import Config, load, load_play
+    from vindibot.config import Config, load_config, load_play
 
     if command == "play":
         return load_play(file)
-    config: Config[Any] = load(_model(command), file, environ={})
+    config: Config[Any] = load_config(_model(command), file, environ={})
     if command == "serve":  # as the command does it
-        from vindibot.server.cli import DEFAULTS
+        from vindibot.server import COMMAND_DEFAULTS
 
-        own = {key: value for key, value in DEFAULTS.items() if key not in config.origins}
+        own = {key: value for key, value in COMMAND_DEFAULTS.items() if key not in config.origins}
         return Config(config.settings.model_copy(update=own), config.origins)
     return config
 
@@ -72,8 +68,8 @@ def settings_lines(rows: list[Row]) -> Iterator[str]:
 def bot_lines(bot: Bot) -> Iterator[str]:
     """A bot with all its traits and their parameters, as one file that extends nothing."""
     from behaviours.registry import find
-    from vindibot.catalogue import chosen, heading, parameters, toml
-    from vindibot.files import short
+    from vindibot.config import short
+    from vindibot.devtools.catalogue import chosen, heading, parameters, toml
 
     rows = [(f"name = {toml(bot.name)}", short(bot.path)), (f"version = {bot.version}", f"digest {bot.digest}")]
     for spec in bot.traits:
@@ -91,7 +87,7 @@ def bot_lines(bot: Bot) -> Iterator[str]:
     yield from _lines(rows)
 
 
-def _is_bot(name: str) -> bool:
+def is_bot(name: str) -> bool:
     """Whether a file, or the name of one, is that of a bot and not a configuration."""
     path = look_up(name)
     if path is None:
@@ -99,53 +95,11 @@ def _is_bot(name: str) -> bool:
     return not {"traits", "name"}.isdisjoint(read(path).data)
 
 
-def _schema(kind: str, bot: str | None) -> dict[str, Any]:
-    from vindibot.bots import load_bot
-    from vindibot.catalogue import found
-    from vindibot.schema import bot_schema, settings_schema
+def schema_of(kind: str, bot: str | None) -> dict[str, Any]:
+    from vindibot.config import load_bot
+    from vindibot.devtools.catalogue import found
+    from vindibot.devtools.schema import bot_schema, settings_schema
 
     if kind == "bot":
         return bot_schema(found(load_bot(bot) if bot is not None else None))
     return settings_schema(_model(kind), f"settings of vindibot {kind}")
-
-
-@click.command("config", short_help="Show what is set, and where each value comes from.")
-@click.argument("file", required=False, shell_complete=complete_configs)
-@click.option(
-    "--for", "command", type=click.Choice(COMMANDS), default="play", help="the command whose settings are meant  [default: play]"
-)
-@click.option("--bot", "-b", metavar="BOT", shell_complete=complete_bots, help="a bot instead: a bot file, or the name of one")
-@click.option(
-    "--schema",
-    type=click.Choice(["bot", *COMMANDS]),
-    help="print the JSON schema of bot files, or of a command's configuration files, instead (--bot: with its own traits)",
-)
-def config_command(file: str | None, command: str, bot: str | None, schema: str | None) -> None:
-    """Show what is set in the end, and where each value comes from: the default, a line of a file, or a variable of the
-    environment. Keys are not shown. What is printed is itself a file in TOML that says the same.
-
-    FILE is a configuration file, or the name of one that ships with vindibot (training, arena), or a bot file.
-
-    \b
-    Examples:
-      vindibot config                              what `vindibot play` would do
-      vindibot config arena                        ... with --config arena
-      vindibot config --for serve
-      vindibot config bot.toml                     what the bot is made of
-      vindibot config --schema bot > bot.schema.json
-
-    An editor with the TOML language server taplo uses a schema that is named in the first line of a file:
-    #:schema ./bot.schema.json
-    """
-    from vindibot.bots import load_bot
-
-    if schema is not None:
-        click.echo(json.dumps(_schema(schema, bot), indent=2, ensure_ascii=False))
-        return
-    if file is not None and bot is not None:
-        raise click.UsageError("FILE and --bot are two things to show: give one of them")
-    if file is not None and _is_bot(file):
-        bot = file
-    lines = bot_lines(load_bot(bot)) if bot is not None else settings_lines(loaded(command, file).rows(words_of(command)))
-    for line in lines:
-        click.echo(line)

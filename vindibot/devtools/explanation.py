@@ -14,12 +14,10 @@ from rich.text import Text
 
 from behaviours.base import Thought
 from sim.game import BEER_COST, DIRECTIONS, HERO_SHIFT, MINE, OFFSET, TAVERN, TILE_BITS, WALL, row_column
-from vindibot.ballot import Ballot, BallotEntry
-from vindibot.failures import debug_command
-from vindibot.picture import Picture, Shot, layout, rounds
-from vindibot.printable import printable
-from vindibot.recording import RecordedTurn, Recording
-from vindibot.voteline import write_line
+from vindibot.base import printable
+from vindibot.engine import debug_command
+from vindibot.games import Ballot, BallotEntry, RecordedTurn, Recording, write_line
+from vindibot.terminal import Picture, Shot, layout, rounds
 
 _STATUS_STYLES = {"ok": "", "late": "yellow", "benched": "red", "killed": "red", "error": "red", "void": "red"}
 

@@ -11,22 +11,18 @@ from rich.text import Text
 
 from behaviours.base import View
 from sim.game import DIRECTIONS
-from vindibot.ballot import Ballot, BallotEntry, tally
-from vindibot.bots import Bot
-from vindibot.conduct import Conduct, entry, is_anytime
-from vindibot.files import short
-from vindibot.look.asking import LIMIT_WITH_NODES, SECONDS, ask, debug, traits_of
-from vindibot.look.explanation import amount, heading, how_to_see, remarks, time_of, verdict
-from vindibot.printable import printable
-from vindibot.recording import RecordedTurn, Recording
-from vindibot.testing import NODES, view
-from vindibot.warmup import warm
+from vindibot.base import printable
+from vindibot.config import Bot, short
+from vindibot.devtools.asking import LIMIT_WITH_NODES, SECONDS, ask, debug, traits_of
+from vindibot.devtools.explanation import amount, heading, how_to_see, remarks, time_of, verdict
+from vindibot.engine import Conduct, entry, is_anytime, warm
+from vindibot.games import NODES, Ballot, BallotEntry, RecordedTurn, Recording, tally, view
 
 #: Times the limit of the game that a trait may take here.
 GENEROUS = 10
 
 
-def rerun(
+def rerun_turn(
     console: Console,
     recording: Recording,
     own: RecordedTurn,

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from pathlib import Path
 
-import click
-
-from vindibot.bots import LONGEST_NAME
-from vindibot.errors import UsageError, VindibotError
-from vindibot.files import shipped, short
+from vindibot.base import UsageError, VindibotError
+from vindibot.config import LONGEST_NAME, shipped, short
 
 #: What stands for the bot's name in the files that are written: in TOML with its quotes, elsewhere without.
 PLACEHOLDER = "NAME"
@@ -63,21 +59,3 @@ def bot_name(folder: Path) -> str:
 
 def _and(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-@click.command("init", short_help="Begin a bot of your own, with a trait and its tests.")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-def init_command(folder: Path) -> None:
-    """Begin a bot of your own: write a small project into the folder DIR.
-
-    It is a bot that has all traits of the bot "seed" and one of your own in ten lines, with tests, and a README with the
-    commands to begin with. Files that are there already are never overwritten.
-    """
-    files = write_project(folder)
-    width = max(len(short(path)) for path in files)
-    for path, what in zip(files, FILES.values(), strict=True):
-        click.echo(f"{short(path):{width}}  {what}")
-    click.echo("\nNow play with it (the very first start compiles the rules, up to a minute):\n")
-    if folder.resolve() != Path.cwd():
-        click.echo(f"  cd {shlex.quote(str(folder))}")
-    click.echo("  vindibot play --bot bot.toml --against seed")

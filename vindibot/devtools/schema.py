@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from vindibot.bots import LARGEST_VERSION, LARGEST_WEIGHT, LONGEST_NAME
-from vindibot.catalogue import Listed
+from vindibot.config import LARGEST_VERSION, LARGEST_WEIGHT, LONGEST_NAME
+from vindibot.devtools.catalogue import Listed
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _EXTENDS = {

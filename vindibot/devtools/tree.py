@@ -11,19 +11,16 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from behaviours.evaluation import UNIT
+from behaviours.common.evaluation import UNIT
 from behaviours.search import Search
 from sim.game import DIRECTIONS
-from vindibot.bots import Bot
-from vindibot.errors import UsageError, VindibotError
-from vindibot.look.asking import traits_of
-from vindibot.look.branches import Node, SearchTree, grow
-from vindibot.look.explanation import heading
-from vindibot.printable import printable
-from vindibot.recording import RecordedTurn, Recording
-from vindibot.testing import view
-from vindibot.warmup import warm
-from vindibot.writing import Output
+from vindibot.base import Output, UsageError, VindibotError, printable
+from vindibot.config import Bot
+from vindibot.devtools.asking import traits_of
+from vindibot.devtools.branches import Node, SearchTree, grow
+from vindibot.devtools.explanation import heading
+from vindibot.engine import warm
+from vindibot.games import RecordedTurn, Recording, view
 
 #: Stands at the beginning of a drawing, in a comment.
 MARK = "made by vindibot tree"

@@ -22,8 +22,7 @@ from sim import kernels
 from sim.board import draw
 from sim.game import GAME, Games, copy_of
 from sim.rules import step
-from vindibot.process import Needs, context
-from vindibot.worker import TraitPlan
+from vindibot.engine import Needs, TraitPlan, context
 
 #: Answers of an anytime trait that are waited for at most.
 MOST_ANSWERS = 10_000

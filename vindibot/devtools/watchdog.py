@@ -9,8 +9,7 @@ import time
 from types import FrameType, TracebackType
 from typing import Any
 
-from vindibot import failures, runner
-from vindibot.failures import OutOfTime
+from vindibot.engine import OutOfTime, failures, runner
 
 #: Seconds after which a trait that has caught `OutOfTime` is interrupted again.
 AGAIN = 0.2
@@ -23,7 +22,7 @@ _DEBUGGERS = ("bdb.py", "pydevd.py")
 class Watchdog:
     """Raises `OutOfTime` in a trait that has run for more than `limit` seconds (None: never); use it with ``with``.
 
-    `watch` must be called with a trait's number each time before its code runs, as `vindibot.runner.run` does. Time in a
+    `watch` must be called with a trait's number each time before its code runs, as `vindibot.engine.runner.run` does. Time in a
     debugger ends the watch. Compiled code that never returns cannot be interrupted: there the process prints its stack, with
     the trait's line, and ends with exit code 1. Without effect outside of the main thread.
     """

@@ -13,19 +13,19 @@ import numpy as np
 import structlog
 
 from behaviours.base import HISTORY, View
-from behaviours.mine import MineFinder
-from behaviours.tavern import TavernFinder
+from behaviours.classic.mine import MineFinder
+from behaviours.classic.tavern import TavernFinder
 from sim.game import GAME, STAY, Games
-from vindibot.ballot import Ballot, BallotEntry, tally
-from vindibot.bots import Bot
-from vindibot.conduct import Conduct, is_anytime
-from vindibot.inline import Inline
-from vindibot.pool import Pool, Voters
-from vindibot.runner import Vote, run
-from vindibot.timekeeper import Timekeeper
-from vindibot.worker import TraitPlan
+from vindibot.config import Bot
+from vindibot.engine.deadline import Timekeeper
+from vindibot.engine.health import Conduct, is_anytime
+from vindibot.engine.inline import Inline
+from vindibot.engine.pool import Pool, Voters
+from vindibot.engine.runner import Vote, run
+from vindibot.engine.worker import TraitPlan
+from vindibot.games import Ballot, BallotEntry, tally
 
-log = structlog.get_logger("vindibot.agent")
+log = structlog.get_logger("vindibot.engine.agent")
 
 #: The traits, with weights, whose vote is the move that is made when no other came in time: drink when weak, else mine.
 FALLBACK = ((TavernFinder(), 1.0), (MineFinder(), 0.5))

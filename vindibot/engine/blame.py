@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from vindibot.conduct import Conduct
+from vindibot.engine.health import Conduct
 
 #: Ends of workers with a running trait that turned out to be innocent, after which a trait that had run before is a suspect.
 COINCIDENCES = 2

@@ -13,8 +13,8 @@ from inspect import isgeneratorfunction
 import structlog
 
 from behaviours.base import Behaviour
-from vindibot.ballot import BallotEntry, Status
-from vindibot.runner import Vote
+from vindibot.engine.runner import Vote
+from vindibot.games import BallotEntry, Status
 
 log = structlog.get_logger("vindibot.traits")
 

@@ -17,14 +17,14 @@ import numpy as np
 
 from behaviours.base import Behaviour, Budget, View
 from sim.game import Games
-from vindibot.ballot import BallotEntry
-from vindibot.conduct import STILL_RUNNING, Conduct, entry
-from vindibot.pool import STOP_AHEAD
-from vindibot.runner import Vote, run
+from vindibot.engine.health import STILL_RUNNING, Conduct, entry
+from vindibot.engine.pool import STOP_AHEAD
+from vindibot.engine.runner import Vote, run
+from vindibot.games import BallotEntry
 
 
 class Inline:
-    """See `vindibot.pool.Voters`. `vote_now` is the synchronous heart of it."""
+    """See `vindibot.engine.pool.Voters`. `vote_now` is the synchronous heart of it."""
 
     def __init__(self, behaviours: Sequence[Behaviour], conducts: Sequence[Conduct]) -> None:
         self.behaviours, self.conducts = list(behaviours), list(conducts)

@@ -19,16 +19,16 @@ from typing import Protocol
 import structlog
 
 from sim.game import Games
-from vindibot import worker
-from vindibot.ballot import BallotEntry, Status
-from vindibot.blame import Blame
-from vindibot.conduct import STILL_RUNNING, Conduct, entry
-from vindibot.process import WorkerProcess
-from vindibot.runner import Vote
-from vindibot.worker import TraitPlan
-from vindibot.workers import Workers
+from vindibot.engine import worker
+from vindibot.engine.blame import Blame
+from vindibot.engine.health import STILL_RUNNING, Conduct, entry
+from vindibot.engine.process import WorkerProcess
+from vindibot.engine.runner import Vote
+from vindibot.engine.worker import TraitPlan
+from vindibot.engine.workers import Workers
+from vindibot.games import BallotEntry, Status
 
-log = structlog.get_logger("vindibot.pool")
+log = structlog.get_logger("vindibot.engine.pool")
 
 #: Seconds before the deadline at which the stop word is set, so that what looks at it can still have a last word.
 STOP_AHEAD = 0.010
@@ -98,7 +98,7 @@ class _Turn:
 class Pool:
     """Traits spread over worker processes. See `Voters`; used from one event loop, for one game at a time.
 
-    A suspect (see `vindibot.conduct`) has a worker of its own besides the `workers` that the others share.
+    A suspect (see `vindibot.engine.health`) has a worker of its own besides the `workers` that the others share.
     """
 
     def __init__(

@@ -17,7 +17,8 @@ from typing import Any
 
 
 def load(told: dict[str, Any]) -> None:
-    """Load what `vindibot.process` has told us to. What modules print meanwhile is dropped: our parent imports them too."""
+    """Load what `vindibot.engine.process` has told us to. What modules print meanwhile is dropped: our parent imports them
+    too."""
     with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         _load(told)
 
@@ -41,9 +42,9 @@ def _load(told: dict[str, Any]) -> None:
     os.environ["VINDIBOT_KERNEL_CACHE"] = told["cache"]  # the next import takes it out again
     from behaviours.registry import load_module
     from sim import kernels
-    from vindibot.bots import make_importable
+    from vindibot.config import make_importable
 
-    load_module("vindibot.worker")
+    load_module("vindibot.engine.worker")
     for folders, modules in told["needs"]:
         make_importable(folders)
         for module in modules:

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from sim import kernels
-from vindibot import forkserver, worker
-from vindibot.bots import import_path
-from vindibot.worker import TraitPlan
+from vindibot.config import import_path
+from vindibot.engine import forkserver, worker
+from vindibot.engine.worker import TraitPlan
 
 #: Seconds that the end of the fork server is waited for, and then that of one that has lost its keeper.
 END_PATIENCE = 1.5
@@ -36,8 +36,8 @@ FIRST = "vindibot_first"
 TOLD_VARIABLE = "VINDIBOT_TOLD"
 
 #: The folder of this project, and that of `FIRST`.
-_TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_FOLDER_OF_FIRST = os.path.join(_TOP, "vindibot", "first")
+_TOP = str(Path(__file__).resolve().parents[2])
+_FOLDER_OF_FIRST = os.path.join(_TOP, "vindibot", "engine", "first")
 
 
 class Needs(NamedTuple):
@@ -55,7 +55,7 @@ def _told(needs: Sequence[Needs]) -> dict[str, Any]:
 class ForkServer:
     """The fork server of this process, as those who hire see it: nothing here waits for it but `start` and `close`.
 
-    See `vindibot.forkserver` for the processes. `start` may be called from any thread, the other methods from one.
+    See `vindibot.engine.forkserver` for the processes. `start` may be called from any thread, the other methods from one.
     """
 
     def __init__(self, needs: Sequence[Needs]) -> None:
@@ -94,7 +94,7 @@ class ForkServer:
             self._socket = ours
 
     def ask(self, message: bytes, descriptors: Sequence[int]) -> bool:
-        """Ask for a worker (see `vindibot.forkserver.request`); whether the request could be sent."""
+        """Ask for a worker (see `vindibot.engine.forkserver.request`); whether the request could be sent."""
         if self._socket is None:
             return False
         try:

@@ -13,8 +13,8 @@ from types import GeneratorType
 from typing import Any, NamedTuple
 
 from behaviours.base import Behaviour, Thought, View, VoteError, plain_thought, plain_votes
-from vindibot.ballot import Status
-from vindibot.failures import OutOfTime, place
+from vindibot.engine.failures import OutOfTime, place
+from vindibot.games import Status
 
 #: Longest text of a note (an exception's message, say) that is kept.
 NOTE_LENGTH = 300
@@ -120,7 +120,7 @@ def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
 
 
 def failure(trait: int, behaviour: Behaviour, problem: BaseException, ms: float) -> Vote:
-    """The final vote of a trait that raised: what, and in which line of its own code (see `vindibot.failures.place`)."""
+    """The final vote of a trait that raised: what, and in which line of its own code (see `vindibot.engine.failures.place`)."""
     status: Status = "late" if isinstance(problem, OutOfTime) else "void" if isinstance(problem, VoteError) else "error"
     try:
         text = str(problem)

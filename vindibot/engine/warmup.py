@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sim import kernels
-from vindibot.errors import UsageError
+from vindibot.base import UsageError
 
 #: Seconds after which an interrupt that was lost is raised again.
 AGAIN = 0.01

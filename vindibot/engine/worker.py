@@ -27,15 +27,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from behaviours.base import HISTORY, LONGEST_LINE, Behaviour, Budget, Thought, View
-from behaviours.mine import MineFinder
+from behaviours.classic.mine import MineFinder
 from behaviours.registry import find
 from sim import kernels
 from sim.game import GAME, Games
-from vindibot.ballot import Status
-from vindibot.bots import make_importable
-from vindibot.forkserver import WORKER
-from vindibot.orphans import adopt_orphans, name_process
-from vindibot.runner import Vote, run
+from vindibot.base import adopt_orphans, name_process
+from vindibot.config import make_importable
+from vindibot.engine.forkserver import WORKER
+from vindibot.engine.runner import Vote, run
+from vindibot.games import Status
 
 #: Characters that a trait may print per turn; what goes beyond is counted and dropped.
 OUTPUT_LIMIT = 4096
@@ -296,7 +296,7 @@ def main(requests: int, answers: int, leash: int, memory: int, board_size: int, 
     except BaseException as problem:
         _write(answers, _encode(0, FAILED, text=f"{type(problem).__name__}: {problem}"))
         return
-    _write(answers, _encode(0, READY, text=PRELOADED if "vindibot.preload" in sys.modules else ""))
+    _write(answers, _encode(0, READY, text=PRELOADED if "vindibot.engine.preload" in sys.modules else ""))
     with contextlib.suppress(BrokenPipeError):
         _serve(built, requests, answers, captured, Board(memoryview(shared)[:board_size]))
 

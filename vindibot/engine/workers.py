@@ -15,12 +15,12 @@ from typing import Protocol
 
 import structlog
 
-from vindibot import worker
-from vindibot.errors import VindibotError
-from vindibot.process import Needs, WorkerProcess, fork_server
-from vindibot.worker import TraitPlan
+from vindibot.base import VindibotError
+from vindibot.engine import worker
+from vindibot.engine.process import Needs, WorkerProcess, fork_server
+from vindibot.engine.worker import TraitPlan
 
-log = structlog.get_logger("vindibot.pool")
+log = structlog.get_logger("vindibot.engine.pool")
 
 #: Seconds that a worker may take to import and build the traits.
 START_PATIENCE = 60.0
@@ -41,7 +41,7 @@ class WorkerEvents(Protocol):
         """It has built the traits and waits for requests."""
 
     def told(self, one: WorkerProcess, kind: int, number: int, trait: int, text: str) -> None:
-        """A message about request `number` (see `vindibot.worker`)."""
+        """A message about request `number` (see `vindibot.engine.worker`)."""
 
     def died(self, one: WorkerProcess) -> bool:
         """It has ended, by our hand or another's; whether its place is to be filled again."""

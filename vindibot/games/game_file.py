@@ -8,12 +8,12 @@ import zlib
 from pathlib import Path
 from typing import Literal
 
-from vindibot.errors import UsageError
-from vindibot.gamerecord import GameRecord, read_records
-from vindibot.recording import FORMAT, Recording, read_recording
+from vindibot.base import UsageError
+from vindibot.games.game_record import GameRecord, read_records
+from vindibot.games.recording import FORMAT, Recording, read_recording
 
 #: "recording" is one game as a bot of ours saw it, "records" are game records, "original" are games recorded from the
-#: original server, with every state (see `vindibot.verify`).
+#: original server, with every state (see `vindibot.games.verify`).
 Kind = Literal["recording", "records", "original"]
 #: Ids that are listed to somebody who has to choose.
 _LISTED = 5

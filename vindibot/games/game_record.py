@@ -20,7 +20,7 @@ from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, PlainSer
 from sim.game import ALL_CRASHED, CRASH, RUNNING, STRIDE, TILE_BITS, TURN_MAX, Games, row_column
 from sim.maps import Map, MapError, parse_map
 from sim.rules import step
-from vindibot.errors import VindibotError
+from vindibot.base import VindibotError
 
 #: The newest version of the format that this program writes and reads.
 VERSION = 1

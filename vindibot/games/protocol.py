@@ -33,7 +33,7 @@ from sim.game import (
     new_game,
     row_column,
 )
-from vindibot.errors import VindibotError
+from vindibot.base import VindibotError
 
 #: The header of every answer of our own server that states the time limit of a move, in milliseconds.
 LIMIT_HEADER = "X-Vindibot-Time-Limit"
@@ -299,6 +299,6 @@ def _position(square: int) -> dict[str, int]:
     return {"x": row, "y": column}
 
 
-def dumps(value: Any) -> bytes:
+def encode_json(value: Any) -> bytes:
     """Compact JSON in UTF-8, as the original server writes it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -30,13 +30,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from sim.game import DIRECTIONS, GAME, Games
 from vindibot import __version__
-from vindibot.ballot import Ballot
-from vindibot.errors import VindibotError
-from vindibot.files import short
-from vindibot.plies import Ply, replay
-from vindibot.protocol import GameState, ProtocolError, read_game, to_games
-from vindibot.settings import RecordingSettings
-from vindibot.voteline import Five, VoteLine, read_number, write_entry, write_number
+from vindibot.base import VindibotError, short
+from vindibot.games.ballot import Ballot
+from vindibot.games.plies import Ply, replay
+from vindibot.games.protocol import GameState, ProtocolError, read_game, to_games
+from vindibot.games.vote_line import Five, VoteLine, read_number, write_entry, write_number
 
 #: The file's format and the newest version of it that this program writes and reads.
 FORMAT: Final = "vindibot-recording"
@@ -45,7 +43,7 @@ VERSION: Final = 1
 SUFFIX = ".jsonl"
 
 _SECRETS = frozenset({"key", "token", "playUrl", "viewUrl", "play_url", "view_url"})
-_log = structlog.get_logger("vindibot.recording")
+_log = structlog.get_logger("vindibot.games.recording")
 
 
 class RecordingError(VindibotError):
@@ -186,9 +184,9 @@ class Recorder:
             _log.warning(f"{what}: {error.strerror or error}", path=str(self.path or error.filename or ""))
 
 
-def refusal(settings: RecordingSettings) -> str:
+def refusal(folder: Path) -> str:
     """What is wrong with the folder of recordings, to be said before the first game; empty if games can be recorded there."""
-    problem = why_not_into(settings.folder) if settings.enabled else ""
+    problem = why_not_into(folder)
     return f"cannot be written to: {problem}; name another folder, or record nothing (--no-recording)" if problem else ""
 
 

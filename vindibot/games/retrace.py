@@ -13,10 +13,10 @@ from pathlib import Path
 from sim.board import draw
 from sim.game import DIRECTIONS, PLIES_PER_ROUND, RUNNING, Games
 from sim.rules import step
-from vindibot.differences import Difference, Tally
-from vindibot.gamerecord import GameRecord, GameRecordError, replay
-from vindibot.plies import Ply, order_between
-from vindibot.recording import Recording
+from vindibot.games.differences import Difference, Tally
+from vindibot.games.game_record import GameRecord, GameRecordError, replay
+from vindibot.games.plies import Ply, order_between
+from vindibot.games.recording import Recording
 
 
 def retrace_recording(recording: Recording, tally: Tally) -> None:

@@ -19,13 +19,13 @@ from rich.console import Console
 from sim.board import BoardError, draw, read_tiles, tile_text
 from sim.game import ALL_CRASHED, CRASH, DIRECTIONS, NO_DIRECTION, RUNNING, TURN_MAX, Games, place_heroes, row_column, square
 from sim.rules import step
-from vindibot.differences import Difference, Tally
-from vindibot.errors import UsageError, VindibotError
-from vindibot.gamefile import kind_of
-from vindibot.gamerecord import read_records
-from vindibot.protocol import ProtocolError, read_game, to_games
-from vindibot.recording import read_recording
-from vindibot.retrace import retrace_record, retrace_recording
+from vindibot.base import UsageError, VindibotError
+from vindibot.games.differences import Difference, Tally
+from vindibot.games.game_file import kind_of
+from vindibot.games.game_record import read_records
+from vindibot.games.protocol import ProtocolError, read_game, to_games
+from vindibot.games.recording import read_recording
+from vindibot.games.retrace import retrace_record, retrace_recording
 
 _ENDS = {"TurnMax": TURN_MAX, "AllCrashed": ALL_CRASHED}
 _ORDERS = {**{word: direction for direction, word in enumerate(DIRECTIONS)}, "Crash": CRASH}
@@ -126,7 +126,7 @@ def verify_game(game: dict[str, Any]) -> tuple[int, Difference | None]:
 
 
 def verify(paths: Iterable[Path], tally: Tally | None = None) -> Tally:
-    """Replay all games of all files, whichever kind they are (`vindibot.gamefile`). Raises `VindibotError` for a file that
+    """Replay all games of all files, whichever kind they are (`vindibot.games.game_file`). Raises `VindibotError` for a file that
     cannot be read; `tally` keeps what was done."""
     tally = tally if tally is not None else Tally()
     for path in paths:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from behaviours.base import LONGEST_LINE, Thought
 from sim.game import MAX_SIZE, row_column, square
-from vindibot.ballot import BallotEntry, Status
+from vindibot.games.ballot import BallotEntry, Status
 
 #: How the directions 0..4 of a principal variation are written.
 LINE_LETTERS = ".NSEW"

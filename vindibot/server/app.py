@@ -12,7 +12,7 @@ from fastapi.responses import PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from vindibot.protocol import LIMIT_HEADER, dumps, read_direction
+from vindibot.games import LIMIT_HEADER, encode_json, read_direction
 from vindibot.server.connection import ARRIVED
 from vindibot.server.description import DIR, KEY, MAP, TURN, TURNS, operation
 from vindibot.server.league.admin import add_administration
@@ -20,14 +20,13 @@ from vindibot.server.league.hall import Hall
 from vindibot.server.league.pages import add_league_pages
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim
-from vindibot.server.oldpages import add_old_pages
+from vindibot.server.original_pages import add_old_pages
 from vindibot.server.parameters import read_int, read_parameters
 from vindibot.server.ratelimit import RateLimit, client_address
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.room import Room, RoomObserver, Seat, Snapshot, Waiter
 from vindibot.server.settings import ServerSettings
-from vindibot.server.site import add_site
-from vindibot.server.site import missing as missing_page
+from vindibot.server.site import add_site, missing as missing_page
 from vindibot.server.streams import SEND, Streams, add_streams
 
 #: Adds routes to the application.
@@ -48,7 +47,7 @@ class StateResponse(Response):
 
     def __init__(self, request: Request, room: Room, seat: Seat, snapshot: Snapshot) -> None:
         host = request.headers.get("host") or _own_address(request)
-        tail = dumps(
+        tail = encode_json(
             {
                 "token": seat.token,
                 "viewUrl": f"http://{host}/{room.id}",

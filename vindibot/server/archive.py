@@ -14,8 +14,8 @@ from typing import Any
 import structlog
 
 from sim.game import Games
-from vindibot.gamerecord import Ending, GameRecord, GameRecordError, map_before
-from vindibot.server.history import begin_game, end_game, forget_games, rate_bot
+from vindibot.games import Ending, GameRecord, GameRecordError, map_before
+from vindibot.server.game_rows import begin_game, end_game, forget_games, rate_bot
 from vindibot.server.ratings import BONUS_CHANCE, Rated, counts, elo_after, load_model, skill_after
 from vindibot.server.room import Room
 from vindibot.server.store import Store

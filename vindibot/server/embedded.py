@@ -11,8 +11,7 @@ from types import TracebackType
 
 from sim.kernels import warm
 from sim.maps import Map
-from vindibot.errors import VindibotError
-from vindibot.guest import Guest
+from vindibot.base import Guest, VindibotError
 from vindibot.server.app import AddRoutes, create_app
 from vindibot.server.connection import connection_class
 from vindibot.server.league.hall import Hall

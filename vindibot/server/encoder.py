@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from sim.game import Games
-from vindibot.protocol import Player, dumps, from_games
+from vindibot.games import Player, encode_json, from_games
 from vindibot.server.room import Room
 from vindibot.viewer import Scribe, ending_of, played, results
 
@@ -33,7 +33,7 @@ class WireTelling:
 
     def ply(self, before: Games, order: int, after: Games, number: int) -> bytes:
         """See `Telling`."""
-        return dumps(from_games(after, game_id=self._game_id, players=self._players))
+        return encode_json(from_games(after, game_id=self._game_id, players=self._players))
 
     def newest(self, before: Games, room: Room) -> bytes:
         """See `Telling`. The room has made it for the players."""
@@ -53,7 +53,7 @@ class PageTelling:
     def ply(self, before: Games, order: int, after: Games, number: int) -> bytes:
         """See `Telling`."""
         written = self._scribe.ply(before, played(before, order, after))
-        return dumps({"from": number - 1, "plies": [written]})
+        return encode_json({"from": number - 1, "plies": [written]})
 
     def newest(self, before: Games, room: Room) -> bytes:
         """See `Telling`."""
@@ -61,4 +61,4 @@ class PageTelling:
 
     def end(self, games: Games) -> bytes | None:
         """See `Telling`."""
-        return dumps({"ending": ending_of(games), "results": results(games)})
+        return encode_json({"ending": ending_of(games), "results": results(games)})

@@ -13,10 +13,9 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 
 from sim.game import CRASH, Games, copy_of
 from sim.rules import step
-from vindibot.gamerecord import CRASH_CODE, GameRecord
-from vindibot.protocol import dumps
+from vindibot.games import CRASH_CODE, GameRecord, encode_json
+from vindibot.server.encoder import Telling
 from vindibot.server.room import Room
-from vindibot.server.telling import Telling
 
 #: The latest events of a watched game that are kept for its readers, in bytes; for who is further behind they are recomputed.
 KEPT_BYTES = 2_000_000
@@ -183,7 +182,7 @@ class Listing(_Watched):
             ids = self.ids(user_id)
             if ids != shown:
                 shown = ids
-                yield event(None, dumps(ids))
+                yield event(None, encode_json(ids))
                 await pause()
             elif not await _in_time(self._changed):
                 yield HEARTBEAT

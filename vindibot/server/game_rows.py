@@ -7,8 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vindibot.gamerecord import GameRecord, dumps, loads
-from vindibot.protocol import Player
+from vindibot.games import GameRecord, Player, dumps, loads
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from sim.generator import GeneratorError, generate
 from sim.maps import ALIASES, NAMES, Map, MapError, named_map, parse_map
-from vindibot.errors import UsageError
-from vindibot.protocol import Player
+from vindibot.base import UsageError
+from vindibot.games import Player
 from vindibot.server.archive import Archive
 from vindibot.server.match import Claim, Desk, Match
 from vindibot.server.refusal import Refusal, game_error

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from sim.board import draw
 from sim.game import ALL_CRASHED, RUNNING, Games
-from vindibot.protocol import Player
-from vindibot.server.history import GameRow
+from vindibot.games import Player
+from vindibot.server.game_rows import GameRow
 from vindibot.server.thumbnail import thumbnail
 from vindibot.server.users import User
 

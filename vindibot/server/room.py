@@ -18,8 +18,7 @@ from typing import Any, Protocol
 
 from sim.game import ALL_CRASHED, CRASH, DIRECTIONS, RUNNING, STAY, Games
 from sim.rules import step
-from vindibot.gamerecord import CRASH_CODE
-from vindibot.protocol import Player, dumps, from_games
+from vindibot.games import CRASH_CODE, Player, encode_json, from_games
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.users import random_word
 
@@ -158,13 +157,13 @@ class Room:
         """The present state as on the wire, and as JSON; made once a ply."""
         if self._state is None:
             wire = from_games(self.games, game_id=self.id, players=[other.player for other in self.seats])
-            self._state = wire, dumps(wire)
+            self._state = wire, encode_json(wire)
         return self._state
 
     def snapshot(self, seat: Seat) -> Snapshot:
         """The present state for one seat."""
         wire, text = self.state()
-        return Snapshot(text, dumps(wire["heroes"][seat.index]), self.turn, self._left_ms())
+        return Snapshot(text, encode_json(wire["heroes"][seat.index]), self.turn, self._left_ms())
 
     def _left_ms(self) -> int:
         if self.finished:

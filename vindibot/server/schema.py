@@ -9,14 +9,15 @@ from __future__ import annotations
 import secrets
 import sqlite3
 
-from vindibot.errors import VindibotError
+from vindibot.base import VindibotError
 
 #: "vndi", so that a file of another program is not taken for ours.
 APPLICATION_ID = 0x766E6469
 SALT_BYTES = 16
 
 #: `bots.key` is a digest of the key under the file's salt, never the key. `games.record` is a game record as JSON
-#: (`vindibot.gamerecord`); what stands beside it is what lists of games need. A row in `seats` for every hero that is a bot.
+#: (`vindibot.games.game_record`); what stands beside it is what lists of games need. A row in `seats` for every hero that is a
+#: bot.
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;

@@ -7,9 +7,12 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, SecretStr, field_validator
 
-from vindibot.settings import Settings
+from vindibot.config import Settings
 
 SHORTEST_ADMIN_KEY = 12
+
+#: What `vindibot serve` does unless told otherwise, where that is not what an embedded server does.
+COMMAND_DEFAULTS = {"port": 9000, "keys": "any"}
 
 
 class ServerSettings(Settings):

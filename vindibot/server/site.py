@@ -11,12 +11,11 @@ from fastapi.responses import HTMLResponse, Response
 
 from sim.game import CRASH, Games
 from sim.rules import step
-from vindibot.gamerecord import CRASH_CODE, GameRecord, dumps
-from vindibot.protocol import Player
+from vindibot.games import CRASH_CODE, GameRecord, Player, dumps
 from vindibot.server import pages
 from vindibot.server.description import BEFORE, DAYS, NAME, PAGE, PLY, operation, queries
 from vindibot.server.feed import Feed
-from vindibot.server.history import GameRow, find_record, list_games, players_of
+from vindibot.server.game_rows import GameRow, find_record, list_games, players_of
 from vindibot.server.lobby import Lobby
 from vindibot.server.parameters import read_int, read_parameters
 from vindibot.server.ratelimit import client_address

@@ -12,13 +12,13 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
+from vindibot.server.encoder import PageTelling, WireTelling
 from vindibot.server.feed import Feed, Listing, Pace, recorded
-from vindibot.server.history import find_record, players_of
+from vindibot.server.game_rows import find_record, players_of
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
 from vindibot.server.settings import ServerSettings
 from vindibot.server.store import Store
-from vindibot.server.telling import PageTelling, WireTelling
 
 #: Where a request's scope holds the connection's own `send`: streams are sent past everything between, and cut through it.
 SEND = "vindibot.send"

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from vindibot.errors import VindibotError
-from vindibot.server.history import BotRow, add_bot, load_bots
+from vindibot.base import VindibotError
+from vindibot.server.game_rows import BotRow, add_bot, load_bots
 from vindibot.server.names import name_problem
 from vindibot.server.ratings import FIRST_ELO, FIRST_MU, FIRST_SIGMA
 from vindibot.server.store import Store

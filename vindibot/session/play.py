@@ -19,26 +19,17 @@ from rich.table import Table
 
 from sim.generator import generate
 from sim.maps import Map, MapError, parse_map
-from vindibot import interrupts, log
-from vindibot.agent import conducts, voters
-from vindibot.bots import Bot, load_bot, named_modules
+from vindibot.base import UsageError, VindibotError, interrupts, log, printable, require_key
 from vindibot.client import ClientSettings, GameOutcome, Termination
-from vindibot.config import Config, MapChoice, read_map
-from vindibot.display import Display
-from vindibot.errors import UsageError, VindibotError
-from vindibot.keys import require_key
-from vindibot.player import Player, Report
-from vindibot.pool import Voters
-from vindibot.printable import printable
-from vindibot.process import Needs, loading_beside
-from vindibot.recording import refusal
-from vindibot.server import EmbeddedServer, ServerSettings
-from vindibot.server.lobby import read_map as map_called
-from vindibot.settings import PlaySettings, cores
+from vindibot.config import Bot, Config, MapChoice, PlaySettings, cores, load_bot, named_modules, read_map
+from vindibot.engine import Needs, Voters, conducts, loading_beside, voters, warm
+from vindibot.games import refusal
+from vindibot.server import EmbeddedServer, ServerSettings, read_map as map_called
+from vindibot.session.player import Player, Report
+from vindibot.terminal import Display
 from vindibot.viewer import LiveViewer
-from vindibot.warmup import warm
 
-_log = structlog.get_logger("vindibot.play")
+_log = structlog.get_logger("vindibot.session.play")
 
 SEATS = 4
 #: Games in a row that end before they begin because of a useless answer; then the server is no Vindinium server.
@@ -299,7 +290,7 @@ def chosen_map(config: Config[PlaySettings]) -> Map | None:
         raise UsageError(f"{choice.source}: {problem}") from None
 
 
-def play(config: Config[PlaySettings], console: Console) -> int:
+def play_games(config: Config[PlaySettings], console: Console) -> int:
     """Play as configured; returns the exit code: 0 all games finished, 1 some failed, 130 interrupted.
 
     Raises `VindibotError` for what makes playing impossible, before a game begins.
@@ -313,7 +304,7 @@ def play(config: Config[PlaySettings], console: Console) -> int:
             opponent = load_bot(settings.against) if settings.against else None
             if settings.embedded:
                 chosen_map(config)
-            if problem := refusal(settings.recording):
+            if settings.recording.enabled and (problem := refusal(settings.recording.folder)):
                 raise config.refuse("recording.folder", problem)
             seed = settings.seed if settings.seed is not None else secrets.randbits(48)
             session = Session(config, console, bot, opponent, seed)

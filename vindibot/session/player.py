@@ -6,29 +6,24 @@ The order goes out first; recording and showing come after it, while the server 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 
-from sim.game import Games
-from vindibot import log
-from vindibot.agent import Agent
-from vindibot.ballot import Ballot
-from vindibot.bots import Bot
+from sim.game import DIRECTIONS, Games
+from vindibot.base import log
 from vindibot.client import ClientEvents, ClientSettings, GameClient, GameOutcome
-from vindibot.display import Display, Shown
-from vindibot.failures import debug_command
-from vindibot.files import shipped_folder, short
-from vindibot.pool import Voters
-from vindibot.protocol import Answer, GameState, to_games
-from vindibot.recording import Header, Recorder, TraitHeader
-from vindibot.timekeeper import Timekeeper
+from vindibot.config import Bot, shipped_folder, short
+from vindibot.engine import Agent, Timekeeper, Voters, debug_command
+from vindibot.games import Answer, Ballot, GameState, Header, Recorder, TraitHeader, to_games
+from vindibot.terminal import Display, Shown
 
-_log = structlog.get_logger("vindibot.player")
+_log = structlog.get_logger("vindibot.session.player")
 #: Seconds after an order at which its turn is recorded and shown: by then it is on its way.
 AFTERWARDS = 0.003
 
@@ -184,7 +179,7 @@ class Player(ClientEvents):
                 self._recorder.turn(answer.game, ballot)
             if self._onlooker is not None and self._head is not None:
                 self._onlooker.turn(self._head, answer.game, games, ballot)
-            log.log_turn(ballot, turn=answer.game.turn)
+            log_turn(ballot, turn=answer.game.turn)
             self._tell_failures(answer.game.turn, ballot)
             if self._shown is not None:
                 self._shown.turn(games, ballot, ballot.margin_ms)
@@ -236,3 +231,30 @@ def places(last: Answer | None) -> tuple[Place, ...]:
     heroes = sorted(last.game.heroes, key=lambda hero: -hero.gold)
     ranks = {hero.id: 1 + sum(other.gold > hero.gold for other in heroes) for hero in heroes}
     return tuple(Place(hero.id, hero.name, hero.gold, ranks[hero.id], hero.id == last.hero.id) for hero in heroes)
+
+
+def log_turn(ballot: Ballot, **more: Any) -> None:
+    """Tell what one turn's vote came to, at level debug: the order, the time left, and each trait's votes and time.
+
+    In the file, `traits` maps each label to its weight, votes (five numbers, or null), ms and status, with a note where
+    there is one, and depth, score and nodes where it searched. `more` are further fields.
+    """
+    if not _log.is_enabled_for(logging.DEBUG):
+        return
+    traits: dict[str, dict[str, Any]] = {}
+    for entry in ballot.entries:
+        traits[entry.label] = {"weight": entry.weight, "votes": entry.votes, "ms": round(entry.ms, 3), "status": entry.status}
+        if entry.note:
+            traits[entry.label]["note"] = entry.note
+        if entry.thought is not None:
+            told = {"depth": entry.thought.depth, "score": entry.thought.score, "nodes": entry.thought.nodes}
+            traits[entry.label] |= {name: value for name, value in told.items() if value is not None}
+    _log.debug(
+        "turn decided",
+        direction=DIRECTIONS[ballot.direction],
+        margin_ms=round(ballot.margin_ms, 3),
+        fallback=ballot.fallback,
+        sums=ballot.sums,
+        traits=traits,
+        **more,
+    )

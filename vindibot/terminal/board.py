@@ -2,7 +2,7 @@
 
 `layout` makes lines of styled text that fit a given terminal, `picture` an SVG of them for a page::
 
-    python -m vindibot.picture RECORDING --turn 212 > game.svg
+    python -m vindibot.terminal.board RECORDING --turn 212 > game.svg
 
 Everything is put together from prepared pieces instead of rich's tables, because it is drawn many times a second beside a
 bot that has better things to do. Names come from other people: they are shown as text, whatever they contain.
@@ -39,10 +39,8 @@ from sim.game import (
     WALL,
     Games,
 )
-from vindibot.ballot import Ballot, BallotEntry
-from vindibot.errors import VindibotError
-from vindibot.printable import printable, printable_lines
-from vindibot.recording import read_recording
+from vindibot.base import VindibotError, printable, printable_lines
+from vindibot.games import Ballot, BallotEntry, read_recording
 
 #: A line of the picture; the widths of its segments add up to the width it was made for.
 Line = list[Segment]
@@ -355,8 +353,9 @@ def picture(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m vindibot.picture RECORDING --turn N [--width COLUMNS]``: the SVG of a recorded turn on standard output."""
-    parser = argparse.ArgumentParser(prog="python -m vindibot.picture", description="An SVG of a recorded turn.")
+    """``python -m vindibot.terminal.board RECORDING --turn N [--width COLUMNS]``: the SVG of a recorded turn on standard
+    output."""
+    parser = argparse.ArgumentParser(prog="python -m vindibot.terminal.board", description="An SVG of a recorded turn.")
     parser.add_argument("recording")
     parser.add_argument("--turn", type=int, required=True, help="the wire's number of a turn of the recording's hero")
     parser.add_argument("--width", type=int, default=120, help="columns of the terminal that is shown")

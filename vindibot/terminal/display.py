@@ -32,10 +32,9 @@ from rich.live import Live
 from rich.text import Text
 
 from sim.game import DIRECTIONS, Games
-from vindibot.ballot import Ballot
-from vindibot.console import terminal
-from vindibot.picture import Line, Picture, Shot, layout, rounds
-from vindibot.printable import printable
+from vindibot.base import printable, terminal
+from vindibot.games import Ballot
+from vindibot.terminal.board import Line, Picture, Shot, layout, rounds
 
 #: Pictures per second at most.
 RATE = 10.0
@@ -46,7 +45,7 @@ BACKLOG = 1 << 20
 #: Seconds that the end of the program waits for the last picture to be written.
 PATIENCE = 2.0
 
-_log = structlog.get_logger("vindibot.display")
+_log = structlog.get_logger("vindibot.terminal.display")
 
 
 class _Outbox:

@@ -6,12 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sim.game import CRASH, DIRECTIONS, RUNNING, Games, row_column
-from vindibot.ballot import Ballot
-from vindibot.gamerecord import CRASH_CODE, ENDINGS, GameRecord, replay
-from vindibot.plies import following
-from vindibot.printable import printable
-from vindibot.protocol import GameState, to_games
-from vindibot.recording import Recording
+from vindibot.base import printable
+from vindibot.games import CRASH_CODE, ENDINGS, Ballot, GameRecord, GameState, Recording, following, replay, to_games
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from vindibot.address import ServerAddress
-from vindibot.errors import UsageError, VindibotError
-from vindibot.masking import Mask
-from vindibot.protocol import GameState, read_game
-from vindibot.transport import Transport, TransportError
+from vindibot.base import Mask, ServerAddress, UsageError, VindibotError
+from vindibot.client import Transport, TransportError
+from vindibot.games import GameState, read_game
 
 #: Seconds between two attempts to get through again, at first and at most.
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0

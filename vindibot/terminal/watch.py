@@ -16,14 +16,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from vindibot.console import terminal
-from vindibot.display import Display, Shown
-from vindibot.errors import UsageError
-from vindibot.gamefile import read_game_file
-from vindibot.look.film import Film, film_of, frame_line, lines_of, order_word
-from vindibot.look.stream import Place, Watcher
-from vindibot.picture import Shot
-from vindibot.printable import printable
+from vindibot.base import UsageError, printable, terminal
+from vindibot.games import read_game_file
+from vindibot.terminal.board import Shot
+from vindibot.terminal.display import Display, Shown
+from vindibot.terminal.frames import Film, film_of, frame_line, lines_of, order_word
+from vindibot.terminal.stream import Place, Watcher
 
 #: Plies a second at speed 1, and the speeds there are.
 PACE = 4.0
@@ -220,7 +218,7 @@ async def _project(projector: Projector, shown: Shown, changed: asyncio.Event) -
 # ---- The command ----
 
 
-def watch(source: str, *, game: str | None, turn: int | None, speed: float | None, lines: bool) -> None:
+def watch_game(source: str, *, game: str | None, turn: int | None, speed: float | None, lines: bool) -> None:
     """Show a game from a file or on a server; see the command. Raises `VindibotError`."""
     console = terminal()
     drawn = not lines and console.is_terminal and not console.is_dumb_terminal

@@ -7,9 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from sim.game import CRASH, Games
-from vindibot.gamerecord import CRASH_CODE, GameRecord, replay
-from vindibot.plies import Ply
-from vindibot.protocol import Player
+from vindibot.games import CRASH_CODE, GameRecord, Player, Ply, replay
 from vindibot.viewer.states import Scribe, ending_of, results
 
 FORMAT = "vindibot-bundle"

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from sim.game import RUNNING, Games
-from vindibot.ballot import Ballot
-from vindibot.plies import Ply, following
-from vindibot.protocol import GameState, Player
-from vindibot.recording import Header, Recording, RecordingError
+from vindibot.games import Ballot, GameState, Header, Player, Ply, Recording, RecordingError, following
 from vindibot.viewer.bundle import Bundle, Patch, head
 from vindibot.viewer.states import Scribe, ending_of, results
 from vindibot.viewer.why import Reasons

@@ -23,13 +23,10 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from sim.game import Games
-from vindibot.ballot import Ballot
-from vindibot.errors import VindibotError
-from vindibot.guest import Guest
-from vindibot.protocol import GameState
-from vindibot.recording import Header
+from vindibot.base import Guest, VindibotError
+from vindibot.games import Ballot, GameState, Header
 from vindibot.viewer.bundle import Bundle, Patch
-from vindibot.viewer.chronicle import Chronicle
+from vindibot.viewer.history import Chronicle
 from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
 
 LOOPBACK = "127.0.0.1"
@@ -55,7 +52,7 @@ class LiveGame:
         self.over = False
 
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
-        """See `vindibot.player.Onlooker`."""
+        """See `vindibot.session.player.Onlooker`."""
         if self._broken:
             return
         if self._chronicle is None:
@@ -69,7 +66,7 @@ class LiveGame:
             self._viewer.began(header.game, self)
 
     def finished(self, termination: str, message: str, state: GameState | None, games: Games | None) -> None:
-        """See `vindibot.player.Onlooker`."""
+        """See `vindibot.session.player.Onlooker`."""
         if self._chronicle is not None and not self.over:
             self.over = True
             self._tell(self._chronicle.finish(termination, message, state, games), "event: end\n")

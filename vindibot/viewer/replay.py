@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vindibot.errors import UsageError
-from vindibot.gamefile import read_game_file
-from vindibot.recording import Recording
+from vindibot.base import Output, UsageError
+from vindibot.games import Recording, read_game_file
 from vindibot.viewer.bundle import Bundle, of_record
-from vindibot.viewer.chronicle import of_recording
+from vindibot.viewer.history import of_recording
 from vindibot.viewer.page import MARK, whole_page
-from vindibot.writing import Output
 
 
 def replay_file(path: Path, out: Path | None = None, game: str | None = None) -> Path:

@@ -10,9 +10,8 @@ import numpy as np
 
 from sim.game import AIR, MINE, STRIDE, TAVERN, TILE_BITS, WALL, Games
 from sim.maps import map_of
-from vindibot.gamerecord import ENDINGS
-from vindibot.plies import Ply
-from vindibot.viewer.happenings import Event, happenings, owner_of
+from vindibot.games import ENDINGS, Ply
+from vindibot.viewer.events import Event, happenings, owner_of
 
 _TILES = {AIR: ".", WALL: "#", TAVERN: "T"}
 #: Where squares stand in the events.

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from behaviours.base import Thought
-from behaviours.combat import combat_map
+from behaviours.classic.combat import combat_map
 from sim.game import Games, copy_of
 from sim.rules import step
-from vindibot.ballot import Ballot, BallotEntry
-from vindibot.recording import Header
+from vindibot.games import Ballot, BallotEntry, Header
 from vindibot.viewer.states import squares_of
 
 #: Digits that are kept of votes and milliseconds.

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from worlds import odd_games
+from hypothesis import given, settings, strategies as st
 
-from behaviours.combat import Combat, combat_map, danger
+from behaviours.classic.combat import Combat, combat_map, danger
 from sim.board import parse
 from sim.game import ABSENT, AIR, EAST, NORTH, OFFSET, SOUTH, STAY, TAVERN, TILE_BITS, WEST, Games, mover, row_column, square
+from tests.support.paths import TOP
+from tests.support.worlds import odd_games
 from vindibot.testing import view
 
 
@@ -258,7 +257,7 @@ def test_the_map_equals_its_description(games: Games, duel: bool) -> None:
 
 
 def test_the_example_in_the_documentation() -> None:
-    text = (Path(__file__).parent.parent / "docs" / "traits.md").read_text()
+    text = (TOP / "docs" / "traits.md").read_text()
     examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert examples
     for example in examples:

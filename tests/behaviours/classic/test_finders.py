@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from behaviours.mine import MineFinder
-from behaviours.tavern import TavernFinder
-from behaviours.ways import directions_in, foreign_mines
+from behaviours.classic.mine import MineFinder
+from behaviours.classic.tavern import TavernFinder
+from behaviours.common.targets import directions_in, foreign_mines
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST
 from vindibot.testing import favourites, view, votes
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
-from worlds import odd_games, played_games
+from hypothesis import example, given, settings, strategies as st
 
-from behaviours.lookahead import LookAhead, look_ahead
+from behaviours.classic.lookahead import LookAhead, look_ahead
 from sim.board import parse
 from sim.game import ABSENT, EAST, STAY, WEST, Games, mover, place_heroes
 from sim.generator import generate
 from sim.rules import effects, step
+from tests.support.worlds import odd_games, played_games
 from vindibot.testing import favourites, view, votes
 
 

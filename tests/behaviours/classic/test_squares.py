@@ -7,17 +7,16 @@ from collections import Counter
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from worlds import odd_games
 
-from behaviours.premium import MovementPremium
-from behaviours.random import Random
-from behaviours.spawn import SpawnAvoider
-from behaviours.stay import Stay
-from behaviours.trap import TrapAvoidance, trap_map
+from behaviours.classic.premium import MovementPremium
+from behaviours.classic.random import Random
+from behaviours.classic.spawn import SpawnAvoider
+from behaviours.classic.stay import Stay
+from behaviours.classic.trap import TrapAvoidance, trap_map
 from sim.board import parse
-from sim.game import AIR, EAST, NORTH, OFFSET, SOUTH, STAY, TAVERN, WEST, Games
-from sim.game import square as square_at
+from sim.game import AIR, EAST, NORTH, OFFSET, SOUTH, STAY, TAVERN, WEST, Games, square as square_at
 from sim.maps import Map, map_of
+from tests.support.worlds import odd_games
 from vindibot.testing import view
 
 # ---- Spawn avoider ----

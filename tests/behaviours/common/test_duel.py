@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from behaviours.duel import duel, fallen, struck
+from behaviours.common.duel import duel, fallen, struck
 from sim.board import parse
 from sim.game import ABSENT, EAST, NORTH, OFFSET, RUNNING, SOUTH, STAY, TAVERN, TILE_BITS, UNDO, WEST, Games, copy_of
 from sim.rules import effects, step, step_saving

@@ -7,20 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from minimax import Line, max_n, worth_for_all
-from placements import random_position
-from reference import Reference, reference
-from reference_evaluation import Evaluation, estates_only, present, wins
-from reference_evaluation import policy as plain_policy
 
-from behaviours.evaluation import UNIT, Weights, compiled_weights, score, wins_duel
-from behaviours.ground import ground_of
-from behaviours.policy import policy
+from behaviours.common.evaluation import UNIT, Weights, compiled_weights, score, wins_duel
+from behaviours.common.map_tables import ground_of
+from behaviours.common.policy import policy
 from sim.board import draw, parse
 from sim.game import Games, mover, row_column
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
+from tests.support.minimax import Line, max_n, worth_for_all
+from tests.support.placements import random_position
+from tests.support.reference import Reference, reference
+from tests.support.reference_evaluation import Evaluation, estates_only, policy as plain_policy, present, wins
 
 
 def random_weights(rng: np.random.Generator) -> Weights:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from behaviours.base import HISTORY
-from behaviours.home import Homecoming
-from behaviours.leader import Leader
-from behaviours.stalemate import Stalemate
-from behaviours.standing import lead, prospects, rival
+from behaviours.common.projection import lead, prospects, rival
+from behaviours.tactics.home import Homecoming
+from behaviours.tactics.leader import Leader
+from behaviours.tactics.stalemate import Stalemate
 from sim.game import EAST, NORTH, STAY, WEST
 from vindibot.testing import view
 

@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from reference import reference
-from reference_styles import Follower
-from test_evaluation import dead_ends_of, played_positions, small_positions
 
 from behaviours.base import HISTORY, Budget, Thought, View
-from behaviours.evaluation import Weights, compiled_weights
-from behaviours.ground import NO_MINE, ground_of
+from behaviours.common.evaluation import Weights, compiled_weights
+from behaviours.common.map_tables import NO_MINE, ground_of
 from behaviours.rollout import Rollout
-from behaviours.rollout.follow import GOAL_HERO, GOAL_TAVERN, NO_GOAL, follow
-from behaviours.rollout.habit import no_habits
+from behaviours.rollout.opponents import count_hits, study
 from behaviours.rollout.plans import GOAL_MOVE, plans_of, square_of
 from behaviours.rollout.playouts import DRAWS, FINDING, play_plans
-from behaviours.rollout.rivals import count_hits, study
-from behaviours.rollout.style import LIBRARY, Style, compiled_styles
+from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, follow
+from behaviours.rollout.policy_params import LIBRARY, Style, compiled_styles
+from behaviours.rollout.repetition import no_habits
 from behaviours.rollout.trait import compared
 from sim.board import draw
 from sim.game import GAME, STAY, TAVERN, Games, mover, row_column
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import effects, step
+from tests.behaviours.common.test_evaluation import dead_ends_of, played_positions, small_positions
+from tests.support.reference import reference
+from tests.support.reference_styles import Follower
 
 WEIGHTS = compiled_weights(Weights())
 

@@ -7,18 +7,17 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from worlds import odd_games
+from hypothesis import given, settings, strategies as st
 
 from behaviours.base import Budget, Thought, View
-from behaviours.route import Route
-from behaviours.tour.plan import Plan, Task, plans
+from behaviours.route.plan import Plan, Task, plans
+from behaviours.route.trait import Route
 from sim.board import parse
 from sim.game import AIR, EAST, MINE, NORTH, OFFSET, SOUTH, STAY, TAVERN, TILE_BITS, WALL, WEST, Games, mover, row_column
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
+from tests.support.worlds import odd_games
 from vindibot.testing import favourites, view, votes
 
 RUNS_ON = np.zeros(1, np.int64)

@@ -12,14 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from minimax import Line, Minimax, max_n, moves_of, worth_for_all
-from placements import World, placements, random_position, turned
-from reference_evaluation import estates_only
-from worlds import YARDSTICK, odd_games
 
-from behaviours.evaluation import Weights, compiled_weights, score
-from behaviours.ground import ground_of
-from behaviours.policy import policy
+from behaviours.common.evaluation import Weights, compiled_weights, score
+from behaviours.common.map_tables import ground_of
+from behaviours.common.policy import policy
 from behaviours.search.contact import active_enemies
 from behaviours.search.deepening import Depth, Question, Workspace, deepen
 from behaviours.search.engine import search_below, search_plainly
@@ -29,6 +25,10 @@ from sim.game import ABSENT, STAY, TAVERN, Games, mover
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
+from tests.support.minimax import Line, Minimax, max_n, moves_of, worth_for_all
+from tests.support.placements import World, placements, random_position, turned
+from tests.support.reference_evaluation import estates_only
+from tests.support.worlds import YARDSTICK, odd_games
 
 MODES = {"paranoid": PARANOID, "best-reply": BEST_REPLY, "best-reply-plus": BEST_REPLY_PLUS}
 #: No score is too far below the best to be told exactly.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from puzzles import Puzzle, proven, read_puzzles
 
 from behaviours.rollout import Rollout
 from behaviours.search import Search
-from vindibot.bots import load_bot
-from vindibot.files import shipped_folder
+from tests.support.puzzles import Puzzle, proven, read_puzzles
+from vindibot.config.bots import load_bot
+from vindibot.config.files import shipped_folder
 from vindibot.testing import favourites, view
 
 PUZZLES = read_puzzles()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from behaviours.feeding import Feeding
-from behaviours.hunter import Hunter
-from behaviours.landing import Landing
-from behaviours.peace import TavernPeace
+from behaviours.tactics.feeding import Feeding
+from behaviours.tactics.hunter import Hunter
+from behaviours.tactics.landing import Landing
+from behaviours.tactics.peace import TavernPeace
 from sim.game import EAST, NORTH, STAY, WEST
 from vindibot.testing import view
 

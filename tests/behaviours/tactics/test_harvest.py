@@ -6,15 +6,14 @@ from collections import deque
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from worlds import odd_games
+from hypothesis import given, settings, strategies as st
 
 from behaviours.base import View
-from behaviours.harvest import Harvest, Route, plan
-from behaviours.ways import foreign_mines
+from behaviours.common.targets import foreign_mines
+from behaviours.tactics.harvest import Harvest, Route, plan
 from sim.board import parse
 from sim.game import AIR, CELLS, EAST, HERO_SHIFT, NORTH, OFFSET, SOUTH, STAY, TILE_BITS, WEST, Games, mover, row_column
+from tests.support.worlds import odd_games
 from vindibot.testing import view
 
 NOTHING = np.zeros(CELLS, np.uint8)

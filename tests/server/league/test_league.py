@@ -13,9 +13,9 @@ from typing import Any
 
 import httpx
 import pytest
-from serving import MAP, Bot, playing, serving, until
 
-from vindibot.errors import UsageError
+from tests.support.serving import MAP, Bot, playing, serving, until
+from vindibot.base.errors import UsageError
 from vindibot.server.league.director import Director
 from vindibot.server.league.league import League
 from vindibot.server.league.roster import Entrant

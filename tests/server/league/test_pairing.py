@@ -6,8 +6,7 @@ from collections import Counter
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from vindibot.server.league.fixtures import Fixture, FixtureResult
 from vindibot.server.league.pairing import SEATINGS, most_fixtures, next_fixtures, swiss_days, table_sizes

@@ -18,8 +18,8 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
-from vindibot.errors import UsageError, VindibotError
-from vindibot.reasons import dotted, explain
+from vindibot.base import UsageError, VindibotError
+from vindibot.config import dotted, explain
 from vindibot.server.league.hall import Hall
 from vindibot.server.league.league import NAME
 from vindibot.server.league.pages import overview

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from vindibot.errors import UsageError, VindibotError
+from vindibot.base import UsageError, VindibotError
 from vindibot.server.league.fixtures import Fixture, FixtureResult
 from vindibot.server.league.league import League
 from vindibot.server.lobby import RANDOM_BOT, Lobby

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from vindibot.errors import UsageError
+from vindibot.base import UsageError
 from vindibot.server.league.director import Director
 from vindibot.server.league.league import SUFFIX, League
 from vindibot.server.league.roster import Entrant

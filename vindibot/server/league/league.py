@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from sim.maps import MapError
-from vindibot.errors import UsageError, VindibotError
-from vindibot.reasons import dotted, explain
+from vindibot.base import UsageError, VindibotError, create, replace
+from vindibot.config import dotted, explain
 from vindibot.server.league.fixtures import Fixture, FixtureResult
 from vindibot.server.league.pairing import most_fixtures, next_fixtures
 from vindibot.server.league.roster import Entrant
@@ -21,7 +21,6 @@ from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.league.standings import Row, standings
 from vindibot.server.names import name_problem
 from vindibot.server.users import DIGEST_BYTES, SCRYPT_N, SCRYPT_P, SCRYPT_R
-from vindibot.writing import create, replace
 
 #: How the file of a league ends.
 SUFFIX = ".league.json"

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vindibot.errors import UsageError
+from vindibot.base import UsageError, create
 from vindibot.server.names import name_problem
 from vindibot.server.users import KEY_LENGTH, random_word
-from vindibot.writing import create
 
 #: More than any class has.
 MAX_ENTRANTS = 500

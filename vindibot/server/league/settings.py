@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
-from vindibot.settings import Settings
+from vindibot.config import Settings
 
 
 class LeagueSettings(Settings):

@@ -21,7 +21,7 @@ import socket
 import struct
 from typing import Any, NoReturn
 
-from vindibot.orphans import adopt_orphans, children, kill_children, name_process
+from vindibot.base import adopt_orphans, children, kill_children, name_process
 
 #: Names of processes, for those who look at them from outside.
 KEEPER, SERVER, WORKER = "vindibot-keeper", "vindibot-forker", "vindibot-worker"
@@ -151,7 +151,7 @@ def _serve(requests: int, tell: int, told: dict[str, Any]) -> NoReturn:
     """The life of the server."""
     name_process(SERVER)
     adopt_orphans()
-    from vindibot.preload import load
+    from vindibot.engine.preload import load
 
     load(told)
     os.write(tell, b"1")
@@ -197,7 +197,7 @@ class _Server:
                 self._born.forget()
                 for other in (status, *self._workers.values(), *(pipe for pipe, _ in self._dead)):
                     os.close(other)
-                from vindibot import worker
+                from vindibot.engine import worker
 
                 worker.main(requests, answers, leash, memory, board, setup)
             finally:

@@ -1,0 +1,16 @@
+from .live import Watch as Watch
+from .mapsets import standard_maps as standard_maps
+from .report import write_beside as write_beside
+from .settings import (
+    WORDS as WORDS,
+    ArenaSettings as ArenaSettings,
+)
+from .store import setup_path as setup_path
+from .summary import summarise as summarise
+from .table import show as show
+from .tournament import (
+    Tournament as Tournament,
+    interruptible as interruptible,
+    prepare as prepare,
+)
+from .versions import mixture as mixture

@@ -1,0 +1,5 @@
+"""What every room needs: errors, log, redaction, printable text, safe writing, keys, addresses, processes."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

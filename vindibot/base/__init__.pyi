@@ -1,0 +1,44 @@
+from . import (
+    interrupts as interrupts,
+    log as log,
+)
+from .address import (
+    ServerAddress as ServerAddress,
+    lan_address as lan_address,
+)
+from .asgi import Guest as Guest
+from .console import terminal as terminal
+from .errors import (
+    UsageError as UsageError,
+    VindibotError as VindibotError,
+)
+from .keys import (
+    check_key as check_key,
+    find_key as find_key,
+    read_key_file as read_key_file,
+    require_key as require_key,
+)
+from .log import add_secret as add_secret
+from .orphans import (
+    adopt_orphans as adopt_orphans,
+    children as children,
+    die_with_parent as die_with_parent,
+    end_descendants as end_descendants,
+    kill_children as kill_children,
+    name_process as name_process,
+)
+from .redaction import (
+    Mask as Mask,
+    mask_library_logs as mask_library_logs,
+)
+from .text import (
+    printable as printable,
+    printable_lines as printable_lines,
+)
+from .writing import (
+    Output as Output,
+    begins_with as begins_with,
+    create as create,
+    replace as replace,
+    short as short,
+)

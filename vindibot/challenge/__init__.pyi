@@ -1,0 +1,2 @@
+from .host import challenge as challenge
+from .settings import ChallengeSettings as ChallengeSettings

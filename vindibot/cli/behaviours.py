@@ -1,0 +1,32 @@
+"""``vindibot behaviours``."""
+
+from __future__ import annotations
+
+import click
+
+from vindibot.cli.completion import complete_bots, complete_traits
+
+
+@click.command("behaviours", short_help="List all traits, with what can be set in them.")
+@click.argument("name", required=False, shell_complete=complete_traits)
+@click.option(
+    "--bot", "-b", metavar="BOT", shell_complete=complete_bots, help="also the traits beside this bot file, and its weights"
+)
+def behaviours_command(name: str | None, bot: str | None) -> None:
+    """List all traits that bots can have: those that come with vindibot, those of installed packages (entry points of the group
+    vindibot.behaviours), and with --bot those beside a bot file.
+
+    NAME shows all about one of them: a name from the list, module:Class, or with --bot a label of that bot.
+
+    \b
+    Examples:
+      vindibot behaviours
+      vindibot behaviours tavern-finder
+      vindibot behaviours --bot bot.toml coward
+    """
+    from vindibot.config import load_bot
+    from vindibot.devtools import found, overview, page
+
+    loaded = load_bot(bot) if bot is not None else None
+    for line in page(name, loaded) if name is not None else overview(found(loaded), loaded):
+        click.echo(line)

@@ -1,0 +1,55 @@
+"""``vindibot config``."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from vindibot.cli.completion import complete_bots, complete_configs
+
+#: The commands that have settings.
+COMMANDS = ("play", "arena", "serve")
+
+
+@click.command("config", short_help="Show what is set, and where each value comes from.")
+@click.argument("file", required=False, shell_complete=complete_configs)
+@click.option(
+    "--for", "command", type=click.Choice(COMMANDS), default="play", help="the command whose settings are meant  [default: play]"
+)
+@click.option("--bot", "-b", metavar="BOT", shell_complete=complete_bots, help="a bot instead: a bot file, or the name of one")
+@click.option(
+    "--schema",
+    type=click.Choice(["bot", *COMMANDS]),
+    help="print the JSON schema of bot files, or of a command's configuration files, instead (--bot: with its own traits)",
+)
+def config_command(file: str | None, command: str, bot: str | None, schema: str | None) -> None:
+    """Show what is set in the end, and where each value comes from: the default, a line of a file, or a variable of the
+    environment. Keys are not shown. What is printed is itself a file in TOML that says the same.
+
+    FILE is a configuration file, or the name of one that ships with vindibot (training, arena), or a bot file.
+
+    \b
+    Examples:
+      vindibot config                              what `vindibot play` would do
+      vindibot config arena                        ... with --config arena
+      vindibot config --for serve
+      vindibot config bot.toml                     what the bot is made of
+      vindibot config --schema bot > bot.schema.json
+
+    An editor with the TOML language server taplo uses a schema that is named in the first line of a file:
+    #:schema ./bot.schema.json
+    """
+    from vindibot.config import load_bot
+    from vindibot.devtools import bot_lines, is_bot, loaded, schema_of, settings_lines, words_of
+
+    if schema is not None:
+        click.echo(json.dumps(schema_of(schema, bot), indent=2, ensure_ascii=False))
+        return
+    if file is not None and bot is not None:
+        raise click.UsageError("FILE and --bot are two things to show: give one of them")
+    if file is not None and is_bot(file):
+        bot = file
+    lines = bot_lines(load_bot(bot)) if bot is not None else settings_lines(loaded(command, file).rows(words_of(command)))
+    for line in lines:
+        click.echo(line)

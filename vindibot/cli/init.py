@@ -1,0 +1,29 @@
+"""``vindibot init``."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+
+@click.command("init", short_help="Begin a bot of your own, with a trait and its tests.")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+def init_command(folder: Path) -> None:
+    """Begin a bot of your own: write a small project into the folder DIR.
+
+    It is a bot that has all traits of the bot "seed" and one of your own in ten lines, with tests, and a README with the
+    commands to begin with. Files that are there already are never overwritten.
+    """
+    from vindibot.config import short
+    from vindibot.devtools import FILES, write_project
+
+    files = write_project(folder)
+    width = max(len(short(path)) for path in files)
+    for path, what in zip(files, FILES.values(), strict=True):
+        click.echo(f"{short(path):{width}}  {what}")
+    click.echo("\nNow play with it (the very first start compiles the rules, up to a minute):\n")
+    if folder.resolve() != Path.cwd():
+        click.echo(f"  cd {shlex.quote(str(folder))}")
+    click.echo("  vindibot play --bot bot.toml --against seed")

@@ -1,0 +1,13 @@
+from .game_client import (
+    ClientEvents as ClientEvents,
+    ClientSettings as ClientSettings,
+    GameClient as GameClient,
+    GameOutcome as GameOutcome,
+    Termination as Termination,
+)
+from .transport import (
+    Transport as Transport,
+    TransportError as TransportError,
+    Within as Within,
+    look_up as look_up,
+)

@@ -1,0 +1,53 @@
+from .bots import (
+    LARGEST_VERSION as LARGEST_VERSION,
+    LARGEST_WEIGHT as LARGEST_WEIGHT,
+    LONGEST_NAME as LONGEST_NAME,
+    Bot as Bot,
+    TraitSpec as TraitSpec,
+    import_path as import_path,
+    load_bot as load_bot,
+    make_importable as make_importable,
+    named_modules as named_modules,
+)
+from .files import (
+    look_up as look_up,
+    places as places,
+    read as read,
+    shipped as shipped,
+    shipped_folder as shipped_folder,
+    short as short,
+)
+from .load import (
+    Config as Config,
+    MapChoice as MapChoice,
+    Row as Row,
+    load_config as load_config,
+    load_play as load_play,
+    read_map as read_map,
+)
+from .messages import (
+    dotted as dotted,
+    explain as explain,
+    shown as shown,
+)
+from .settings import (
+    WORDS as WORDS,
+    LogSettings as LogSettings,
+    Nodes as Nodes,
+    OptionalFile as OptionalFile,
+    PlaySettings as PlaySettings,
+    PoolSettings as PoolSettings,
+    RecordingSettings as RecordingSettings,
+    Seed as Seed,
+    Settings as Settings,
+    Workers as Workers,
+    cores as cores,
+    word as word,
+    worded as worded,
+)
+from .signature import (
+    Build as Build,
+    build as build,
+    digest_of as digest_of,
+    file_digest as file_digest,
+)

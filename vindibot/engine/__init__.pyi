@@ -1,0 +1,39 @@
+from . import (
+    failures as failures,
+    runner as runner,
+)
+from .agent import (
+    Agent as Agent,
+    conducts as conducts,
+    fallback as fallback,
+    voters as voters,
+)
+from .deadline import Timekeeper as Timekeeper
+from .failures import (
+    OutOfTime as OutOfTime,
+    debug_command as debug_command,
+    own_part as own_part,
+)
+from .health import (
+    Conduct as Conduct,
+    entry as entry,
+    is_anytime as is_anytime,
+)
+from .inline import Inline as Inline
+from .pool import (
+    Pool as Pool,
+    Voters as Voters,
+)
+from .process import (
+    Needs as Needs,
+    context as context,
+    loading_beside as loading_beside,
+)
+from .runner import (
+    Vote as Vote,
+    failure as failure,
+    run as run,
+    understood as understood,
+)
+from .warmup import warm as warm
+from .worker import TraitPlan as TraitPlan

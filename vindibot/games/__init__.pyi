@@ -1,0 +1,61 @@
+from . import game_record as game_record
+from .ballot import (
+    Ballot as Ballot,
+    BallotEntry as BallotEntry,
+    Status as Status,
+    tally as tally,
+)
+from .game_file import (
+    kind_of as kind_of,
+    read_game_file as read_game_file,
+)
+from .game_record import (
+    CRASH_CODE as CRASH_CODE,
+    ENDINGS as ENDINGS,
+    Ending as Ending,
+    GameRecord as GameRecord,
+    GameRecordError as GameRecordError,
+    dumps as dumps,
+    loads as loads,
+    map_before as map_before,
+    read_records as read_records,
+    replay as replay,
+)
+from .plies import (
+    Ply as Ply,
+    following as following,
+)
+from .protocol import (
+    LIMIT_HEADER as LIMIT_HEADER,
+    Answer as Answer,
+    GameState as GameState,
+    Player as Player,
+    ProtocolError as ProtocolError,
+    UnreadableError as UnreadableError,
+    check_answer as check_answer,
+    check_hero_id as check_hero_id,
+    direction_word as direction_word,
+    encode_json as encode_json,
+    from_games as from_games,
+    read_answer as read_answer,
+    read_direction as read_direction,
+    read_game as read_game,
+    to_games as to_games,
+)
+from .recording import (
+    Header as Header,
+    RecordedTurn as RecordedTurn,
+    Recorder as Recorder,
+    Recording as Recording,
+    RecordingError as RecordingError,
+    TraitHeader as TraitHeader,
+    read_recording as read_recording,
+    refusal as refusal,
+    why_not_into as why_not_into,
+)
+from .verify import verify_files as verify_files
+from .views import (
+    NODES as NODES,
+    view as view,
+)
+from .vote_line import write_line as write_line

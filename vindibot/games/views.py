@@ -1,0 +1,85 @@
+"""What a trait sees: a view made from a drawn board, a game, or a turn of a recording."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from behaviours.base import HISTORY, Budget, View
+from sim.board import parse
+from sim.game import ABSENT, GAME, Games
+from vindibot.games.recording import SUFFIX, Recording, read_recording
+
+#: The nodes that a view's budget has if none are given: enough to see an idea, and the same on any machine.
+NODES = 10_000
+
+
+def view(
+    source: str | os.PathLike[str] | Recording | Games,
+    turn: int | None = None,
+    *,
+    me: int | None = None,
+    nodes: int | None = NODES,
+    seed: int | None = None,
+    history: Sequence[str | Games] = (),
+) -> View:
+    """What a trait sees, with hero `me` (0..3) to move.
+
+    `source` is a drawn board or a game (an array of one record, which is copied), or a recording or its path (a string that
+    ends in ``.jsonl`` is a path). `turn` is the wire's number.
+
+    - A drawn board or a game: without `turn`, its own is moved on until it is the turn of `me`. Without `me`, it is the
+      hero whose turn it is, or the next who is on the board. `history` are boards of our turns before, oldest first.
+    - A recording: `turn` must be one of those recorded; hero, history and seed are those of the recording.
+
+    The budget has `nodes` nodes (None: no limit). Raises ValueError (`sim.board.BoardError` for the drawing) and
+    `vindibot.games.recording.RecordingError` for what cannot be.
+    """
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and source.endswith(SUFFIX)):
+        source = read_recording(Path(source))
+    if isinstance(source, Recording):
+        return _recorded(source, turn, me, nodes, seed, history)
+    games = parse(source) if isinstance(source, str) else source.copy()
+    me = _to_move(games, turn, me)
+    before = [parse(board) if isinstance(board, str) else board.copy() for board in history]
+    for rounds, board in enumerate(reversed(before), 1):
+        board[0]["turn"] = max(me, int(games[0]["turn"]) - 4 * rounds)
+    past = np.concatenate(before) if before else np.zeros(0, GAME)
+    return View(games, me, history=past, budget=Budget(nodes=nodes), seed=seed or 0)
+
+
+def _to_move(games: Games, turn: int | None, me: int | None) -> int:
+    """Set the turn of a drawn game so that `me` is to move; returns `me`."""
+    game = games[0]
+    present = [hero for hero in range(4) if game["hero"][hero]["pos"] != ABSENT[hero]]
+    now = int(game["turn"]) if turn is None else turn
+    if me is None:
+        order = [(now + later) % 4 for later in range(4)] if turn is None else [now % 4]
+        me = next((hero for hero in order if hero in present), None)
+    if me is None or me not in present:
+        missing = "nobody who could be to move" if me is None else f"no hero with the index {me} (@{me + 1})"
+        raise ValueError(f"there is {missing} on this board")
+    if turn is not None and turn % 4 != me:
+        raise ValueError(f"turn {turn} is hero {turn % 4 + 1}'s, not hero {me + 1}'s (me={me})")
+    now += (me - now) % 4
+    if now >= game["max_turns"]:
+        raise ValueError(f"turn {now} is past the end: this game has {game['max_turns']} turns")
+    game["turn"] = now
+    return me
+
+
+def _recorded(
+    recording: Recording, turn: int | None, me: int | None, nodes: int | None, seed: int | None, history: Sequence[str | Games]
+) -> View:
+    if turn is None:
+        raise ValueError("say which turn of the recording: view(recording, turn=...)")
+    if me is not None and me != recording.me:
+        raise ValueError(f"the recording is hero {recording.header.hero}'s (me={recording.me}); he cannot be changed")
+    if len(history):
+        raise ValueError("a recording has its own history")
+    games = recording.turn(turn).games.copy()
+    seed = recording.header.seed if seed is None else seed
+    return View(games, recording.me, history=recording.history(turn, HISTORY), budget=Budget(nodes=nodes), seed=seed)

@@ -1,0 +1,33 @@
+from .app import create_app as create_app
+from .embedded import (
+    EmbeddedServer as EmbeddedServer,
+    ServerError as ServerError,
+    run_server as run_server,
+    serve as serve,
+)
+from .league.league import (
+    SUFFIX as SUFFIX,
+    League as League,
+)
+from .league.roster import (
+    read_roster as read_roster,
+    write_keys as write_keys,
+)
+from .league.settings import LeagueSettings as LeagueSettings
+from .league.standings import as_csv as as_csv
+from .lobby import read_map as read_map
+from .match import (
+    Match as Match,
+    MatchResult as MatchResult,
+)
+from .names import unseen_character as unseen_character
+from .parameters import read_body as read_body
+from .refusal import Refusal as Refusal
+from .room import (
+    Room as Room,
+    RoomObserver as RoomObserver,
+)
+from .settings import (
+    COMMAND_DEFAULTS as COMMAND_DEFAULTS,
+    ServerSettings as ServerSettings,
+)

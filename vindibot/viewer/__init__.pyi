@@ -1,0 +1,26 @@
+from .bundle import (
+    Bundle as Bundle,
+    Patch as Patch,
+    head as head,
+    played as played,
+    record_head as record_head,
+)
+from .history import Chronicle as Chronicle
+from .live import (
+    LiveGame as LiveGame,
+    LiveViewer as LiveViewer,
+)
+from .page import (
+    TYPES as TYPES,
+    served_head as served_head,
+    served_page as served_page,
+    served_policy as served_policy,
+    static_files as static_files,
+)
+from .replay import replay_file as replay_file
+from .states import (
+    Scribe as Scribe,
+    ending_of as ending_of,
+    results as results,
+)
+from .why import Reasons as Reasons
