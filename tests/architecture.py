@@ -1,4 +1,4 @@
-"""Who imports whom: the floors, the parts on them, and their picture. ``python -m tests.architecture`` draws it anew."""
+"""Which rooms import which: the floors, the rooms on them, and their picture. ``python -m tests.architecture`` draws it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ from tests.support.paths import TOP
 FLOORS = ("sim", "behaviours", "vindibot")
 PICTURE = TOP / "docs" / "architecture.svg"
 
-#: What the modules of the top floor are parts of that lie in no folder, or in one for themselves; all others are commands.
-LOOSE = {
-    "play": "display play player",
-    "turn": (
-        "agent blame conduct failures first forkserver inline plies pool preload process runner timekeeper warmup worker workers"
-    ),
-    "client": "client line protocol replies transport",
-    "recordings": "differences gamefile gamerecord picture recording retrace",
-    "testing": "conformance testing trial",
-    "settings": "bots completion config files keys options patience settings signature",
-    "basics": "__init__ address ballot console errors guest interrupts log masking orphans printable reasons voteline writing",
-}
+#: The rooms of the top floor, from the top: a room imports only rooms that stand behind it here.
+ROOMS = (
+    "cli",
+    "devtools",
+    "challenge",
+    "arena",
+    "session",
+    "server",
+    "viewer",
+    "terminal",
+    "engine",
+    "client",
+    "games",
+    "config",
+    "base",
+)
 
 
 def modules(floor: str) -> list[Path]:
@@ -46,17 +50,14 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def part_of(path: Path) -> str:
-    """The part of the house that a module belongs to: a folder of a floor, or one of `LOOSE`, or the floor."""
+    """The room that a module belongs to: a folder of `vindibot` or of `behaviours`, else its floor."""
     floor, *inner = path.relative_to(TOP).with_suffix("").parts
-    if floor != "vindibot":
-        return inner[0] if len(inner) > 1 else floor
-    folder = inner[0] if len(inner) > 1 else "commands"
-    return next((part for part, names in LOOSE.items() if inner[0] in names.split()), folder)
+    return inner[0] if len(inner) > 1 and floor != "sim" else floor
 
 
 @cache
 def edges() -> set[tuple[str, str]]:
-    """The parts that import others."""
+    """The rooms that import others, for types alone too."""
     parts = {}
     for floor in FLOORS:
         for path in modules(floor):
@@ -80,6 +81,19 @@ def essential(every: set[tuple[str, str]]) -> set[tuple[str, str]]:
 def circle(every: set[tuple[str, str]]) -> list[str]:
     """The parts that import each other in a circle; none if there is none."""
     return sorted({part for part, _ in every if part in _reached(every, part)})
+
+
+def longest_chain(every: set[tuple[str, str]]) -> list[str]:
+    """The longest chain of rooms of which each imports the next. There must be no circle."""
+    below: dict[str, set[str]] = {}
+    for above, under in every:
+        below.setdefault(above, set()).add(under)
+
+    @cache
+    def chain(room: str) -> list[str]:
+        return [room, *max((chain(under) for under in sorted(below.get(room, ()))), key=len, default=[])]
+
+    return max((chain(room) for room in sorted(below)), key=len, default=[])
 
 
 def _reached(every: set[tuple[str, str]], start: str) -> set[str]:

@@ -131,7 +131,7 @@ def test_contributing_has_the_commands_of_the_checks() -> None:
     found = [command.words.partition("#")[0].strip() for command in commands((TOP / "CONTRIBUTING.md").read_text())]
     assert len(found) >= 8
     for words in found:
-        if module := re.fullmatch(r"\.venv/bin/python -m (tests\.\w+)", words):
+        if module := re.fullmatch(r"\.venv/bin/python -m (tests\.[\w.]+)", words):
             assert importlib.util.find_spec(module[1]), words
         elif " -m pytest" in words:
             assert any(words in line for line in readme) or words.startswith(".venv/bin/python -m pytest "), words

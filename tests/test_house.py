@@ -1,18 +1,23 @@
-"""The three floors: imports only point down, and the parts of the top floor do not reach into each other."""
+"""The three floors and their rooms: imports only point down, and rooms import each other only through what they offer."""
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
-from tests.architecture import FLOORS, PICTURE, TOP, circle, drawn, edges, essential, imports, modules
+from tests.architecture import FLOORS, PICTURE, ROOMS, TOP, circle, drawn, edges, essential, imports, longest_chain, modules
 
-#: Parts of the top floor that meet in `sim`, the protocol, the configuration and the recording, not in their insides.
-PARTS = ("server", "arena", "viewer", "tuning", "challenge")
+HOUSE = TOP / "vindibot"
 #: What a floor must not know, though no import of ours shows it: networks, processes, clocks.
 FORBIDDEN = {
     "sim": {"asyncio", "httpx", "multiprocessing", "random", "socket", "subprocess", "time", "fastapi", "structlog"},
     "behaviours": {"asyncio", "httpx", "multiprocessing", "random", "socket", "subprocess", "time", "fastapi"},
 }
+#: The longest chain of rooms of `vindibot` that import each other.
+LONGEST = 8
+#: Files that may lie in `vindibot` itself, its type marker not counted.
+MOST_FILES = 6
 
 
 @pytest.mark.parametrize("floor", FLOORS)
@@ -24,18 +29,71 @@ def test_imports_point_down(floor: str) -> None:
             assert name.split(".")[0] not in FORBIDDEN.get(floor, set()), f"{path.relative_to(TOP)} imports {name}"
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_parts_do_not_reach_into_each_other(part: str) -> None:
-    """They may use what another part offers in its package, not the modules inside it."""
-    for path in sorted((TOP / "vindibot" / part).rglob("*.py")):
+def test_every_folder_is_a_room() -> None:
+    folders = {path.name for path in HOUSE.iterdir() if path.is_dir() and any(path.rglob("*.py"))}
+    assert folders == set(ROOMS)
+    assert len([path for path in HOUSE.iterdir() if path.suffix == ".py"]) <= MOST_FILES
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_says_its_purpose(room: str) -> None:
+    purpose = ast.get_docstring(ast.parse((HOUSE / room / "__init__.py").read_text())) or ""
+    assert purpose.count(". ") == 0, "one sentence"
+    assert purpose.endswith(".")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_import_each_other_through_what_they_offer(room: str) -> None:
+    for path in sorted((HOUSE / room).rglob("*.py")):
         for name in imports(path):
-            for other in PARTS:
-                inside = name.startswith(f"vindibot.{other}.") and (TOP / f"{name.replace('.', '/')}.py").exists()
-                assert other == part or not inside, f"{path.relative_to(TOP)} imports {name}"
+            floor, _, rest = name.partition(".")
+            other, _, inside = rest.partition(".")
+            if floor == "vindibot" and other in ROOMS and other != room and inside:
+                assert inside in offered(other), f"{path.relative_to(TOP)} imports {name}"
 
 
-def test_no_parts_import_each_other_in_a_circle() -> None:
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_import_only_rooms_below(room: str) -> None:
+    below = {to for above, to in edges() if above == room and to in ROOMS}
+    assert below <= set(ROOMS[ROOMS.index(room) + 1 :])
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_what_a_room_offers_is_used(room: str) -> None:
+    """By another room, by `vindibot.testing`, or by tests."""
+    users = [path for path in [*HOUSE.rglob("*.py"), *(TOP / "tests").rglob("*.py")] if (HOUSE / room) not in path.parents]
+    used = {name.removeprefix(f"vindibot.{room}.") for path in users for name in imports(path)}
+    assert offered(room) <= used
+
+
+def offered(room: str) -> set[str]:
+    """The names in the face of a room."""
+    face = HOUSE / room / "__init__.pyi"
+    if not face.exists():
+        return set()
+    return {name.name for node in ast.parse(face.read_text()).body if isinstance(node, ast.ImportFrom) for name in node.names}
+
+
+def test_no_rooms_import_each_other_in_a_circle() -> None:
     assert circle(edges()) == []
+
+
+def test_no_chain_of_rooms_is_long() -> None:
+    chain = longest_chain({(above, below) for above, below in edges() if {above, below} <= set(ROOMS)})
+    assert len(chain) <= LONGEST, chain
+
+
+def test_click_is_imported_by_commands_alone() -> None:
+    for path in modules("vindibot"):
+        if path.parent != HOUSE / "cli":
+            assert "click" not in set(imports(path)), path.relative_to(TOP)
+
+
+def test_a_command_has_a_file_of_its_name() -> None:
+    from vindibot.cli.main import main
+
+    for name in main.commands:
+        assert (HOUSE / "cli" / f"{name}.py").exists(), name
 
 
 def test_the_picture_shows_the_imports() -> None:
@@ -44,7 +102,8 @@ def test_the_picture_shows_the_imports() -> None:
 
 def test_the_test_could_fail() -> None:
     assert modules("sim")
-    assert "sim.game" in set(imports(TOP / "vindibot" / "worker.py"))
-    assert "behaviours.base" in set(imports(TOP / "vindibot" / "worker.py"))
+    worker = HOUSE / "engine" / "worker.py"
+    assert {"sim.game", "behaviours.base", "vindibot.games.Ballot"} & set(imports(worker)) >= {"sim.game", "behaviours.base"}
     assert circle({("a", "b"), ("b", "c"), ("c", "b")}) == ["b", "c"]
     assert essential({("a", "b"), ("b", "c"), ("a", "c")}) == {("a", "b"), ("b", "c")}
+    assert longest_chain({("a", "b"), ("b", "c"), ("a", "c")}) == ["a", "b", "c"]

@@ -322,8 +322,8 @@ def test_a_line_that_does_not_fit_on_the_disk_is_taken_back(tmp_path: Path) -> N
     size = path.stat().st_size
     # The whole disk is hard to fill; a limit on the size of files makes writes fail in the same way, in the middle.
     code = (
-        "import resource, signal, sys\nsys.path[:0] = ['tests', '.']\n"
-        "from test_arena_command import *\n"
+        "import resource, signal, sys\nsys.path[:0] = ['.']\n"
+        "from tests.arena.test_command import *\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size + 100}, {size + 100}))\n"
         f"store = Store(Path({str(path)!r}), DIGEST, {{}}, resume=True, records=False)\n"

@@ -347,7 +347,7 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
 
 
 def test_without_a_console_lines_go_to_standard_error() -> None:
-    program = "from vindibot import log; import structlog; log.setup(); structlog.get_logger().info('x' * 200, a=1)"
+    program = "from vindibot.base import log; import structlog; log.setup(); structlog.get_logger().info('x' * 200, a=1)"
     done = subprocess.run([sys.executable, "-c", program], cwd=CHECKOUT, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == ""
     assert done.stderr[9:] == f"info    {'x' * 200}  a=1\n"

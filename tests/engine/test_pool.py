@@ -305,7 +305,7 @@ def test_workers_end_when_the_parent_dies(tmp_path: Path, busy: str) -> None:
     program.write_text(f"""
 import asyncio, os, signal, time
 import numpy as np
-import test_pool
+from tests.engine import test_pool
 from vindibot.engine.worker import TraitPlan
 
 async def main():
@@ -318,10 +318,11 @@ async def main():
 if __name__ == "__main__":
     asyncio.run(main())
 """)
-    top = TOP
-    path = os.pathsep.join([str(top), str(top / "tests")])
     done = subprocess.run(
-        [sys.executable, str(program)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": path}
+        [sys.executable, str(program)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(TOP)},
     )
     assert done.returncode == -signal.SIGKILL
     workers = [int(word) for word in done.stdout.split()]

@@ -44,7 +44,8 @@ def program(tmp_path: Path) -> Path:
 
 def start(program: Path, cache: Path | str, *words: str) -> subprocess.Popen[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("VINDIBOT_", "NUMBA_"))}
-    environment = {**kept, "PYTHONPATH": str(TOP), "NUMBA_CACHE_DIR": str(cache)}
+    # Python itself would not see a change of a file that keeps its size and its time.
+    environment = {**kept, "PYTHONPATH": str(TOP), "NUMBA_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.Popen(
         [sys.executable, str(program), *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

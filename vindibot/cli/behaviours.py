@@ -24,9 +24,11 @@ def behaviours_command(name: str | None, bot: str | None) -> None:
       vindibot behaviours tavern-finder
       vindibot behaviours --bot bot.toml coward
     """
+    from vindibot.base import terminal
     from vindibot.config import load_bot
     from vindibot.devtools import found, overview, page
 
+    console = terminal()
     loaded = load_bot(bot) if bot is not None else None
     for line in page(name, loaded) if name is not None else overview(found(loaded), loaded):
-        click.echo(line)
+        console.print(line, soft_wrap=True, markup=False)

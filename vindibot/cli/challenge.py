@@ -32,7 +32,8 @@ def _challenge(bots: tuple[str, ...], config: str | None, lan: bool, open_page: 
     loaded = load_config(ChallengeSettings, config, overrides(options), environ={}, option_names=names)
     if loaded.settings.margin_ms >= loaded.settings.limit_ms:
         raise loaded.refuse("margin_ms", "must be less than limit_ms, or the bots have no time to think")
-    if problem := refusal(loaded.settings.recording):
+    recording = loaded.settings.recording
+    if recording.enabled and (problem := refusal(recording.folder)):
         raise loaded.refuse("recording.folder", problem)
     challenge(loaded.settings, bots, terminal(), lan=lan, open_page=open_page)
 

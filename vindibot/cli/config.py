@@ -40,6 +40,7 @@ def config_command(file: str | None, command: str, bot: str | None, schema: str 
     An editor with the TOML language server taplo uses a schema that is named in the first line of a file:
     #:schema ./bot.schema.json
     """
+    from vindibot.base import terminal
     from vindibot.config import load_bot
     from vindibot.devtools import bot_lines, is_bot, loaded, schema_of, settings_lines, words_of
 
@@ -51,5 +52,6 @@ def config_command(file: str | None, command: str, bot: str | None, schema: str 
     if file is not None and is_bot(file):
         bot = file
     lines = bot_lines(load_bot(bot)) if bot is not None else settings_lines(loaded(command, file).rows(words_of(command)))
+    console = terminal()
     for line in lines:
-        click.echo(line)
+        console.print(line, soft_wrap=True)

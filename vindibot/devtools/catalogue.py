@@ -12,8 +12,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
 from pydantic import BaseModel
+from rich.text import Text
 
 from behaviours.registry import BUILT_IN, GROUP, BehaviourError, ModuleEndsProcessError, find, load_module
 from vindibot.base import UsageError, printable, printable_lines
@@ -225,17 +225,17 @@ def table(kind: type[Behaviour], spec: TraitSpec | None = None) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def overview(traits: Sequence[Listed], bot: Bot | None) -> Iterator[str]:
+def overview(traits: Sequence[Listed], bot: Bot | None) -> Iterator[str | Text]:
     """All traits, each with a line and its parameters."""
     used = {spec.class_path: spec for spec in bot.traits} if bot is not None else {}
     for trait in traits:
         path = f"{trait.kind.__module__}:{trait.kind.__qualname__}" if trait.kind is not None else ""
         spec = used.get(path)
-        head = click.style(printable(trait.use), bold=True, fg=None if trait.kind is not None else "red")
+        head = Text(printable(trait.use), "bold" if trait.kind is not None else "bold red")
         if trait.home != "vindibot":
-            head += click.style(f" ({printable(trait.home)})", dim=True)
+            head.append(f" ({printable(trait.home)})", "dim")
         if spec is not None and bot is not None:
-            head += click.style(f" · {bot.name} has it with weight {spec.weight:g}", fg="green")
+            head.append(f" · {bot.name} has it with weight {spec.weight:g}", "green")
         yield head
         yield from textwrap.wrap(printable(trait.summary), WIDTH, initial_indent="  ", subsequent_indent="  ")
         if trait.kind is not None:
@@ -243,14 +243,14 @@ def overview(traits: Sequence[Listed], bot: Bot | None) -> Iterator[str]:
         yield ""
 
 
-def details(trait: Listed, spec: TraitSpec | None) -> Iterator[str]:
+def details(trait: Listed, spec: TraitSpec | None) -> Iterator[str | Text]:
     """All about one trait, and what to write into a bot file to have it."""
     kind = trait.kind
     if kind is None:
         raise UsageError(trait.problem)
     from vindibot.engine import is_anytime
 
-    yield f"{click.style(printable(trait.use), bold=True)} ({kind.__module__}:{kind.__qualname__})"
+    yield Text.assemble((printable(trait.use), "bold"), f" ({kind.__module__}:{kind.__qualname__})")
     text = printable_lines(inspect.cleandoc(kind.__doc__ or "(it has no docstring)"))
     yield from ("", *textwrap.indent(text, "  ").splitlines(), "")
     if is_anytime(kind):
@@ -268,7 +268,7 @@ def details(trait: Listed, spec: TraitSpec | None) -> Iterator[str]:
         yield f"    {parameter.name} = {value}" if value not in ("", "None") else f"    # {parameter.name} = ..."
 
 
-def page(name: str, bot: Bot | None) -> Iterator[str]:
+def page(name: str, bot: Bot | None) -> Iterator[str | Text]:
     """The trait that is asked for: by the label it has in the bot, or by the name that `use` gives it."""
     for spec in bot.traits if bot is not None else ():
         if name in (spec.label, spec.use, spec.class_path):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import click
+from rich.text import Text
 
 from vindibot.base import printable, printable_lines
 from vindibot.config import look_up, read
@@ -52,20 +52,21 @@ def _model(command: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _lines(rows: list[tuple[str, str]]) -> Iterator[str]:
+def _lines(rows: list[tuple[str, str]]) -> Iterator[Text]:
     """Settings with where they come from as a comment: what is printed is TOML."""
     rows = [(printable_lines(setting), printable(origin)) for setting, origin in rows]
     width = min(max((len(setting) for setting, origin in rows if origin), default=0), WIDEST)
     for setting, origin in rows:
-        yield setting + (click.style(f"{'':{max(0, width - len(setting))}}  # {origin}", dim=True) if origin else "")
+        comment = f"{'':{max(0, width - len(setting))}}  # {origin}" if origin else ""
+        yield Text.assemble(setting, (comment, "dim"))
 
 
-def settings_lines(rows: list[Row]) -> Iterator[str]:
+def settings_lines(rows: list[Row]) -> Iterator[Text]:
     """All settings of a configuration. Dotted keys stand for tables."""
     yield from _lines([(f"{'# ' if row.value == 'a table' else ''}{row.key} = {row.value}", str(row.origin)) for row in rows])
 
 
-def bot_lines(bot: Bot) -> Iterator[str]:
+def bot_lines(bot: Bot) -> Iterator[Text]:
     """A bot with all its traits and their parameters, as one file that extends nothing."""
     from behaviours.registry import find
     from vindibot.config import short

@@ -36,7 +36,7 @@ FIRST = "vindibot_first"
 TOLD_VARIABLE = "VINDIBOT_TOLD"
 
 #: The folder of this project, and that of `FIRST`.
-_TOP = str(Path(__file__).resolve().parents[2])
+_TOP = str(Path(os.path.abspath(__file__)).parents[2])
 _FOLDER_OF_FIRST = os.path.join(_TOP, "vindibot", "engine", "first")
 
 

@@ -1,9 +1,7 @@
-from .app import create_app as create_app
 from .embedded import (
     EmbeddedServer as EmbeddedServer,
     ServerError as ServerError,
     run_server as run_server,
-    serve as serve,
 )
 from .league.league import (
     SUFFIX as SUFFIX,

@@ -1,13 +1,10 @@
 from .bundle import (
     Bundle as Bundle,
-    Patch as Patch,
     head as head,
     played as played,
     record_head as record_head,
 )
-from .history import Chronicle as Chronicle
 from .live import (
-    LiveGame as LiveGame,
     LiveViewer as LiveViewer,
 )
 from .page import (

@@ -423,7 +423,7 @@ def test_the_plain_search_is_minimax_too() -> None:
 
 @pytest.mark.skipif(not YARDSTICK.exists() or shutil.which("gcc") is None, reason="no yardstick, or no compiler for it")
 def test_the_plain_search_looks_at_the_yardsticks_nodes(tmp_path: Path) -> None:
-    from benchmarks.yardstick import Yardstick
+    from tests.benchmarks.yardstick import Yardstick
 
     yardstick = Yardstick.build(YARDSTICK, tmp_path)
     work = Workspace()
