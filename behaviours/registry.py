@@ -11,7 +11,6 @@ import contextlib
 import difflib
 import importlib
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
 from types import ModuleType
@@ -123,12 +122,12 @@ class _ExitRefused(BaseException):
 
 @contextlib.contextmanager
 def _exit_refused() -> Iterator[None]:
-    """Have `os._exit` raise `_ExitRefused` in this process. Processes that are forked meanwhile may end, and so may our own
-    handlers of signals end this one."""
+    """Have `os._exit` raise `_ExitRefused` in this process. Processes that are forked meanwhile may end, and so may those who
+    call the one in `posix` end this one: our own handlers of signals."""
     exit_now, pid = os._exit, os.getpid()
 
     def refuse(status: int) -> NoReturn:
-        if os.getpid() != pid or sys._getframe(1).f_globals.get("__name__", "").startswith("vindibot."):
+        if os.getpid() != pid:
             exit_now(status)
         raise _ExitRefused(status)
 

@@ -303,6 +303,51 @@ def test_kill_and_resume(tmp_path: Path) -> None:
     assert {record.id for record in gamerecord.read_records(records_path(path))} == set(golds(path))
 
 
+def fork_server(pid: int) -> psutil.Process:
+    """The process that starts the workers of an arena, as soon as it is there."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        for child in psutil.Process(pid).children():
+            with contextlib.suppress(psutil.Error):
+                if "multiprocessing.forkserver" in " ".join(child.cmdline()):
+                    return child
+        time.sleep(0.005)
+    raise AssertionError("there is no fork server")
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.4])
+def test_a_fork_server_that_is_killed_while_it_loads_is_started_again(tmp_path: Path, pause: float) -> None:
+    with nobody_left():
+        process = started(tmp_path, "seed", "malvert", "random", "stay", "--blocks", 1, *GAMES, "--results", "cup.jsonl")
+        server = fork_server(process.pid)
+        time.sleep(pause)
+        server.kill()
+        told, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, told
+    assert "Traceback" not in told
+    assert len(golds(tmp_path / "cup.jsonl")) == 4
+    assert all(line.ending == "turns" for line in read(tmp_path / "cup.jsonl").games)
+
+
+def test_ctrl_c_ends_an_arena_whose_fork_server_does_not_answer(tmp_path: Path) -> None:
+    words = ["seed", "malvert", "random", "stay", "--blocks", 1, *GAMES, "--results", "cup.jsonl"]
+    process = started(tmp_path, *words, PYTHONUNBUFFERED="1")
+    server = fork_server(process.pid)
+    server.suspend()
+    try:
+        told = told_after(process, "games in")
+        for _ in range(3):
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+        told += told_after(process, "go on with")
+        process.wait(timeout=20)
+    finally:
+        process.kill()
+        server.kill()
+        process.communicate(timeout=20)
+    assert_in_order(told, process.returncode, tmp_path)
+
+
 # ---- The store ----
 
 

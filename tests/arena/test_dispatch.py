@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +16,7 @@ import psutil
 import pytest
 
 from tests.support.arenabots import bad_trait, line_bot, nobody_left, schedule, web_bot
+from tests.support.paths import TOP
 from vindibot.arena.dispatch import ATTEMPTS, Dispatcher, Stop, given_up
 from vindibot.arena.local import local_workers
 from vindibot.arena.sandbox import Played
@@ -189,6 +193,25 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     with nobody_left():
         found = list(Dispatcher(local_workers(plan.entrants, 2), 2).run(plan.tasks()))
     assert [one.line.ending for one in found] == ["lost"] * 4
+
+
+def test_a_worker_ends_with_the_arena_while_it_imports_a_module(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(60)\n")
+    code = (
+        "import os, sys\nfrom multiprocessing import Pipe\nfrom behaviours.registry import load_module\n"
+        "from vindibot.arena.sandbox import become_worker\n"
+        "lifeline, held = Pipe(duplex=False)\n"
+        "if not os.fork():\n    held.close()\n    become_worker(lifeline)\n    load_module('slow')\n"
+        "sys.stdin.readline()\nheld.close()\nprint(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+    )
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join((str(TOP), str(tmp_path)))}
+    words = [sys.executable, "-c", code]
+    process = subprocess.Popen(
+        words, env=path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "importing\n"
+    assert process.communicate("now\n", timeout=20)[0] == "1\n"
 
 
 def test_stopping_now_ends_workers_and_programs(tmp_path: Path) -> None:

@@ -176,21 +176,19 @@ def test_the_command_names_a_bot_that_lies_elsewhere(folder: Path, tmp_path_fact
 @pytest.mark.parametrize("where", [["--workers", "1"], ["--in-process"]])
 def test_a_short_game_names_a_loop_without_an_end(folder: Path, where: list[str]) -> None:
     words = ["--bot", "loops.toml", "--rounds", "1", "--limit-ms", "400", "--display", "none", "--log-level", "error", *where]
-    game = subprocess.Popen(
-        command("play", *words), cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    try:
-        assert game.stdout is not None
-        lines = []
-        for line in game.stdout:  # in process, nothing ends the loop: the process stays
-            lines.append(line)
-            if line.startswith("recordings are"):
-                break
-    finally:
-        game.kill()
-        game.communicate()
+    done = run(folder, "play", *words, timeout=30)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[-1].startswith("recordings are"), done.stdout
     (told,) = [line for line in lines if "to see it" in line]
     assert re.match(r"the trait loops failed on turn \d+: it was still running when the time of the turn was over; ", told)
+
+
+def test_a_compiled_loop_in_process_ends_the_program_and_is_named(folder: Path) -> None:
+    words = ["--bot", "compiled.toml", "--rounds", "1", "--limit-ms", "400", "--display", "none", "--in-process"]
+    done = run(folder, "play", *words, timeout=40)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f'File "{folder / "mine.py"}", line {line_of("        return forever(1)")} in vote' in done.stderr
 
 
 def test_a_loop_is_ended_and_named_with_its_line(folder: Path) -> None:

@@ -93,10 +93,11 @@ class Dispatcher:
                 self._executor = self.factory()
             try:
                 running[self._executor.submit(self.play, task)] = task
-            except BrokenExecutor:
+            except BrokenExecutor as problem:
                 self._again.appendleft(task)
                 self._failures.setdefault(task.name, 0)
-                self._rebuild()
+                self.tell(f"{problem}; trying again")
+                self._rebuild(str(problem))
                 return
             if alone:
                 return
@@ -149,11 +150,11 @@ class Dispatcher:
             self.tell(f"game {task.name} is given up: {why.splitlines()[0]}")
             self._held.append(given_up(task, why))
 
-    def _rebuild(self) -> None:
+    def _rebuild(self, why: str = "") -> None:
         self._close()
         self._hopeless += 1
         if self._hopeless > HOPELESS:
-            raise VindibotError("no game can be played: the workers die again and again")
+            raise VindibotError(f"no game can be played: {why or 'the workers die'} again and again")
 
     def _close(self) -> None:
         """Let the executor go, with whatever still runs there if there is no time."""

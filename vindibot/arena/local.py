@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from typing import Any
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from typing import ParamSpec, TypeVar
 
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.sandbox import become_worker
 from vindibot.engine import Needs, context
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 class LocalExecutor(ProcessPoolExecutor):
     """A pool of processes that can be ended at once, in the middle of a game, and end with us, however we end."""
 
-    def __init__(self, workers: int, mp_context: Any) -> None:
+    def __init__(self, workers: int, needs: Sequence[Needs]) -> None:
+        self._needs = needs
+        chosen = context(*needs)
         # No worker has the other end of this pipe: it breaks when this process is gone.
-        lifeline, self._held = mp_context.Pipe(duplex=False)
-        super().__init__(workers, mp_context=mp_context, initializer=become_worker, initargs=(lifeline,))
+        lifeline, self._held = chosen.Pipe(duplex=False)
+        super().__init__(workers, mp_context=chosen, initializer=become_worker, initargs=(lifeline,))
+
+    def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        """As of any executor. Raises `BrokenExecutor` if a worker cannot be started: its fork server was killed, say."""
+        try:
+            context(*self._needs)  # the fork server that starts workers, anew if it has ended since
+            return super().submit(fn, *args, **kwargs)
+        except (ConnectionError, EOFError) as problem:
+            raise BrokenExecutor("no worker could be started: the process that starts them has ended") from problem
+        except OSError as problem:
+            raise BrokenExecutor(f"no worker could be started: {problem.strerror}") from problem
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """As of any executor. Without `wait`, workers are ended."""
@@ -39,6 +54,6 @@ def local_workers(entrants: Sequence[Entrant], workers: int) -> Callable[[], Loc
     needs = [Needs(modules=tuple(ours)), *(Needs(bot.folders, bot.modules) for bot in bots)]
 
     def make() -> LocalExecutor:
-        return LocalExecutor(workers, context(*needs))
+        return LocalExecutor(workers, needs)
 
     return make

@@ -25,6 +25,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from posix import _exit  # not that of os: while modules of bots are imported, another stands in its place
 from typing import NoReturn
 
 from sim import kernels
@@ -80,7 +81,7 @@ def _end_with(lifeline: int) -> None:
 
     def broken(number: int, frame: object) -> None:
         end_descendants()
-        os._exit(1)
+        _exit(1)
 
     signal.signal(signal.SIGIO, broken)
     # Opened anew: who gets the signal belongs to the open file, which all workers share.

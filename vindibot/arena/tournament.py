@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from vindibot import interrupts
 from vindibot.arena.dispatch import Dispatcher, Stop
 from vindibot.arena.entrants import BUILT_IN, Entrant, read_entrants, split_label
 from vindibot.arena.local import local_workers
@@ -202,12 +203,15 @@ def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
 
 @contextlib.contextmanager
 def interruptible(tournament: Tournament, reporter: Reporter) -> Iterator[None]:
-    """Ctrl-C and SIGTERM: the first lets the running games end, the second does not."""
+    """Ctrl-C and SIGTERM: the first lets the running games end, the second does not; one more ends this program at once, for
+    where it waits for a process that does not answer and nobody looks at `stop`."""
     stop = tournament.stop
 
     def interrupted(number: int, frame: object) -> None:
         if stop.soon:
             stop.now = True
+            signal.signal(number, before[signal.Signals(number)])
+            interrupts.at_once_again()
         else:
             stop.soon = True
             reporter.note("finishing the games that are running; once more to stop at once")

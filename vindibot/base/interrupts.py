@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from posix import _exit  # not that of os: while modules of bots are imported, another stands in its place
 from types import FrameType
 
 #: The exit code of a command that was interrupted.
@@ -18,8 +19,6 @@ INTERRUPTED = 130
 
 # Modules whose code is at work while others are imported or kernels are compiled.
 _LOADING = ("importlib._bootstrap", "sim.kernels", "numba.", "llvmlite.")
-# The real one: while modules of bots are imported, another stands in its place that finds those that call it.
-_exit = os._exit
 #: What is said at the end.
 _words = "interrupted"
 

@@ -102,7 +102,8 @@ def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False
             with interrupts.saying(f"interrupted: {_kept(tournament)}"):
                 warm(console)
             watch = Watch(console)
-            with interruptible(tournament, watch):
+            words = f"interrupted: the games that ended are kept; go on with: {tournament.again()}"
+            with interrupts.saying(words), interruptible(tournament, watch):
                 tournament.play(watch)
             return conclude(tournament, console)
         except KeyboardInterrupt:  # while kernels are compiled, or the tables made

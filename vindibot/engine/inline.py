@@ -1,16 +1,20 @@
 """Traits in this very process: no worker, no pipe. For tests, tournaments with a node budget, and debugging.
 
 Nothing can stop a Python loop that never looks at its budget here; that is what the pool is for. A turn is still decided in
-time: the votes run in a thread of their own, and what has been published at the deadline counts.
+time: the votes run in a thread of their own, and what has been published at the deadline counts. The process ends without
+waiting for that thread. A compiled loop lets no other thread run, and no handler of Ctrl-C: it ends the process after a while,
+with the line in which it was called.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import faulthandler
+import sys
 import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -22,24 +26,29 @@ from vindibot.engine.pool import STOP_AHEAD
 from vindibot.engine.runner import Vote, run
 from vindibot.games import BallotEntry
 
+#: Seconds that `Inline.close` waits for a trait that is still at work.
+FAREWELL = 0.5
+#: Seconds after the deadline of a turn at which this process is ended if nothing but a trait has run in it since.
+STUCK = 5.0
+
+_deadlines: list[float] = []  # of the turns that are being decided
+
 
 class Inline:
     """See `vindibot.engine.pool.Voters`. `vote_now` is the synchronous heart of it."""
 
     def __init__(self, behaviours: Sequence[Behaviour], conducts: Sequence[Conduct]) -> None:
         self.behaviours, self.conducts = list(behaviours), list(conducts)
-        self._thread: ThreadPoolExecutor | None = None
         self._busy: asyncio.Future[None] | None = None
         self._running = 0  # the trait that is asked at present
 
     async def start(self) -> None:
         """Nothing to wait for."""
-        self._thread = ThreadPoolExecutor(1, "vindibot-traits")
 
     async def close(self) -> None:
-        """Let go of the thread; a trait that hangs keeps it until the process ends."""
-        if self._thread is not None:
-            self._thread.shutdown(wait=False, cancel_futures=True)
+        """Wait for a trait that is still at work, but not for one that hangs."""
+        if self._busy is not None:
+            await asyncio.wait((self._busy,), timeout=FAREWELL)
 
     def begin_game(self, conducts: Sequence[Conduct]) -> None:
         """A new game: every trait starts with a clean record."""
@@ -55,9 +64,6 @@ class Inline:
         self, games: Games, me: int, history: Games, *, deadline: float, seed: int, nodes: int | None = None
     ) -> list[BallotEntry]:
         """The votes of every trait that came in by `deadline` (monotonic seconds); sooner if all are in."""
-        if self._thread is None:
-            await self.start()
-        assert self._thread is not None
         stop = np.zeros(1, np.int64)
         view = View(games, me, history=history, budget=Budget(nodes, stop), seed=seed)
         votes: dict[int, Vote] = {}
@@ -65,13 +71,14 @@ class Inline:
             timer = threading.Timer(max(0.0, deadline - STOP_AHEAD - time.monotonic()), stop.__setitem__, (0, 1))
             timer.daemon = True
             timer.start()
-            loop = asyncio.get_running_loop()
-            self._busy = loop.run_in_executor(self._thread, self._run, view, votes)
-            await asyncio.wait((self._busy,), timeout=max(0.0, deadline - time.monotonic()))
+            with _ended_if_stuck(deadline):
+                self._busy = _in_thread(partial(self._run, view, votes))
+                await asyncio.wait((self._busy,), timeout=max(0.0, deadline - time.monotonic()))
             timer.cancel()
             stop[0] = 1
         else:  # a trait of an earlier turn still holds the thread: nobody can be asked
-            await asyncio.wait((self._busy,), timeout=max(0.0, deadline - time.monotonic()))
+            with _ended_if_stuck(deadline):
+                await asyncio.wait((self._busy,), timeout=max(0.0, deadline - time.monotonic()))
         return self._entries(dict(votes), None if self._busy.done() else self._running)
 
     def _run(self, view: View, votes: dict[int, Vote]) -> None:
@@ -92,3 +99,52 @@ class Inline:
             stuck = number == running and not (vote is not None and (vote.final or conduct.anytime))
             entries.append(entry(conduct, vote, ("late", STILL_RUNNING) if stuck else None))
         return entries
+
+
+@contextlib.contextmanager
+def _ended_if_stuck(deadline: float) -> Iterator[None]:
+    """End the process if the event loop does not come back to this block in time. A thread that holds the interpreter can be
+    stopped in no other way, and nothing else can be said then than where all threads are."""
+    _deadlines.append(deadline)
+    _watch()
+    try:
+        yield
+    finally:
+        _deadlines.remove(deadline)
+        _watch()
+
+
+def _watch() -> None:
+    if not _deadlines:
+        faulthandler.cancel_dump_traceback_later()
+        return
+    left = max(0.0, max(_deadlines) - time.monotonic()) + STUCK
+    if sys.__stderr__ is not None:
+        with contextlib.suppress(OSError, ValueError):  # it has been closed
+            faulthandler.dump_traceback_later(left, exit=True, file=sys.__stderr__)
+
+
+def _in_thread(work: Callable[[], None]) -> asyncio.Future[None]:
+    """Do it in a thread that does not keep the process from ending, as one of an executor would."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def tell(problem: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if problem is None:
+            done.set_result(None)
+        else:
+            done.set_exception(problem)
+
+    def body() -> None:
+        problem = None
+        try:
+            work()
+        except BaseException as raised:  # it is raised where the work is waited for
+            problem = raised
+        with contextlib.suppress(RuntimeError):  # the loop has been closed
+            loop.call_soon_threadsafe(tell, problem)
+
+    threading.Thread(target=body, name="vindibot-traits", daemon=True).start()
+    return done
