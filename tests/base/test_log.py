@@ -293,6 +293,32 @@ def test_a_traceback_is_shown_at_level_debug_and_is_printable(tmp_path: Path) ->
     assert terminal.terminal.getvalue().splitlines()[-1] == r"RuntimeError: \x1b[2J"
 
 
+class Collecting(logging.Handler):
+    """A handler of somebody else's, who looks at the records only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+def test_a_handler_of_somebody_elses_gets_our_lines_and_no_secret(logged: Log) -> None:
+    """They go through the standard library's loggers, and have no secret any more when they come there."""
+    log.add_secret(KEY)
+    theirs = Collecting()
+    logging.getLogger().addHandler(theirs)
+    try:
+        told.warning(f"no {KEY}", exc_info=RuntimeError(KEY), key="s3cret")
+    finally:
+        logging.getLogger().removeHandler(theirs)
+    (record,) = theirs.records
+    assert (record.name, record.levelname) == ("vindibot.test", "WARNING")
+    assert "no ********" in record.getMessage()
+    assert not any(secret in record.getMessage() for secret in (KEY, "s3cret"))
+
+
 def test_a_line_below_the_level_reaches_no_processor() -> None:
     seen: list[str] = []
     with log.configured("info", None, Console(file=io.StringIO())):

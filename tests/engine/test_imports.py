@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from sim.kernels import cache_folder
 from tests.support.paths import TOP
 
 LINE_BOT = TOP / "tests" / "bots" / "line_bot.py"
@@ -218,26 +219,31 @@ class Dice(Behaviour):
 
 @pytest.mark.parametrize("command", ["play", "arena"])
 def test_two_bots_with_kernels_of_one_name_play_each_other(tmp_path: Path, command: str) -> None:
-    """Each computes with its own; the second start compiles nothing."""
+    """Each computes with its own; the second start compiles nothing, neither openly nor in silence."""
     total = 3
     for step in range(3):
         total = (total * 31 + step) % 1000003
+    module = f"dice_{command}_{os.getpid()}"  # nobody else writes kernels of this name
     files = [tmp_path / "red" / "bot.toml", tmp_path / "blue" / "bot.toml"]
     words: tuple[str | Path, ...] = ("play", "--bot", files[0], "--against", files[1], "--display", "none")
     if command == "arena":
         words = ("arena", "--match", *(f"{path.parent.name}={path}" for path in files), "--blocks", "1")
     for number, path in enumerate(files):
         path.parent.mkdir()
-        path.write_text(f'extends = "stay"\n[traits.dice]\nuse = "dice:Dice"\nfile = "{path.with_suffix(".txt")}"\n')
-        path.with_name("dice.py").write_text(DICE.format(added=number))
+        path.write_text(f'extends = "stay"\n[traits.dice]\nuse = "{module}:Dice"\nfile = "{path.with_suffix(".txt")}"\n')
+        path.with_name(f"{module}.py").write_text(DICE.format(added=number))
+    written: list[dict[Path, int]] = []
     for first in (True, False):
         done = run(tmp_path, *words, "--rounds", "2")
         assert done.returncode == 0, done.stdout + done.stderr
         assert ("compiling kernels" in done.stdout + done.stderr) == first
         assert "arning" not in done.stdout + done.stderr
         assert [path.with_suffix(".txt").read_text() for path in files] == [str(total), str(total + 1)]
+        written.append({path: path.stat().st_mtime_ns for path in cache_folder().rglob(f"{module}.*.nb[ci]")})
         for path in files:
             path.with_suffix(".txt").unlink()
+    assert len(written[0]) == 4, "an index and a kernel of each"
+    assert written[1] == written[0]
 
 
 def test_a_kernel_that_cannot_be_compiled_is_told_without_a_traceback(tmp_path: Path) -> None:

@@ -106,6 +106,16 @@ async def test_registrations_are_limited_by_address() -> None:
         assert len(server.lobby.users) == 4
 
 
+async def test_registrations_are_limited_where_nothing_is_set() -> None:
+    async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
+        for number in range(200):
+            answer = await client.post("/register", data={"name": f"bot{number}"})
+            if answer.status_code != 200:
+                break
+        assert answer.status_code == 429
+        assert len(server.lobby.users) >= 60
+
+
 async def test_registrations_are_limited_in_all() -> None:
     async with serving(registrations_per_minute=2) as server:
         for number in range(2):

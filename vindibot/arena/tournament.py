@@ -15,7 +15,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from vindibot import interrupts
 from vindibot.arena.dispatch import Dispatcher, Stop
 from vindibot.arena.entrants import BUILT_IN, Entrant, read_entrants, split_label
 from vindibot.arena.local import local_workers
@@ -27,7 +26,7 @@ from vindibot.arena.settings import RESULTS_FOLDER, WORDS, ArenaSettings
 from vindibot.arena.sprt import follow
 from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
 from vindibot.arena.versions import changes
-from vindibot.base import UsageError
+from vindibot.base import UsageError, interrupts
 from vindibot.config import Config, build, cores, dotted, look_up, short
 
 
