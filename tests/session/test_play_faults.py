@@ -130,7 +130,7 @@ def press_ctrl_c(folder: Path, times: int, steps: int) -> None:
         moment = 0.002 + step * 2.0 / steps
         code, out = interrupted_after(folder, moment, times, "play", "--games", "90", "--display", "none")
         assert (code, quiet(out)) == (130, True), (moment, code, out)
-        told = [line for line in out.splitlines() if "interrupted" in line or "stopping" in line]
+        told = [line for line in out.splitlines() if line.startswith(("interrupted", "stopping"))]
         assert len(told) == 1 or ("stopping" in told[0] and len(told) == 2), (moment, out)
 
 
