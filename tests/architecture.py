@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import re
+import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -107,83 +109,72 @@ def _reached(every: set[tuple[str, str]], start: str) -> set[str]:
     return found
 
 
-# The picture: a band for each floor, a row for each level on it, the parts in the order of those above them.
+# The picture, by Graphviz.
 
-WIDTH, ROW, BAND, BOX, TALL = 720, 66, 34, 132, 34
-STYLE = """
-    text { font: 14px system-ui, sans-serif; text-anchor: middle; fill: #1c2430 }
-    .floor { font-weight: 600; text-anchor: start; fill: #5b6675 }
-    .band { fill: #f3f5f8 } .part { fill: #fff; stroke: #8a97a8 } .import { fill: none; stroke: #8a97a8; stroke-width: 1.5 }
-    marker path { fill: #8a97a8 }
-    @media (prefers-color-scheme: dark) {
-        text { fill: #e6ebf2 } .floor { fill: #9aa7b8 } .band { fill: #1a2029 } .part { fill: #252d39; stroke: #66758a }
-        .import { stroke: #66758a } marker path { fill: #66758a }
-    }
-"""
+#: What a room is for, in a few words.
+PURPOSES = {
+    "vindibot": "the program",
+    "cli": "one file per command",
+    "devtools": "tools for authors of traits",
+    "challenge": "play by hand",
+    "arena": "tournaments and ratings",
+    "session": "whole games of one bot",
+    "server": "the game server, leagues",
+    "viewer": "the page of a game",
+    "terminal": "boards and games as text",
+    "engine": "from a state to a move, in time",
+    "client": "one player's side of the wire",
+    "games": "protocol, recordings, records",
+    "config": "settings, bot files, maps",
+    "base": "errors, log, secrets, safe files",
+    "behaviours": "behaviour, view, votes",
+    "classic": "the traits of the bot seed",
+    "tactics": "hunter, leader, stalemate ...",
+    "search": "alpha-beta",
+    "rollout": "plans played out",
+    "route": "the way over mines and taverns",
+    "common": "combat, evaluation, map tables",
+    "sim": "rules, maps, distances",
+}
+STYLE = """<style>
+text { font: 13px system-ui, sans-serif; fill: #1c2430 } text.small { font-size: 11px; fill: #5b6675 }
+.cluster polygon, .cluster path { fill: #f3f5f8; stroke: none } .cluster text { font-weight: 600; fill: #5b6675 }
+.node path, .node polygon { fill: #fff; stroke: #8a97a8 } .edge path { stroke: #8a97a8 }
+.edge polygon { fill: #8a97a8; stroke: #8a97a8 }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6ebf2 } .cluster text { fill: #9aa7b8 } .cluster polygon, .cluster path { fill: #1a2029 }
+.node path, .node polygon { fill: #252d39; stroke: #66758a } .edge path { stroke: #66758a }
+.edge polygon { fill: #66758a; stroke: #66758a }
+}
+</style>"""
 
 
-def _floor_of() -> dict[str, str]:
-    return {part_of(path): floor for floor in FLOORS for path in modules(floor)}
+def shown() -> set[tuple[str, str]]:
+    """The imports that the picture shows: those inside a floor that do not follow from others.
 
-
-def _rows(every: set[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """From the top: (floor, the parts of one level on it)."""
-    floors = _floor_of()
-    level: dict[str, int] = {}
-
-    def level_of(part: str) -> int:
-        if part not in level:
-            level[part] = 1 + max((level_of(below) for above, below in every if above == part), default=0)
-        return level[part]
-
-    rows: dict[tuple[int, int], list[str]] = {}
-    for part, floor in sorted(floors.items()):
-        rows.setdefault((FLOORS.index(floor), level_of(part)), []).append(part)
-    return [(FLOORS[key[0]], rows[key]) for key in sorted(rows, reverse=True)]
+    Any room may import a lower floor.
+    """
+    floor_of = {part_of(path): floor for floor in FLOORS for path in modules(floor)}
+    return essential({(above, below) for above, below in edges() if floor_of[above] == floor_of[below]})
 
 
 def draw() -> str:
-    """The picture as SVG, with the imports that it shows as JSON inside."""
-    shown = essential(edges())
-    at: dict[str, tuple[float, int]] = {}
-    row_of: dict[str, int] = {}
-    shapes, bands, top, before = [], [], 8, ""
-    for number, (floor, parts) in enumerate(_rows(edges())):
-        if floor != before:
-            top += BAND
-            bands.append((floor, top))
-            before = floor
-
-        def place(part: str) -> tuple[float, str]:
-            above = [at[one][0] for one, below in shown if below == part and one in at]
-            return sum(above) / len(above) if above else WIDTH / 2, part
-
-        for index, part in enumerate(sorted(parts, key=place), start=1):
-            at[part], row_of[part] = (WIDTH * index / (len(parts) + 1), top), number
-        top += ROW
-    ends = [start - BAND + 8 for _, start in bands[1:]] + [top]
-    for (floor, start), end in zip(bands, ends, strict=True):
-        shapes.append(f'<rect class="band" x="8" y="{start - 26}" width="{WIDTH - 16}" height="{end - start + 18}" rx="8"/>')
-        shapes.append(f'<text class="floor" x="20" y="{start - 6}">{floor}/</text>')
-    for above, below in sorted(shown):
-        (x, y), (to, down) = at[above], at[below]
-        # One that passes other rows goes round them on the outside.
-        passed = row_of[below] - row_of[above] - 1
-        aside = 0 if passed == 0 else 150 if passed < 4 else 310
-        curve = f"M{x:.0f} {y + TALL}C{x + aside:.0f} {y + 58} {to + aside:.0f} {down - 24} {to:.0f} {down - 3}"
-        shapes.append(f'<path class="import" marker-end="url(#arrow)" d="{curve}"/>')
-    for part, (x, y) in sorted(at.items()):
-        shapes.append(f'<rect class="part" x="{x - BOX / 2:.0f}" y="{y}" width="{BOX}" height="{TALL}" rx="6"/>')
-        shapes.append(f'<text x="{x:.0f}" y="{y + 22}">{part}</text>')
-    body = "\n".join(shapes)
-    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top + 4}" role="img" aria-label="Who imports whom">
-<metadata>{json.dumps(sorted(shown))}</metadata>
-<style>{STYLE}</style>
-<defs><marker id="arrow" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-<path d="M0 0 8 4 0 8z"/></marker></defs>
-{body}
-</svg>
-"""
+    """The picture as SVG, with the imports that it shows as JSON inside. Needs Graphviz (`dot`)."""
+    lines = ["digraph {", "graph [bgcolor=transparent, ranksep=0.32, nodesep=0.2, fontsize=13, labeljust=l, style=rounded]"]
+    lines += ["node [shape=box, style=rounded, fontsize=13, width=2.3, height=0.52, margin=0.05]", "edge [arrowsize=0.6]"]
+    for floor in reversed(FLOORS):
+        lines.append(f'subgraph cluster_{floor} {{ label="{floor}/"')
+        for room in sorted({part_of(path) for path in modules(floor)}):
+            words = f'<{room}<br/><font point-size="11">{PURPOSES[room]}</font>>'
+            lines.append(f"{room} [label={words}]")
+        lines.append("}")
+    lines += [f"{above} -> {below}" for above, below in sorted(shown())]
+    lines += ["base -> tactics [style=invis]", "behaviours -> sim [style=invis]", "}"]
+    svg = subprocess.run(["dot", "-Tsvg"], input="\n".join(lines), capture_output=True, text=True, check=True).stdout
+    svg = svg[svg.index("<svg") :].replace(' font-size="11.00"', ' class="small"')
+    svg = re.sub(r' (font-family|font-size|fill|stroke)="[^"]*"', "", re.sub(r"<(!--.*?--|title.*?/title)>\n?", "", svg))
+    head, _, body = svg.partition(">\n")
+    return f"{head}>\n<metadata>{json.dumps(sorted(shown()))}</metadata>\n{STYLE}\n{body}".replace("<path", '<path fill="none"')
 
 
 def drawn() -> set[tuple[str, str]]:

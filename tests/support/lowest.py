@@ -6,9 +6,8 @@ import re
 import tomllib
 from collections.abc import Iterator
 
-from tests.support.paths import TOP
 
-PROJECT = TOP / "pyproject.toml"
+PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*>=\s*(?P<lowest>[0-9][0-9.]*)\s*(?:,.*)?")
 
 
