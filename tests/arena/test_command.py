@@ -19,8 +19,9 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from tests.arena.test_crashes import JAVA
 from tests.support.arenabots import TOP, line_bot, nobody_left, schedule
+from tests.support.commands import environment
+from tests.support.crash_output import JAVA
 from vindibot.arena.dispatch import given_up
 from vindibot.arena.results import read
 from vindibot.arena.sandbox import Played
@@ -35,10 +36,6 @@ GAMES = ["--map", "m1", "--rounds", "20", "--seed", "3"]
 
 def command(*words: object) -> list[str]:
     return [sys.executable, "-m", "vindibot", "arena", *map(str, words)]
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(TOP), "COLUMNS": "160"}
 
 
 @dataclass
@@ -61,7 +58,7 @@ def started(folder: Path, *words: object, start_new_session: bool = False, **mor
     return subprocess.Popen(
         command(*words),
         cwd=folder,
-        env=environment() | more,
+        env=environment(COLUMNS="160") | more,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -375,7 +372,7 @@ def test_a_line_that_does_not_fit_on_the_disk_is_taken_back(tmp_path: Path) -> N
         "try:\n    store.append(some_game(1))\nexcept StoreError as problem:\n    print(problem.message)\n"
     )
     store.close()
-    done = subprocess.run([sys.executable, "-c", code], cwd=TOP, env=environment(), capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=TOP, env=environment(COLUMNS="160"), capture_output=True, text=True)
     assert "cannot be written" in done.stdout, done.stderr
     assert path.stat().st_size == size
     assert len(read(path).games) == 1

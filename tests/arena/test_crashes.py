@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.crash_output import JAVA
 from vindibot.arena.crashes import REASON_LENGTH, reason
 
-JAVA = """\
-Exception in thread "main" java.lang.IllegalStateException: no mines left
-\tat Boom.f(Boom.java:2)
-\tat Boom.main(Boom.java:4)
-Caused by: java.lang.RuntimeException: inner cause
-\t... 14 more
-"""
 JAVA_THREADS = """\
 Exception in thread "Thread-0" java.lang.IllegalStateException: no mines left
 \tat Boom.f(Boom.java:2)

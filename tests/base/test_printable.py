@@ -20,7 +20,7 @@ from hypothesis import given, strategies as st
 from rich.table import Table
 from rich.text import Text
 
-from tests.session.test_play import environment
+from tests.support.commands import environment
 from tests.support.faulty_server import Fault, FaultyServer
 from vindibot.base.console import terminal
 from vindibot.base.text import printable, printable_lines

@@ -14,7 +14,7 @@ import multiprocessing
 import socket
 import time
 import tracemalloc
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ import structlog
 
 from sim import kernels
 from tests.benchmarks import Row
+from tests.support.waiting import until
 from vindibot.server import EmbeddedServer, Room, ServerSettings
 from vindibot.server.connection import JoiningTransport, PatientConnection
 
@@ -222,12 +223,6 @@ async def cost_of_a_ply(streams: int, games: int = 20) -> float:
             process.terminate()
             process.join()
         return cost
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Wait until something is true."""
-    while not condition():  # noqa: ASYNC110
-        await asyncio.sleep(0.01)
 
 
 def rows() -> list[Row]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,31 +13,13 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from tests.session.test_play import begin, ended, line_with, recordings
-from tests.support.serving import FINISHED, MAP, until
+from tests.support.challenges import NASTY, hosting
+from tests.support.commands import begin, ended, line_with, recordings
+from tests.support.serving import FINISHED
+from tests.support.waiting import until
 from vindibot.base.errors import UsageError
-from vindibot.challenge.host import LOOPBACK, Host
-from vindibot.challenge.offers import Offers
-from vindibot.challenge.settings import ChallengeSettings
 from vindibot.cli.challenge import challenge_command
 from vindibot.games.recording import read_recording
-from vindibot.server import EmbeddedServer
-
-NASTY = "<img src=x onerror=boom()>"
-
-
-@asynccontextmanager
-async def hosting(
-    folder: Path, bots: Sequence[str] = ("stay",), **settings: Any
-) -> AsyncIterator[tuple[Host, EmbeddedServer, Any]]:
-    """A host whose bots think in this process, with a client for its page."""
-    (folder / "map.txt").write_text(MAP)
-    given = {"map": str(folder / "map.txt"), "pool": {"in_process": True}, "recording": {"folder": folder / "recordings"}}
-    told: list[str] = []
-    host = Host(ChallengeSettings(**given | settings), Offers(bots, given["map"]), told.append)
-    async with host.serving(LOOPBACK) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
-        host.told = told  # type: ignore[attr-defined]
-        yield host, server, client
 
 
 async def order_of(client: httpx.AsyncClient, **different: Any) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.challenge.test_challenge import NASTY, hosting
 from tests.support.browser import PHONE, visiting
-from tests.support.serving import until
+from tests.support.challenges import NASTY, hosting
+from tests.support.waiting import until
 from vindibot.challenge.bout import Bout
 from vindibot.challenge.host import Host
 from vindibot.challenge.routes import PATH

@@ -15,8 +15,7 @@ from behaviours.base import Thought
 from sim.board import parse
 from sim.game import EAST, NORTH, square
 from sim.generator import generate
-from tests.games.test_game_record import record_of
-from tests.support.recorded import HEADER, PLAYERS
+from tests.support.recorded import HEADER, PLAYERS, record_of
 from tests.support.worlds import SAMPLE
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from behaviours.base import Behaviour, View, Votes
-from tests.session.test_play import command, environment, recordings, run
+from tests.support.commands import command, environment, recordings, run
 from vindibot.cli.main import main
 from vindibot.config.files import shipped
 from vindibot.devtools import bench as stopwatch

@@ -12,7 +12,8 @@ import psutil
 import pytest
 from structlog.testing import capture_logs
 
-from tests.engine.test_pool import STAY, all_ready, ask, is_alive, pool_of, statuses, trait, until
+from tests.support.pools import STAY, all_ready, ask, pool_of, statuses, trait
+from tests.support.waiting import is_alive, until
 from vindibot.engine.forkserver import KEEPER, SERVER
 from vindibot.engine.health import STRIKES
 from vindibot.engine.pool import Pool

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,11 @@ from sim.game import CRASH, RUNNING, Games, equal
 from sim.generator import generate
 from sim.maps import NAMES, Map, named_map, parse_map
 from sim.rules import step
-from tests.support.recorded import states_of
+from tests.support.recorded import record_of, states_of
 from tests.support.worlds import SAMPLE, orders
 from vindibot.games.game_record import (
     CRASH_CODE,
     ENDINGS,
-    GameRecord,
     GameRecordError,
     dumps,
     final,
@@ -31,22 +29,6 @@ from vindibot.games.game_record import (
 )
 from vindibot.games.protocol import ProtocolError
 from vindibot.games.verify import first_state, read_games
-
-NAMES_OF_FOUR = ("seed", "<b>two</b>", "drei ☃", '"vier"\n')
-WHEN = datetime(2030, 1, 2, 3, 4, 5, 600_000, tzinfo=UTC)
-
-
-def record_of(game_map: Map, played: list[int], **changes: Any) -> GameRecord:
-    values: dict[str, Any] = {
-        "id": "abcd1234",
-        "max_turns": 1200,
-        "names": NAMES_OF_FOUR,
-        "orders": played,
-        "ending": "Interrupted",
-        "started": WHEN,
-        "finished": WHEN,
-    }
-    return GameRecord.of(game_map, **(values | changes))
 
 
 def play(games: Games, wanted: list[int]) -> tuple[list[int], list[Games]]:

@@ -12,8 +12,7 @@ from click.testing import CliRunner
 
 from sim.game import DIRECTIONS
 from sim.generator import generate
-from tests.games.test_game_record import record_of
-from tests.support.recorded import HEADER, raw, record, states_of
+from tests.support.recorded import HEADER, raw, record, record_of, states_of
 from vindibot.cli.main import main
 from vindibot.games.ballot import Ballot
 from vindibot.games.game_record import dumps

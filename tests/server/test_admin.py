@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.serving import MAP, Bot, serving, until
+from tests.support.serving import MAP, Bot, serving
+from tests.support.waiting import until
 from vindibot.server import EmbeddedServer
 
 KEY = "a long secret"

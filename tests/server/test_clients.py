@@ -14,7 +14,8 @@ from urllib.parse import urlencode
 import pytest
 import pytest_asyncio
 
-from tests.support.serving import FORM, MAP, connection, playing, post, raw, read_response, serving, until
+from tests.support.serving import FORM, MAP, connection, playing, post, raw, read_response, serving
+from tests.support.waiting import until
 from vindibot.server import EmbeddedServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -14,8 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.server.test_kept import server_process
-from tests.support.serving import MAP
+from tests.support.serving import MAP, server_process
 from vindibot.server.store import Store
 from vindibot.server.users import Users
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import signal
 import sqlite3
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ import pytest
 
 from sim.board import tile_text
 from sim.rules import step
-from tests.support.serving import MAP, Bot, playing, serving
+from tests.support.serving import MAP, Bot, playing, server_process, serving
 from vindibot.games.game_record import GameRecord, final, loads
 from vindibot.server import EmbeddedServer
 from vindibot.server.game_rows import list_games
@@ -26,34 +24,6 @@ from vindibot.server.ratings import FIRST_MU, FIRST_SIGMA
 
 #: Hero 1 stands beside a mine, and so does nobody else.
 RICH = "@1$-  @4\n        \n        \n@2    @3"
-
-PROGRAM = """
-import sys
-from pathlib import Path
-from vindibot.server import ServerSettings, run_server
-settings = ServerSettings(db=Path(sys.argv[1]), rounds=int(sys.argv[2]), time_limit_ms=20_000)
-run_server(settings, lambda server: print(server.url, flush=True))
-"""
-
-
-@asynccontextmanager
-async def server_process(
-    db: Path, rounds: int = 1, **environment: str
-) -> AsyncIterator[tuple[asyncio.subprocess.Process, httpx.AsyncClient]]:
-    """A server in a process of its own, which is killed at the end."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAM, str(db), str(rounds), stdout=asyncio.subprocess.PIPE, env={**os.environ, **environment}
-    )
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(60):
-            url = (await process.stdout.readline()).decode().strip()
-        async with httpx.AsyncClient(base_url=url, timeout=30) as client:
-            yield process, client
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
 
 
 async def sign_up(client: httpx.AsyncClient, name: str) -> str:

@@ -15,19 +15,8 @@ import httpx
 import pytest
 from fastapi import Request
 
-from tests.support.serving import (
-    FORM,
-    MAP,
-    Bot,
-    connection,
-    playing,
-    post,
-    raw,
-    read_response,
-    rounds_of_the_loop,
-    serving,
-    until,
-)
+from tests.support.serving import FORM, MAP, Bot, connection, playing, post, raw, read_response, rounds_of_the_loop, serving
+from tests.support.waiting import until
 from vindibot.server.ratelimit import RateLimit, client_address
 
 FULL = "Vindinium - The server is full, try again later"

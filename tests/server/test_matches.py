@@ -24,8 +24,8 @@ from tests.support.serving import (
     read_response,
     rounds_of_the_loop,
     serving,
-    until,
 )
+from tests.support.waiting import until
 from vindibot.games.protocol import read_game, to_games
 from vindibot.server import MatchResult
 

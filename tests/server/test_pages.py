@@ -15,7 +15,8 @@ import pytest
 
 from sim.game import MINE, TAVERN, TILE_BITS, WALL, square
 from sim.generator import generate
-from tests.support.serving import MAP, Bot, playing, serving, until
+from tests.support.serving import MAP, Bot, playing, serving
+from tests.support.waiting import until
 from vindibot.server import EmbeddedServer
 from vindibot.server.site import BOTS_PER_PAGE, LISTED, SHOWN
 from vindibot.server.thumbnail import thumbnail

@@ -16,7 +16,8 @@ import httpx
 import pytest
 
 from sim.maps import parse_map
-from tests.support.serving import MAP, Bot, match_of_four, playing, rounds_of_the_loop, serving, until
+from tests.support.serving import MAP, Bot, match_of_four, playing, rounds_of_the_loop, serving
+from tests.support.waiting import until
 from vindibot.games.game_record import loads, replay
 from vindibot.games.protocol import from_games
 from vindibot.server import EmbeddedServer

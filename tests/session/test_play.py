@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -15,56 +13,13 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
+from tests.support.commands import SECRET, begin, ended, environment, line_with, recordings, run
 from tests.support.paths import TOP
 from vindibot.cli.main import main
 from vindibot.engine.forkserver import WORKER
 from vindibot.games.recording import read_recording
 
 BOTS = TOP / "tests" / "bots"
-SECRET = "s3cretk8"
-
-
-def environment(**more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("VINDIBOT_")}
-    return {**kept, "PYTHONPATH": str(TOP), "COLUMNS": "200", **more}
-
-
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "vindibot", *words]
-
-
-def run(folder: Path, *words: str, timeout: float = 100, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(*words), cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=timeout, check=False
-    )
-
-
-async def begin(folder: Path, *words: str, **more: str) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        *command(*words), cwd=folder, env=environment(**more), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-    )
-
-
-async def line_with(process: asyncio.subprocess.Process, word: str) -> str:
-    """The next line of output that has a word in it."""
-    assert process.stdout is not None
-    seen = []
-    while True:
-        line = (await asyncio.wait_for(process.stdout.readline(), 100)).decode()
-        seen.append(line)
-        assert line, f"the output ended without {word!r}: {seen}"
-        if word in line:
-            return line.strip()
-
-
-async def ended(process: asyncio.subprocess.Process) -> str:
-    """The rest of the output, after the process has ended."""
-    out, _ = await asyncio.wait_for(process.communicate(), 100)
-    return out.decode()
-
-
-def recordings(folder: Path) -> list[Path]:
-    return sorted((folder / "recordings").glob("*.jsonl"))
 
 
 def test_a_training_game_on_our_own_server(tmp_path: Path) -> None:

@@ -13,21 +13,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.engine.test_pool import is_alive, until
-from tests.session.test_play import BOTS, begin, ended, environment, line_with, recordings
+from tests.session.test_play import BOTS
+from tests.support.commands import begin, ended, environment, family, line_with, recordings
+from tests.support.waiting import is_alive, until
 from vindibot.engine.forkserver import KEEPER, SERVER, WORKER
 from vindibot.games.recording import read_recording
-
-
-def family(pid: int) -> dict[str, list[psutil.Process]]:
-    """The processes of a `play` by their names."""
-    found: dict[str, list[psutil.Process]] = {KEEPER: [], SERVER: [], WORKER: []}
-    for child in psutil.Process(pid).children(recursive=True):
-        try:
-            found.setdefault(child.name(), []).append(child)
-        except psutil.NoSuchProcess:
-            continue
-    return found
 
 
 async def test_a_game_goes_on_without_its_fork_server(tmp_path: Path) -> None:

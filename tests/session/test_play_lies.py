@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.session.test_play import SECRET, begin, ended, recordings
+from tests.support.commands import SECRET, begin, ended, recordings
 from tests.support.lying_server import changed, lying, nested
 from vindibot.games.recording import Recording, read_recording
 

@@ -17,10 +17,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.engine.test_pool import is_alive, until
-from tests.session.test_play import begin, recordings
-from tests.session.test_play_faults import family
+from tests.support.commands import begin, family, recordings
 from tests.support.faulty_proxy import FaultyProxy
+from tests.support.waiting import is_alive, until
 from vindibot.engine.forkserver import SERVER, WORKER
 from vindibot.games.recording import read_recording
 from vindibot.server import EmbeddedServer, ServerSettings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,12 @@ import numpy as np
 
 from sim.game import CRASH, RUNNING, STAY, Games
 from sim.generator import generate
+from sim.maps import Map
 from sim.rules import step
 from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.game_record import (
+    GameRecord,
+)
 from vindibot.games.protocol import Player, from_games
 from vindibot.games.recording import Header, Recorder, Recording, TraitHeader, read_recording
 
@@ -64,3 +69,21 @@ def record(
             recorder.finish("finished", raw(states[-1]))
     assert recorder.path is not None
     return read_recording(recorder.path)
+
+
+NAMES_OF_FOUR = ("seed", "<b>two</b>", "drei ☃", '"vier"\n')
+
+WHEN = datetime(2030, 1, 2, 3, 4, 5, 600_000, tzinfo=UTC)
+
+
+def record_of(game_map: Map, played: list[int], **changes: Any) -> GameRecord:
+    values: dict[str, Any] = {
+        "id": "abcd1234",
+        "max_turns": 1200,
+        "names": NAMES_OF_FOUR,
+        "orders": played,
+        "ending": "Interrupted",
+        "started": WHEN,
+        "finished": WHEN,
+    }
+    return GameRecord.of(game_map, **(values | changes))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import os
+import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -128,14 +131,36 @@ def post(path: str, body: bytes = b"", *headers: str, host: str = "localhost") -
 FORM = "Content-Type: application/x-www-form-urlencoded"
 
 
-async def until(condition: Callable[[], object]) -> None:
-    """Wait until something is true inside the server, where no event can be awaited."""
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.001)
-
-
 async def rounds_of_the_loop(count: int = 30) -> None:
     """Let everything that is due in the event loop happen."""
     for _ in range(count):
         await asyncio.sleep(0)
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from vindibot.server import ServerSettings, run_server
+settings = ServerSettings(db=Path(sys.argv[1]), rounds=int(sys.argv[2]), time_limit_ms=20_000)
+run_server(settings, lambda server: print(server.url, flush=True))
+"""
+
+
+@asynccontextmanager
+async def server_process(
+    db: Path, rounds: int = 1, **environment: str
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, httpx.AsyncClient]]:
+    """A server in a process of its own, which is killed at the end."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PROGRAM, str(db), str(rounds), stdout=asyncio.subprocess.PIPE, env={**os.environ, **environment}
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(60):
+            url = (await process.stdout.readline()).decode().strip()
+        async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+            yield process, client
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()

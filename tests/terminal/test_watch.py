@@ -21,8 +21,7 @@ from hypothesis import given, strategies as st
 
 from sim.game import CRASH, equal
 from sim.generator import generate
-from tests.games.test_game_record import record_of
-from tests.support.recorded import record, states_of
+from tests.support.recorded import record, record_of, states_of
 from tests.support.serving import match_of_four, playing, serving
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.cli.main import main

@@ -16,7 +16,8 @@ import pytest
 
 from tests.support.browser import until, visiting
 from tests.support.recorded import BALLOT, HEADER, raw, states_of
-from tests.support.serving import playing, serving, until as until_inside
+from tests.support.serving import playing, serving
+from tests.support.waiting import until as until_inside
 from vindibot.games.game_record import loads
 from vindibot.games.protocol import read_game
 from vindibot.games.recording import Recording, read_recording

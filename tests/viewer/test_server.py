@@ -9,7 +9,8 @@ from typing import Any
 
 import httpx
 
-from tests.support.serving import MAP, match_of_four, playing, serving, until
+from tests.support.serving import MAP, match_of_four, playing, serving
+from tests.support.waiting import until
 from vindibot.games.game_record import loads
 from vindibot.viewer.bundle import of_record
 from vindibot.viewer.page import json_for_html, static_files

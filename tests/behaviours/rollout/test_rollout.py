@@ -25,7 +25,7 @@ from sim.game import GAME, STAY, TAVERN, Games, mover, row_column
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import effects, step
-from tests.behaviours.common.test_evaluation import dead_ends_of, played_positions, small_positions
+from tests.support.positions import dead_ends_of, played_positions, small_positions
 from tests.support.reference import reference
 from tests.support.reference_styles import Follower
 

@@ -14,7 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.serving import MAP, Bot, playing, serving, until
+from tests.support.serving import MAP, Bot, playing, serving
+from tests.support.waiting import until
 from vindibot.base.errors import UsageError
 from vindibot.server.league.director import Director
 from vindibot.server.league.league import League

@@ -1,0 +1,32 @@
+"""A host of challenges, in the loop of a test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.support.serving import MAP
+from vindibot.challenge.host import LOOPBACK, Host
+from vindibot.challenge.offers import Offers
+from vindibot.challenge.settings import ChallengeSettings
+from vindibot.server import EmbeddedServer
+
+NASTY = "<img src=x onerror=boom()>"
+
+
+@asynccontextmanager
+async def hosting(
+    folder: Path, bots: Sequence[str] = ("stay",), **settings: Any
+) -> AsyncIterator[tuple[Host, EmbeddedServer, Any]]:
+    """A host whose bots think in this process, with a client for its page."""
+    (folder / "map.txt").write_text(MAP)
+    given = {"map": str(folder / "map.txt"), "pool": {"in_process": True}, "recording": {"folder": folder / "recordings"}}
+    told: list[str] = []
+    host = Host(ChallengeSettings(**given | settings), Offers(bots, given["map"]), told.append)
+    async with host.serving(LOOPBACK) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        host.told = told  # type: ignore[attr-defined]
+        yield host, server, client

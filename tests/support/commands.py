@@ -1,0 +1,70 @@
+"""Runs `vindibot` as a user does: a process, its output, its files and its exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from tests.support.paths import TOP
+from vindibot.engine.forkserver import KEEPER, SERVER, WORKER
+
+SECRET = "s3cretk8"
+
+
+def environment(**more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("VINDIBOT_")}
+    return {**kept, "PYTHONPATH": str(TOP), "COLUMNS": "200", **more}
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "vindibot", *words]
+
+
+def run(folder: Path, *words: str, timeout: float = 100, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*words), cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=timeout, check=False
+    )
+
+
+async def begin(folder: Path, *words: str, **more: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *command(*words), cwd=folder, env=environment(**more), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+
+
+async def line_with(process: asyncio.subprocess.Process, word: str) -> str:
+    """The next line of output that has a word in it."""
+    assert process.stdout is not None
+    seen = []
+    while True:
+        line = (await asyncio.wait_for(process.stdout.readline(), 100)).decode()
+        seen.append(line)
+        assert line, f"the output ended without {word!r}: {seen}"
+        if word in line:
+            return line.strip()
+
+
+async def ended(process: asyncio.subprocess.Process) -> str:
+    """The rest of the output, after the process has ended."""
+    out, _ = await asyncio.wait_for(process.communicate(), 100)
+    return out.decode()
+
+
+def recordings(folder: Path) -> list[Path]:
+    return sorted((folder / "recordings").glob("*.jsonl"))
+
+
+def family(pid: int) -> dict[str, list[psutil.Process]]:
+    """The processes of a `play` by their names."""
+    found: dict[str, list[psutil.Process]] = {KEEPER: [], SERVER: [], WORKER: []}
+    for child in psutil.Process(pid).children(recursive=True):
+        try:
+            found.setdefault(child.name(), []).append(child)
+        except psutil.NoSuchProcess:
+            continue
+    return found

@@ -1,0 +1,45 @@
+"""Positions for tests of the evaluation and of what stands on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from behaviours.common.map_tables import ground_of
+from behaviours.common.policy import policy
+from sim.game import Games, mover, row_column
+from sim.generator import generate
+from sim.maps import map_of
+from sim.rules import step
+from tests.support.placements import random_position
+
+
+def small_positions(seed: int, count: int) -> Iterator[Games]:
+    """Three positions of each of `count` small games."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        games = random_position(rng)
+        if rng.random() < 0.1:
+            games[0]["hero"]["crashed"][int(rng.integers(4))] = 1
+        for _ in range(3):
+            yield games.copy()
+            for order in rng.integers(0, 5, 5).tolist():
+                step(games, 0, order)
+
+
+def played_positions(seed: int, count: int) -> Iterator[Games]:
+    """Generated maps in the middle of a game of the policy and random orders, and near its end."""
+    for number in range(count):
+        rng = np.random.default_rng((seed, number))
+        games = generate(seed + number, size=int(rng.choice([8, 10, 12]))).new_game(max_turns=int(rng.choice([200, 1200])))
+        ground = ground_of(map_of(games))
+        for stray in (rng.random(int(rng.integers(40, 200))) < 0.4).tolist():
+            step(games, 0, int(rng.integers(5)) if stray else policy(games, 0, mover(games), ground))
+            if rng.random() < 0.1:
+                yield games.copy()
+
+
+def dead_ends_of(games: Games) -> dict[tuple[int, int], int]:
+    dead_end = map_of(games).dead_end
+    return {row_column(int(place)): int(dead_end[place]) for place in dead_end.nonzero()[0]}
