@@ -29,20 +29,39 @@ def own_sources(function: Callable[..., Any]) -> dict[str, Path]:
     source = Path(function.__code__.co_filename).resolve()
     if not source.is_file() or any(source.is_relative_to(TOP / package) for package in PACKAGES):
         return {}
+
+    def locate(name: str) -> dict[str, Path]:
+        path = _located(name) if _may_be_own(name) else None
+        own = path is not None and (_same_package(name, function.__module__) or not _is_installed(path))
+        return {name: path} if path is not None and own else {}
+
+    return follow({function.__module__: source}, locate)
+
+
+def follow(start: Mapping[str, Path], locate: Callable[[str], Mapping[str, Path]]) -> dict[str, Path]:
+    """These files, by the names of their modules, with those of all modules that are imported from them, directly or not, as far
+    as `locate` finds them: the file of a module, perhaps with those of the packages around it; nothing for one that does not
+    count, or is none."""
     found: dict[str, Path] = {}
-    waiting = [(function.__module__, source)]
+    waiting = list(start.items())
     while waiting:
         name, path = waiting.pop()
-        if name in found:
-            continue
-        found[name] = path
-        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        if name not in found:
+            found[name] = path
+            for other in _imports(name, path):
+                waiting += locate(other).items()
+    return found
+
+
+def _imports(name: str, path: Path) -> set[str]:
+    """The modules that a module may import, anywhere in it, and the packages around them; of ``from a import b`` both ``a`` and
+    ``a.b``."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    found = set()
+    with contextlib.suppress(OSError):
         for other in _read(path)[1]:
-            with contextlib.suppress(ImportError):
-                other = resolve_name(other, package)
-            located = _located(other) if _may_be_own(other) else None
-            if located is not None and (_same_package(other, function.__module__) or not _is_installed(located)):
-                waiting.append((other, located))
+            with contextlib.suppress(ImportError):  # it begins with more dots than there are packages
+                found.add(resolve_name(other, package))
     return found
 
 

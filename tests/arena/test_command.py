@@ -125,6 +125,7 @@ def test_what_cannot_be_is_told_before_the_first_game(tmp_path: Path) -> None:
         (["--match", "seed", "stay", "--format", "all"], "--match"),
         (["--resume", "nothing.jsonl"], "nothing"),
         (["--blocks", "0"], "option --blocks"),
+        (["stay", "stay", "--results", "/proc/nowhere/r.jsonl"], "/proc/nowhere/r.jsonl: cannot be written"),
     ):
         done = arena(tmp_path, *words)
         assert done.returncode == 2, done.stdout

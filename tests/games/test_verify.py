@@ -110,6 +110,8 @@ def cut_text(path: Path) -> Path:
         ("plain.jsonl.gz", lambda path: written(path, {}), "the gzip data is damaged"),
         ("other.jsonl", lambda path: written(path, {"a": 1}), "line 1: this is no recorded game"),
         ("list.jsonl", lambda path: written(path, [1]), "line 1: this is no recorded game"),
+        ("deep.jsonl", lambda path: path.write_text("[" * 100_000 + "\n"), "line 1: .*recursion.*; every line is one game"),
+        ("long.jsonl", lambda path: path.write_text("9" * 5000 + "\n"), "line 1: .*digits.*; every line is one game"),
         ("binary.jsonl", lambda path: path.write_bytes(bytes(range(128, 256))), "this is not text"),
         ("missing.jsonl", lambda path: None, "No such file"),
         ("shorter.jsonl", lambda path: written(path, {**sample("turns22-0000"), "states": []}), "1 moves and 0 states"),

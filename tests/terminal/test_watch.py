@@ -7,10 +7,12 @@ import fcntl
 import os
 import pty
 import re
+import socket
 import struct
 import subprocess
 import sys
 import termios
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -356,3 +358,21 @@ async def test_a_live_game_as_lines() -> None:
     assert lines[0] == "turn 0: the first state"
     assert lines[1].startswith("turn 1: @1 <b>one</b> North, at (")
     assert lines[-1].startswith(f"game {bot.game['id']} ended: TurnMax; ")
+
+
+@pytest.mark.parametrize("listed", [b"<b>", b"[" * 100_000])
+def test_a_list_of_games_that_is_no_json(listed: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            with server.accept()[0] as connection:
+                connection.recv(1 << 16)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: " + listed + b"\n\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        address = f"http://127.0.0.1:{server.getsockname()[1]}"
+        result = CliRunner().invoke(main, ["watch", address])
+        thread.join()
+    assert result.exit_code == 1
+    assert result.stderr == f"error: {address} sends a list of games that is no JSON\n"

@@ -46,7 +46,7 @@ class _Lines:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError as problem:
-            raise StoreError(f"{short(path)}: cannot be written: {problem.strerror or problem}") from None
+            raise StoreError(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -6,12 +6,11 @@ whether moves have changed is what the recorded games of the bots that ship show
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import platform
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import vindibot
 from sim import sources
+from sim.ownsources import follow
 
 if TYPE_CHECKING:
     from vindibot.config.bots import TraitSpec
@@ -73,17 +73,13 @@ def own_sources(modules: Iterable[str], folders: Sequence[str]) -> dict[str, Pat
     """The source files of these modules by module, with those of all that they import from `folders`. Of a module that was
     imported from elsewhere (an installed package) only its own file counts."""
     found: dict[str, Path] = {}
-    left = list(modules)
-    for module in left:
-        origin = getattr(sys.modules.get(module), "__file__", None)
-        if origin and not _files(module, folders):
+    start: dict[str, Path] = {}
+    for module in modules:
+        files, origin = _files(module, folders), getattr(sys.modules.get(module), "__file__", None)
+        if origin and not files:
             found[module] = Path(origin)
-    while left:
-        for name, path in _files(left.pop(), folders).items():
-            if name not in found:
-                found[name] = path
-                left += _imports(path, name)
-    return found
+        start |= files
+    return found | follow(start, lambda module: _files(module, folders))
 
 
 def _files(module: str, folders: Sequence[str]) -> dict[str, Path]:
@@ -100,23 +96,6 @@ def _files(module: str, folders: Sequence[str]) -> dict[str, Path]:
         if found:
             return found
     return {}
-
-
-def _imports(path: Path, name: str) -> Iterator[str]:
-    """The modules that a module may import, anywhere in it; of ``from a import b`` both ``a`` and ``a.b``."""
-    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            start = package[: len(package) + 1 - node.level] if node.level else []
-            base = ".".join([*start, *([node.module] if node.module else [])])
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
 def file_digest(path: Path) -> str:

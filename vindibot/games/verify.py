@@ -59,6 +59,8 @@ def _decode(path: Path, number: int, line: str) -> dict[str, Any]:
     except json.JSONDecodeError as problem:
         message = f"{path}, line {number}, column {problem.colno}: {problem.msg}; every line is one game as JSON"
         raise VerifyError(message) from None
+    except (ValueError, RecursionError) as problem:  # a number of too many digits; nested too deep
+        raise VerifyError(f"{path}, line {number}: {problem}; every line is one game as JSON") from None
     if not isinstance(game, dict) or not {"id", "spawns", "init", "moves", "states"} <= game.keys():
         raise VerifyError(f"{path}, line {number}: this is no recorded game (id, spawns, init, moves and states are needed)")
     if len(game["moves"]) != len(game["states"]):

@@ -85,7 +85,10 @@ class Watcher:
         waiting = False
         async with aclosing(self._events("/now-playing", "there is no list of games")) as found:
             async for event in found:
-                ids = json.loads(event.data)
+                try:
+                    ids = json.loads(event.data)
+                except (ValueError, RecursionError):
+                    raise VindibotError(f"{self.server} sends a list of games that is no JSON") from None
                 if isinstance(ids, list) and ids:
                     return str(ids[0])
                 if not waiting:

@@ -266,3 +266,11 @@ async def test_a_file_that_is_no_league(tmp_path: Path, change: Any, says: str) 
     with pytest.raises(UsageError, match=says):
         async with serving(league=path):
             pass
+
+
+async def test_a_file_that_is_no_json_is_no_league(tmp_path: Path) -> None:
+    path = tmp_path / "cup.league.json"
+    path.write_text('{"name":')
+    with pytest.raises(UsageError, match=r"cup\.league\.json is no league: Invalid JSON: .* at line 1 column 8$"):
+        async with serving(league=path):
+            pass

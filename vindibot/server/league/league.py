@@ -96,7 +96,9 @@ class League:
             raise UsageError(f"the league {path} cannot be read: {error.strerror or error}") from None
         except ValidationError as error:
             slip = error.errors(include_url=False)[0]
-            raise UsageError(f"{path} is no league: {dotted(slip['loc'])} {explain(slip, secret=True)}") from None
+            where = dotted(slip["loc"])  # empty where all of it is no JSON
+            words = f"{where} {explain(slip, secret=True)}" if where else str(slip["msg"])
+            raise UsageError(f"{path} is no league: {words}") from None
         count = len(data.members)
         for fixture in data.fixtures:
             if any(number is not None and number >= count for number in (*fixture.entrants, *fixture.seats)):
