@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 
 from behaviours.base import LONGEST_LINE, Thought, VoteError, plain_thought, plain_votes
 from sim.game import EAST, NORTH, SOUTH, WEST, square
-from tests.engine.test_pool import BOTS
+from tests.support.paths import BOTS
 from tests.support.pools import STAY, game, pool_of, records, trait
 from tests.support.recorded import HEADER, raw, record, states_of
 from vindibot.config.bots import make_importable
