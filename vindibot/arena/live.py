@@ -26,7 +26,7 @@ from vindibot.arena.reporter import Outlook
 from vindibot.arena.results import NORMAL, GameLine
 from vindibot.arena.summary import standing
 from vindibot.arena.table import points, standings_table
-from vindibot.base import printable, terminal
+from vindibot.base import counted, printable, terminal
 
 #: Pictures per second in a terminal, and seconds between two lines elsewhere.
 RATE, EVERY = 4.0, 15.0
@@ -180,7 +180,7 @@ class Watch:
         bots = ", ".join(outlook.bots[:NAMED]) + (f" and {len(outlook.bots) - NAMED} more" if len(outlook.bots) > NAMED else "")
         done = f"; {len(outlook.before)} of them are there already" if outlook.before else ""
         at_once = f", {outlook.workers} at once" if outlook.workers > 1 else ""
-        return f"{outlook.title}: {outlook.games} games in {outlook.blocks} blocks{at_once}: {bots}{done}"
+        return f"{outlook.title}: {counted(outlook.games, 'game')} in {counted(outlook.blocks, 'block')}{at_once}: {bots}{done}"
 
     def progress(self) -> str:
         """How far it has come, with the pace and the time left."""

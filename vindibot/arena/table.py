@@ -18,7 +18,7 @@ from vindibot.arena.ratings import FEWEST_BLOCKS
 from vindibot.arena.results import NORMAL
 from vindibot.arena.sprt import Verdict
 from vindibot.arena.summary import Match, Standing, Summary
-from vindibot.base import printable
+from vindibot.base import counted, printable
 
 #: Labels are cut to so many characters.
 LABEL = 18
@@ -158,7 +158,7 @@ def _why_no_size(match: Match) -> str:
 
 def head_line(summary: Summary) -> str:
     """What was played, in one line."""
-    parts = [f"{summary.games} games in {summary.blocks} blocks"]
+    parts = [f"{counted(summary.games, 'game')} in {counted(summary.blocks, 'block')}"]
     if summary.whole < summary.blocks:
         parts[0] += f", {summary.whole} of them whole"
     if summary.distinct is not None:

@@ -32,6 +32,7 @@ from .redaction import (
     mask_library_logs as mask_library_logs,
 )
 from .text import (
+    counted as counted,
     printable as printable,
     printable_lines as printable_lines,
 )

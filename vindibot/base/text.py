@@ -23,3 +23,8 @@ def printable_lines(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1] for sign in text)
+
+
+def counted(number: int, what: str) -> str:
+    """A number with its noun, which has an ``s`` unless the number is 1: ``1 block``, ``2 blocks``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
