@@ -22,6 +22,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from vindibot.arena.results import GameLine, read
 from vindibot.arena.sandbox import Played
 from vindibot.base import Output, UsageError, VindibotError, begins_with
@@ -218,30 +220,10 @@ def _flat(table: Mapping[str, Any], path: str = "") -> dict[str, Any]:
 
 
 def to_toml(table: Mapping[str, Any]) -> str:
-    """Tables of texts, numbers, truths and lists of them as TOML; what is None is left out."""
-    return "\n".join(_toml_lines(table, ())) + "\n"
+    """Return tables as TOML, without the keys whose value is None."""
+    return tomli_w.dumps(_without_none(table))
 
 
-def _toml_lines(table: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
-    values = {key: value for key, value in table.items() if value is not None and not isinstance(value, Mapping)}
-    inner = {key: value for key, value in table.items() if isinstance(value, Mapping)}
-    lines = [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in values.items()]
-    if path and (values or not inner):
-        lines = ["", f"[{'.'.join(map(_toml_key, path))}]", *lines]
-    for key, value in inner.items():
-        lines += _toml_lines(value, (*path, key))
-    return lines
-
-
-def _toml_key(key: str) -> str:
-    return key if key.replace("_", "").replace("-", "").isalnum() and key.isascii() else _toml_value(key)
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml_value, value))}]"
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in table.items() if value is not None}
+    return {key: _without_none(value) if isinstance(value, Mapping) else value for key, value in kept.items()}

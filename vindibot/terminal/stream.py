@@ -10,6 +10,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from urllib.parse import quote
 
+import httpx
+from httpx_sse import EventSource, ServerSentEvent
+
 from vindibot.base import Mask, ServerAddress, UsageError, VindibotError
 from vindibot.client import Transport, TransportError
 from vindibot.games import GameState, read_game
@@ -20,14 +23,6 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
 PATIENCE = 60.0
 #: An event is one state, or a list of ids; what is longer than this is none.
 LONGEST_EVENT = 1 << 20
-
-
-@dataclass(frozen=True)
-class Event:
-    """One server-sent event: its data, and its id if it has one."""
-
-    data: bytes
-    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,25 +46,27 @@ class Place:
         return cls(address, game)
 
 
-async def events(pieces: AsyncIterator[bytes]) -> AsyncIterator[Event]:
-    """The events in a body that comes in pieces; a last one that is not whole is left out. Raises `VindibotError`."""
-    buffer = b""
-    async for piece in pieces:
-        buffer = (buffer + piece).replace(b"\r\n", b"\n")
-        *blocks, buffer = buffer.split(b"\n\n")
-        if len(buffer) > LONGEST_EVENT:
-            raise VindibotError("the server's stream is no list of events")
-        for block in blocks:
-            data: list[bytes] = []
-            number = b""
-            for line in block.split(b"\n"):
-                key, _, value = line.partition(b":")
-                if key == b"data":
-                    data.append(value.removeprefix(b" "))
-                elif key == b"id":
-                    number = value.strip()
-            if data:
-                yield Event(b"\n".join(data), number.decode("ascii", "ignore"))
+async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerSentEvent, None]:
+    """Yield the events with data in a body that comes in pieces; a last one that is not whole is left out.
+
+    Raises `VindibotError` for a body in which no event ends within `LONGEST_EVENT` bytes.
+    """
+    pending = 0
+
+    async def counted() -> AsyncIterator[bytes]:
+        nonlocal pending
+        async for piece in pieces:
+            pending += len(piece)
+            if pending > LONGEST_EVENT:
+                raise VindibotError("the server's stream is no list of events")
+            yield piece
+
+    source = EventSource(httpx.Response(200, headers={"Content-Type": "text/event-stream"}, content=counted()))
+    async with aclosing(source.aiter_sse()) as found:
+        async for event in found:
+            pending = 0
+            if event.data:
+                yield event
 
 
 class Watcher:
@@ -113,7 +110,7 @@ class Watcher:
         """Close the connection."""
         await self._transport.aclose()
 
-    async def _events(self, path: str, missing: str) -> AsyncGenerator[Event, None]:
+    async def _events(self, path: str, missing: str) -> AsyncGenerator[ServerSentEvent, None]:
         """The events of a stream, going on after the last one when the connection breaks. It is over when the server ends it
         and, asked once more (which only makes sense where events have ids), has nothing to add."""
         last, began = "", False
