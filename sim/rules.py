@@ -1,8 +1,9 @@
 """The rules, exactly: one ply, and taking one back.
 
-`play` and `undo` are kernels over one `sim.game.GAME` record; `step` and `step_all` call them from Python. The order of a
-ply is fixed: the order is noted, reach, fights (North, East, South, West), a day of thirst, income, the count of turns.
-What happens in each is the specification of the original server, verified against games recorded from it.
+`play` and `undo` are kernels over one `sim.game.GAME` record; `step` and `step_all` call them from Python. `play` is compiled
+once more with a log, for callers that need the events (`sim.events`, `sim.replay`). The order of a ply is fixed: the move is
+noted, reach, fights (North, East, South, West), a day of thirst, income, the count of turns. What happens in each is the
+specification of the original server, verified against games recorded from it.
 
 Nothing here draws a random number or looks at a clock: equal games and equal orders give equal games.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
+from sim import events
 from sim.game import (
     AIR,
     ALL_CRASHED,
@@ -75,11 +77,13 @@ def _refresh(game, square):
 
 
 @kernel
-def _transfer_mines(game, loser, heir):
+def _transfer_mines(game, loser, heir, log):
     """All mines of hero `loser` (0..3) go to the hero with id `heir` (1..4), or to nobody (0)."""
     count = game.hero[_WORD(loser)].mines
     if count == 0:
         return
+    if log is not None:
+        events.note(log, events.INHERITED, loser, heir - 1, 0, 0, count)
     game.hero[_WORD(loser)].mines = 0
     if heir:
         game.hero[_WORD(heir - 1)].mines += count
@@ -92,16 +96,18 @@ def _transfer_mines(game, loser, heir):
 
 
 @kernel
-def _respawn(game, hero, heir):
+def _respawn(game, hero, heir, log):
     """Hero (0..3) dies and his mines go to `heir` (id, or 0); then the chain of those who stand on spawn squares.
 
     Returns the set (a bit per hero) of those who respawned.
     """
     born = 0
-    _transfer_mines(game, hero, heir)
+    _transfer_mines(game, hero, heir, log)
     while True:
         left, spawn = np.int64(game.hero[_WORD(hero)].pos), np.int64(game.hero[_WORD(hero)].spawn)
         there = _first_at(game, spawn) - 1
+        if log is not None:
+            events.note(log, events.RESPAWNED, hero, events.NOBODY, left, spawn, 0)
         game.hero[_WORD(hero)].pos = spawn
         game.hero[_WORD(hero)].life = MAX_LIFE
         _refresh(game, left)
@@ -109,7 +115,9 @@ def _respawn(game, hero, heir):
         born |= 1 << hero
         if there < 0 or there == hero:
             return born
-        _transfer_mines(game, there, hero + 1)
+        if log is not None:
+            events.note(log, events.KILLED_ON_SPAWN, hero, there, 0, 0, 0)
+        _transfer_mines(game, there, hero + 1, log)
         hero = there
 
 
@@ -120,7 +128,7 @@ def _save_board(game, undo):
 
 
 @kernel
-def _fight(game, me, born, undo):
+def _fight(game, me, born, undo, log):
     """Blows on all neighbours of the mover; returns `born` with those who respawned."""
     pos = np.int64(game.hero[me].pos)
     # The enemies are listed before any blow: four bits each, North first.
@@ -134,22 +142,27 @@ def _fight(game, me, born, undo):
             continue
         if (born >> me) & 1:
             break
+        if log is not None:
+            events.note(log, events.STRUCK, me, enemy, 0, 0, 0)
         life = np.int64(game.hero[_WORD(enemy)].life) - BLOW
         if life > 0:
             game.hero[_WORD(enemy)].life = life
         else:
             _save_board(game, undo)
-            born |= _respawn(game, enemy, me + 1)
+            if log is not None:
+                events.note(log, events.KILLED, me, enemy, 0, 0, 0)
+            born |= _respawn(game, enemy, me + 1, log)
             if undo is not None:
                 undo.deaths = born
     return born
 
 
 @inlined
-def play(game, direction, undo):
+def play(game, direction, undo, log=None):
     """Play one ply of the hero whose turn it is. The game must be running and `direction` be 0..4 or `CRASH`.
 
-    `undo` is None, or an `UNDO` record that gets what `undo` needs (never for a crash).
+    `undo` is None, or an `UNDO` record that gets what `undo` needs (never for a crash). `log` is None, or an
+    `sim.events.EVENT_LOG` record to which the events are added. What is None leaves no trace in the machine code.
     """
     me = np.int64(game.turn) & 3
     hero = game.hero[me]
@@ -162,6 +175,8 @@ def play(game, direction, undo):
         undo.deaths = 0
         undo.status = game.status
     if direction == CRASH:
+        if log is not None:
+            events.note(log, events.CRASHED, me, events.NOBODY, 0, 0, 0)
         hero.crashed = 1
         others = game.hero[0].crashed & game.hero[1].crashed & game.hero[2].crashed & game.hero[3].crashed
         if game.training or others:
@@ -179,16 +194,24 @@ def play(game, direction, undo):
         hero.pos = pos
         if undo is not None:
             undo.reached = pos
+        if log is not None and pos != start:
+            events.note(log, events.MOVED, me, events.NOBODY, start, pos, 0)
         if game.shared:
             _refresh(game, start)
             _refresh(game, pos)
         if WALL < there and there <= LAST_MINE:
             if there == TAVERN:
                 if hero.gold >= BEER_COST:
+                    if log is not None:
+                        healed = min(MAX_LIFE - np.int64(hero.life), BEER_HEALS)
+                        events.note(log, events.DRANK, me, events.NOBODY, target, 0, healed)
                     hero.gold -= BEER_COST
                     hero.life = min(MAX_LIFE, np.int64(hero.life) + BEER_HEALS)
             elif there != MINE + 1 + me:
                 if hero.life > MINE_COST:
+                    if log is not None:
+                        owner = there - MINE - 1 if MINE < there and there <= MINE + 4 else events.NOBODY
+                        events.note(log, events.TOOK_MINE, me, owner, target, 0, 0)
                     hero.life -= MINE_COST
                     if MINE < there and there <= MINE + 4:
                         game.hero[there - MINE - 1].mines -= 1
@@ -199,14 +222,16 @@ def play(game, direction, undo):
                     game.cell[_WORD(target)] = MINE + 1 + me
                 else:
                     _save_board(game, undo)
-                    born = _respawn(game, me, 0)
+                    if log is not None:
+                        events.note(log, events.DIED_IN_MINE, me, events.NOBODY, target, 0, 0)
+                    born = _respawn(game, me, 0, log)
                     if undo is not None:
                         undo.deaths = born
         pos = np.int64(hero.pos)
         near = game.cell[_WORD(pos - STRIDE)] | game.cell[_WORD(pos + 1)]
         near |= game.cell[_WORD(pos + STRIDE)] | game.cell[_WORD(pos - 1)]
         if near >> HERO_SHIFT:
-            _fight(game, me, born, undo)
+            _fight(game, me, born, undo, log)
     hero.life = max(1, np.int64(hero.life) - 1)
     hero.gold += hero.mines
     if game.status == RUNNING:

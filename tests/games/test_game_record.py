@@ -17,7 +17,6 @@ from sim.rules import step
 from tests.support.recorded import record_of, states_of
 from tests.support.worlds import SAMPLE, orders
 from vindibot.games.game_record import (
-    CRASH_CODE,
     ENDINGS,
     GameRecordError,
     dumps,
@@ -36,7 +35,7 @@ def play(games: Games, wanted: list[int]) -> tuple[list[int], list[Games]]:
     played, states = [], [games.copy()]
     for order in wanted:
         if step(games, 0, order):
-            played.append(CRASH_CODE if order == CRASH else order)
+            played.append(order)
             states.append(games.copy())
     return played, states
 
@@ -67,7 +66,7 @@ def test_our_own_maps_survive(name: str) -> None:
 
 
 def test_recorded_games_of_the_original_survive() -> None:
-    codes = {"Stay": 0, "North": 1, "South": 2, "East": 3, "West": 4, "Crash": CRASH_CODE}
+    codes = {"Stay": 0, "North": 1, "South": 2, "East": 3, "West": 4, "Crash": CRASH}
     kept = 0
     for _, game in read_games(SAMPLE):
         try:
@@ -76,7 +75,7 @@ def test_recorded_games_of_the_original_survive() -> None:
             continue
         moves = [codes[move] for move in game["moves"]]
         turns = int(games[0]["max_turns"])
-        played, states = play(games.copy(), [CRASH if move == CRASH_CODE else move for move in moves])
+        played, states = play(games.copy(), moves)
         ending = ENDINGS[int(states[-1][0]["status"])]
         record = record_of(
             map_before(games), moves, max_turns=turns, training=bool(games[0]["training"]), ending=ending, id=str(game["id"])
@@ -92,7 +91,7 @@ def test_spawns_that_are_not_the_mirrors_and_owned_mines_are_kept() -> None:
     drawn = parse_map(text)
     odd = Map(drawn.tiles, drawn.starts, [(0, 0), (0, 0), (1, 1), (3, 3)])
     for game_map, spawns in ((drawn, None), (odd, tuple(odd.spawns))):
-        record = loads(dumps(record_of(game_map, [2, 1, 4, 99])))
+        record = loads(dumps(record_of(game_map, [2, 1, 4, CRASH])))
         assert record.spawns == spawns
         assert record.game_map() == game_map
         assert equal(record.first(), game_map.new_game())
@@ -150,7 +149,7 @@ def test_records_that_do_not_work_out_say_where() -> None:
     with pytest.raises(GameRecordError, match="after 3 plies: the record says TurnMax, but the game is still running"):
         final(record_of(game_map, [0] * 3, max_turns=4, ending="TurnMax"))
     with pytest.raises(GameRecordError, match="says Interrupted, but the game has ended by AllCrashed"):
-        final(record_of(game_map, [99], training=True))
+        final(record_of(game_map, [CRASH], training=True))
     broken = json.loads(dumps(record_of(game_map, [])))
     with pytest.raises(GameRecordError, match="abcd1234: the map: line 1, column 1"):
         loads(json.dumps(broken | {"map": "??"})).first()

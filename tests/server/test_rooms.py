@@ -10,6 +10,7 @@ from itertools import pairwise
 import httpx
 import pytest
 
+from sim.game import CRASH
 from tests.support.serving import (
     FINISHED,
     FORM,
@@ -216,7 +217,7 @@ async def test_a_silent_bot_crashes_at_its_limit_and_training_ends() -> None:
             assert (response.status_code, response.text) == (400, TIME_OUT)
             [room] = watcher.over
             assert room.turn == 0  # a game finished by a crash does not advance its turn
-            assert room.orders == [99]
+            assert room.orders == [CRASH]
             assert room.all_crashed
     assert min(late) >= -0.001
     assert min(late) < 0.020
@@ -304,7 +305,7 @@ async def test_the_arena_goes_on_without_who_crashed_and_he_still_strikes() -> N
         assert two["life"] == 100 - 2 * 20 - 3
         assert one["life"] == 100 - 3 * 20 - 3
         room = server.lobby.rooms[bots[1].game["id"]]
-        assert room.orders == [99, 0, 0, 0] + [0] * 8
+        assert room.orders == [CRASH, 0, 0, 0] + [0] * 8
         over = await bots[0].move()
         assert (over.status_code, over.text) == (400, FINISHED)
 
@@ -318,7 +319,7 @@ async def test_when_all_have_crashed_the_arena_game_is_over() -> None:
         assert result.ending == "AllCrashed"
         assert result.turn == 3
         assert result.crashed == (True,) * 4
-        assert result.orders == (99,) * 4
+        assert result.orders == (CRASH,) * 4
         assert result.winner is None
 
 

@@ -27,7 +27,7 @@ from tests.support.recorded import record, record_of, states_of
 from tests.support.serving import match_of_four, playing, serving
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.cli.main import main
-from vindibot.games.game_record import CRASH_CODE, dumps
+from vindibot.games.game_record import dumps
 from vindibot.games.protocol import GameState
 from vindibot.terminal.frames import Film, Frame, film_of, frame_line
 from vindibot.terminal.stream import Place, Watcher, events
@@ -56,7 +56,7 @@ def test_the_film_of_a_broken_off_recording_has_gaps_and_no_end(tmp_path: Path) 
 
 
 def test_the_film_of_a_record() -> None:
-    film = film_of(record_of(generate(1, size=8), [1, 2, CRASH_CODE, 0]))
+    film = film_of(record_of(generate(1, size=8), [1, 2, CRASH, 0]))
     assert [(frame.turn, frame.hero, frame.order) for frame in film.frames] == [
         (0, None, None),
         (1, 0, 1),

@@ -48,7 +48,7 @@ class Diary:
             self._words[_SEAT] = NOBODY
 
     def played(self, code: int) -> None:
-        """An order (0..4, 99 for a crash) was played."""
+        """An order (0..4 or `sim.game.CRASH`) was played."""
         self._words[_SEAT] = NOBODY
         self._memory[_ORDERS + self._plies] = code
         self._plies += 1

@@ -24,7 +24,7 @@ from vindibot.arena.results import NORMAL, GameLine, MapLine, SeatLine, places
 from vindibot.arena.schedule import SEATS, GameTask, map_of_task
 from vindibot.arena.seats import Forfeit, Seat
 from vindibot.arena.stalls import stalled_rounds
-from vindibot.games import CRASH_CODE, GameRecord, game_record as gamerecord
+from vindibot.games import GameRecord, game_record as gamerecord
 
 #: The longest note of a forfeit that is kept.
 NOTE_LENGTH = 300
@@ -46,7 +46,7 @@ class SeatCourse:
 
 @dataclass
 class Course:
-    """How a game went. `orders` are 0..4, 99 for a crash; `ending` is as in `GameLine`."""
+    """How a game went. `orders` are 0..4 or `sim.game.CRASH`; `ending` is as in `GameLine`."""
 
     orders: list[int] = field(default_factory=list)
     seats: list[SeatCourse] = field(default_factory=lambda: [SeatCourse() for _ in range(SEATS)])
@@ -78,9 +78,8 @@ def play(task: GameTask, seats: Sequence[Seat], diary: Diary) -> Course:
             mover = turn.item(0) % SEATS
             order = STAY if crashed.item(mover) else _ask(seats[mover], games, mover, course, diary)
             step(games, 0, order)
-            code = CRASH_CODE if order == CRASH else order
-            course.orders.append(code)
-            diary.played(code)
+            course.orders.append(order)
+            diary.played(order)
             if task.adjudicate and mover == SEATS - 1 and decided(games, mines):
                 break
     finally:
@@ -136,7 +135,7 @@ def recompute(where: Map, rounds: int, orders: Sequence[int]) -> tuple[Games, De
     for ply, code in enumerate(orders):
         if ply % SEATS == 0:
             squares.append(pos.tolist())
-        if code == CRASH_CODE:
+        if code == CRASH:
             step(games, 0, CRASH)
             continue
         mover = ply % SEATS

@@ -10,7 +10,6 @@ from .game_file import (
     read_game_file as read_game_file,
 )
 from .game_record import (
-    CRASH_CODE as CRASH_CODE,
     ENDINGS as ENDINGS,
     Ending as Ending,
     GameRecord as GameRecord,

@@ -24,10 +24,8 @@ from vindibot.base import VindibotError
 
 #: The newest version of the format that this program writes and reads.
 VERSION = 1
-#: The code of a crash among the orders, as the original server keeps it; the others are the directions 0..4.
-CRASH_CODE = 99
 #: How an order is written: a direction as its digit, a crash as an x.
-_LETTERS = {0: "0", 1: "1", 2: "2", 3: "3", 4: "4", CRASH_CODE: "x"}
+_LETTERS = {0: "0", 1: "1", 2: "2", 3: "3", 4: "4", CRASH: "x"}
 _CODES = {letter: code for code, letter in _LETTERS.items()}
 
 Ending = Literal["TurnMax", "AllCrashed", "Interrupted"]
@@ -49,12 +47,12 @@ def _read_orders(value: Any) -> Any:
 
 
 def write_orders(orders: tuple[int, ...]) -> str:
-    """The orders (0..4, 99 for a crash) as a text of a letter each."""
+    """The orders (0..4 or `sim.game.CRASH`) as a text of a letter each."""
     return "".join(map(_LETTERS.__getitem__, orders))
 
 
 Orders = Annotated[
-    tuple[Literal[0, 1, 2, 3, 4, 99], ...], BeforeValidator(_read_orders), PlainSerializer(write_orders, return_type=str)
+    tuple[Literal[0, 1, 2, 3, 4, 5], ...], BeforeValidator(_read_orders), PlainSerializer(write_orders, return_type=str)
 ]
 Square = tuple[int, int]
 
@@ -66,7 +64,7 @@ class GameRecord:
     `map` is the map's text (`sim.maps.parse_map`), owners of mines as they were at the start; `spawns` the (row, column) of
     the spawn squares where they are not the mirrors of hero 1's start. `max_turns` counts plies. `names` and `who` are of
     heroes 1..4; `who` are ids that mean something to whoever keeps the record (users, bots), None for nobody known.
-    `orders` are one per ply, 0..4 as the directions, 99 for a crash. `ending` is "Interrupted" for a game that did not
+    `orders` are one per ply, 0..4 as the directions or `sim.game.CRASH`. `ending` is "Interrupted" for a game that did not
     come to its end. `extra` is for the keeper; it must be JSON.
     """
 
@@ -189,7 +187,7 @@ def replay(record: GameRecord) -> Iterator[Games]:
     games = record.first()
     yield games.copy()
     for ply, order in enumerate(record.orders):
-        if not step(games, 0, CRASH if order == CRASH_CODE else order):
+        if not step(games, 0, order):
             raise GameRecordError(f"game {record.id}, ply {ply}: an order after the end of the game")
         yield games.copy()
     status = games["status"].item(0)

@@ -16,7 +16,7 @@ class Telling(Protocol):
     """How one game is told. It keeps nothing: readers may be anywhere in the game."""
 
     def ply(self, before: Games, order: int, after: Games, number: int) -> bytes:
-        """Ply `number` (from 1): what `order` (0..4, 99 for a crash) made of the state before it."""
+        """Ply `number` (from 1): what `order` (0..4 or `sim.game.CRASH`) made of the state before it."""
 
     def newest(self, before: Games, room: Room) -> bytes:
         """The last ply of a room."""

@@ -11,9 +11,9 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 
-from sim.game import CRASH, Games, copy_of
+from sim.game import Games, copy_of
 from sim.rules import step
-from vindibot.games import CRASH_CODE, GameRecord, encode_json
+from vindibot.games import GameRecord, encode_json
 from vindibot.server.encoder import Telling
 from vindibot.server.room import Room
 
@@ -44,7 +44,7 @@ async def replayed(games: Games, orders: Sequence[int], telling: Telling, after:
     while number < len(orders):
         order = orders[number]
         before = copy_of(games)
-        step(games, 0, CRASH if order == CRASH_CODE else order)
+        step(games, 0, order)
         number += 1
         if number > after:
             pieces.append(event(number, telling.ply(before, order, games, number)))

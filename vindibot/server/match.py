@@ -13,7 +13,7 @@ from vindibot.server.users import User
 
 @dataclass(frozen=True)
 class MatchResult:
-    """How a match went. `orders` are 0..4, 99 for a crash, from the first ply on; `ending` is "TurnMax" or "AllCrashed"."""
+    """How a match went. `orders` are 0..4 or `sim.game.CRASH`, from the first ply on; `ending` is "TurnMax" or "AllCrashed"."""
 
     game_id: str
     map: Map

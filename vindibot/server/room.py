@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from sim.game import ALL_CRASHED, CRASH, DIRECTIONS, RUNNING, STAY, Games
 from sim.rules import step
-from vindibot.games import CRASH_CODE, Player, encode_json, from_games
+from vindibot.games import Player, encode_json, from_games
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.users import random_word
 
@@ -324,7 +324,7 @@ class Room:
         self._cancel_timer()
         self._handed, self._state = None, None
         step(self.games, 0, order)
-        self.orders.append(CRASH_CODE if order == CRASH else order)
+        self.orders.append(order)
         self._tell(lambda observer: observer.played(self, order))
 
     def _after(self, seconds: float, callback: Callable[..., None], *arguments: Any) -> None:

@@ -9,9 +9,9 @@ from itertools import islice
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 
-from sim.game import CRASH, Games
+from sim.game import Games
 from sim.rules import step
-from vindibot.games import CRASH_CODE, GameRecord, Player, dumps
+from vindibot.games import GameRecord, Player, dumps
 from vindibot.server import pages
 from vindibot.server.description import BEFORE, DAYS, NAME, PAGE, PLY, operation, queries
 from vindibot.server.feed import Feed
@@ -148,7 +148,7 @@ def _kept_game(record: GameRecord, ply: int | None) -> str:
     ply = plies if ply is None else min(max(ply, 0), plies)
     games = record.first()
     for order in record.orders[:ply]:
-        step(games, 0, CRASH if order == CRASH_CODE else order)
+        step(games, 0, order)
     return pages.game_page(record.id, games, players_of(record), ply=ply, plies=plies, live=False, ending=record.ending)
 
 

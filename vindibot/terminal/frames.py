@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sim.game import CRASH, DIRECTIONS, RUNNING, Games, row_column
 from vindibot.base import printable
-from vindibot.games import CRASH_CODE, ENDINGS, Ballot, GameRecord, GameState, Recording, following, replay, to_games
+from vindibot.games import ENDINGS, Ballot, GameRecord, GameState, Recording, following, replay, to_games
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _of_record(record: GameRecord) -> Film:
             film.frames.append(Frame(games))
         else:
             order = record.orders[number - 1]
-            film.frames.append(Frame(games, int(before[0]["turn"]) % 4, CRASH if order == CRASH_CODE else order))
+            film.frames.append(Frame(games, int(before[0]["turn"]) % 4, order))
         before = games
     return film
 

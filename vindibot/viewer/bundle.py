@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sim.game import CRASH, Games
-from vindibot.games import CRASH_CODE, GameRecord, Player, Ply, replay
+from sim.game import Games
+from vindibot.games import GameRecord, Player, Ply, replay
 from vindibot.viewer.states import Scribe, ending_of, results
 
 FORMAT = "vindibot-bundle"
@@ -86,5 +86,5 @@ def of_record(record: GameRecord) -> Bundle:
 
 
 def played(before: Games, order: int, after: Games) -> Ply:
-    """The ply that an order of a record (0..4, 99 for a crash) was."""
-    return Ply(after, before["turn"].item(0) % 4, CRASH if order == CRASH_CODE else order)
+    """The ply that an order of a record (0..4 or `sim.game.CRASH`) was."""
+    return Ply(after, before["turn"].item(0) % 4, order)

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from sim import events
 from sim.game import AIR, MINE, STRIDE, TAVERN, TILE_BITS, WALL, Games
 from sim.maps import map_of
+from sim.replay import events_of
 from vindibot.games import ENDINGS, Ply
-from vindibot.viewer.events import Event, happenings, owner_of
 
 _TILES = {AIR: ".", WALL: "#", TAVERN: "T"}
-#: Where squares stand in the events.
-_SQUARES = {"mine": (2,), "beer": (2,), "death": (2,), "respawn": (2, 3)}
+#: The kinds of events after which mines have other owners.
+_NEW_OWNERS = {events.TOOK_MINE, events.INHERITED}
 
 
 @cache
@@ -72,18 +73,17 @@ class Scribe:
     def ply(self, before: Games, ply: Ply) -> dict[str, Any]:
         """One ply, from the state before it."""
         written: dict[str, Any] = {"t": ply.games["turn"].item(0)}
-        events: list[Event] = []
+        happened: list[tuple[int, ...]] = []
         if ply.gap or ply.hero is None or ply.order is None:
             written["gap"] = True
         else:
             written |= {"h": ply.hero, "o": ply.order}
-            events = happenings(before, ply.order)
+            happened = events_of(before, [ply.order])[0].tolist()
         changed = zip(before["hero"][0].tolist(), ply.games["hero"][0].tolist(), strict=True)
         heroes = [[hero, *_hero(new, self.at)] for hero, (old, new) in enumerate(changed) if _shown(old) != _shown(new)]
-        mines = (
-            self._mines(before, ply.games) if "gap" in written or any(event[0] in ("mine", "heir") for event in events) else []
-        )
-        parts = {"c": heroes, "m": mines, "e": [self._event(event) for event in events]}
+        new_owners = "gap" in written or any(event[0] in _NEW_OWNERS for event in happened)
+        mines = self._mines(before, ply.games) if new_owners else []
+        parts = {"c": heroes, "m": mines, "e": [self._event(event) for event in happened if event[0] != events.MOVED]}
         return written | {key: part for key, part in parts.items() if part}
 
     def _mines(self, before: Games, after: Games) -> list[list[int | None]]:
@@ -91,14 +91,36 @@ class Scribe:
         changed = np.flatnonzero((old != new) & (new >= MINE)).tolist()
         return [[square, owner_of(new.item(square))] for square in changed]
 
-    def _event(self, event: Event) -> list[Any]:
-        places = _SQUARES.get(event[0], ())
-        return [self.at(part) if place in places else part for place, part in enumerate(event)]
+    def _event(self, event: tuple[int, ...]) -> list[Any]:
+        kind, hero, other, _, square, to, amount = event
+        who = None if other == events.NOBODY else other
+        match kind:
+            case events.TOOK_MINE:
+                return ["mine", hero, self.at(square), who]
+            case events.DRANK:
+                return ["beer", hero, self.at(square), amount]
+            case events.STRUCK:
+                return ["blow", hero, other]
+            case events.KILLED | events.KILLED_ON_SPAWN:
+                return ["kill", hero, other, "blow" if kind == events.KILLED else "spawn"]
+            case events.DIED_IN_MINE:
+                return ["death", hero, self.at(square)]
+            case events.INHERITED:
+                return ["heir", hero, who, amount]
+            case events.RESPAWNED:
+                return ["respawn", hero, self.at(square), self.at(to)]
+            case _:
+                return ["crash", hero]
 
 
 def _shown(hero: tuple[Any, ...]) -> tuple[Any, ...]:
     """What of a hero's record is written: neither his spawn square nor his last direction."""
     return (*hero[:4], hero[6])
+
+
+def owner_of(tile: int) -> int | None:
+    """The hero 0..3 who owns the mine with this tile code; None for nobody, and for owners who are no heroes."""
+    return tile - MINE - 1 if MINE < tile <= MINE + 4 else None
 
 
 def _owner_letter(tile: int) -> str:

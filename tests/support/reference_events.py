@@ -1,13 +1,23 @@
-"""What happened in a ply: who took which mine, drank, struck, killed, died and came back, in the order of the rules.
+"""The events of a ply computed a second time, in plain Python and from the state alone, to compare with `sim.events`.
 
-The states before and after say what came of it; this says why, for people. It follows `sim.rules.play` step by step and
-never decides anything: what a ply does is the rules' business alone.
+It follows the rules step by step on its own lists of positions, lives and mines.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
+from sim.events import (
+    CRASHED,
+    DIED_IN_MINE,
+    DRANK,
+    INHERITED,
+    KILLED,
+    KILLED_ON_SPAWN,
+    MOVED,
+    NOBODY,
+    RESPAWNED,
+    STRUCK,
+    TOOK_MINE,
+)
 from sim.game import (
     BEER_COST,
     BEER_HEALS,
@@ -24,8 +34,8 @@ from sim.game import (
     Games,
 )
 
-#: An event: its name, then who and where; see `docs/viewer-format.md`. Heroes are 0..3, squares those of `sim.game`.
-Event = tuple[Any, ...]
+#: An event: kind, hero, other, square, to, amount, as in `sim.events`.
+Event = tuple[int, int, int, int, int, int]
 #: The neighbours of a fighter in the order of the blows: North, East, South, West.
 _AROUND = (-STRIDE, 1, STRIDE, -1)
 _OFFSETS: list[int] = OFFSET.tolist()
@@ -44,6 +54,9 @@ class _Scene:
         self.born: set[int] = set()
         self.events: list[Event] = []
 
+    def note(self, kind: int, hero: int, other: int = NOBODY, *, square: int = 0, to: int = 0, amount: int = 0) -> None:
+        self.events.append((kind, hero, other, square, to, amount))
+
     def at(self, square: int) -> int | None:
         """Who stands there, the first if two do."""
         return self.pos.index(square) if square in self.pos else None
@@ -51,12 +64,13 @@ class _Scene:
     def move(self, me: int, target: int, cell: int) -> None:
         """The mover's step: onto air, into a tavern, or into a mine."""
         if cell == 0:
+            self.note(MOVED, me, square=self.pos[me], to=target)
             self.pos[me] = target
         elif cell == TAVERN:
             if self.gold[me] >= BEER_COST:
                 healed = min(MAX_LIFE, self.life[me] + BEER_HEALS) - self.life[me]
                 self.life[me] += healed
-                self.events.append(("beer", me, target, healed))
+                self.note(DRANK, me, square=target, amount=healed)
         elif MINE <= cell <= LAST_MINE and cell != MINE + 1 + me:
             self._enter_mine(me, target, cell)
 
@@ -67,9 +81,9 @@ class _Scene:
             if owner is not None:
                 self.mines[owner] -= 1
             self.mines[me] += 1
-            self.events.append(("mine", me, square, owner))
+            self.note(TOOK_MINE, me, NOBODY if owner is None else owner, square=square)
         else:
-            self.events.append(("death", me, square))
+            self.note(DIED_IN_MINE, me, square=square)
             self._respawn(me, None)
 
     def fight(self, me: int) -> None:
@@ -80,27 +94,27 @@ class _Scene:
                 continue
             if me in self.born:
                 break
-            self.events.append(("blow", me, enemy))
+            self.note(STRUCK, me, enemy)
             self.life[enemy] -= BLOW
             if self.life[enemy] <= 0:
-                self.events.append(("kill", me, enemy, "blow"))
+                self.note(KILLED, me, enemy)
                 self._respawn(enemy, me)
 
     def _respawn(self, hero: int, heir: int | None) -> None:
         """A dead hero comes back, and whoever stands where he does dies in turn."""
         while True:
             if self.mines[hero]:
-                self.events.append(("heir", hero, heir, self.mines[hero]))
+                self.note(INHERITED, hero, NOBODY if heir is None else heir, amount=self.mines[hero])
                 if heir is not None:
                     self.mines[heir] += self.mines[hero]
                 self.mines[hero] = 0
             there = self.at(self.spawn[hero])
-            self.events.append(("respawn", hero, self.pos[hero], self.spawn[hero]))
+            self.note(RESPAWNED, hero, square=self.pos[hero], to=self.spawn[hero])
             self.pos[hero], self.life[hero] = self.spawn[hero], MAX_LIFE
             self.born.add(hero)
             if there is None or there == hero:
                 return
-            self.events.append(("kill", hero, there, "spawn"))
+            self.note(KILLED_ON_SPAWN, hero, there)
             hero, heir = there, hero
 
 
@@ -109,17 +123,18 @@ def owner_of(tile: int) -> int | None:
     return tile - MINE - 1 if MINE < tile <= MINE + 4 else None
 
 
-def happenings(before: Games, order: int) -> list[Event]:
-    """What happens when the hero whose turn it is in `before` (an array of one record, running) is given `order` (0..4 or
+def reference_events(before: Games, move: int) -> list[Event]:
+    """What happens when the hero whose turn it is in `before` (an array of one record, running) makes `move` (0..4 or
     `sim.game.CRASH`). Does not change the game."""
     me = before["turn"].item(0) % 4
-    if order == CRASH:
-        return [("crash", me)]
     scene = _Scene(before)
-    target = scene.pos[me] + _OFFSETS[order]
+    if move == CRASH:
+        scene.note(CRASHED, me)
+        return scene.events
+    target = scene.pos[me] + _OFFSETS[move]
     cell = before["cell"][0].item(target)
-    # A hero on the square is in the way, whatever is below him.
-    if order and cell <= TILE_BITS:
+    # A hero on the square is in the way, whatever is below it.
+    if move and cell <= TILE_BITS:
         scene.move(me, target, cell)
     scene.fight(me)
     return scene.events

@@ -1,0 +1,71 @@
+"""Events: what happens in a ply, as the rules list it in a variant of the kernels of their own (`sim.rules.play`).
+
+An event is a record of dtype `EVENT`. Heroes are 0..3 or `NOBODY`, squares those of `sim.game`. What the fields mean depends
+on the kind; fields that a kind does not name are 0:
+
+===================  ========================================================================================
+kind                 fields
+===================  ========================================================================================
+``MOVED``            `hero` went from `square` to `to`
+``DRANK``            `hero` drank at the tavern on `square` and got `amount` life
+``TOOK_MINE``        `hero` took the mine on `square` from `other` (`NOBODY` if no hero owned it)
+``STRUCK``           `hero` struck `other`, who loses 20 life, or the rest of it: then a kill follows
+``KILLED``           `hero` killed `other` by a blow
+``KILLED_ON_SPAWN``  `hero` respawned on the square of `other`, who dies
+``DIED_IN_MINE``     `hero` died when it went for the mine on `square`
+``INHERITED``        the `amount` mines of `hero`, who is dead, go to `other` (`NOBODY` if no hero killed it)
+``RESPAWNED``        `hero` came back: it lay on `square` and stands on `to`, its spawn square
+``CRASHED``          `hero` crashed: it stays where it is from now on
+===================  ========================================================================================
+
+The order is that of the rules. Thirst and income are no events: every ply has them.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.kernels import kernel
+
+MOVED, DRANK, TOOK_MINE, STRUCK, KILLED, KILLED_ON_SPAWN, DIED_IN_MINE, INHERITED, RESPAWNED, CRASHED = range(10)
+#: The name of every kind; the index is the kind.
+KINDS = (
+    *("moved", "drank", "took a mine", "struck", "killed", "killed on spawn"),
+    *("died in a mine", "inherited", "respawned", "crashed"),
+)
+#: The value of `other` where there is no hero.
+NOBODY = -1
+#: Most events of one ply. A ply has at most a step, three blows, and for each blow a death for each hero.
+MOST = 64
+
+#: One event: 10 bytes. See the module.
+EVENT = np.dtype(
+    (
+        np.record,
+        [
+            *(("kind", "u1"), ("hero", "i1"), ("other", "i1"), ("unused", "u1")),
+            *(("square", "i2"), ("to", "i2"), ("amount", "i2")),
+        ],
+    )
+)
+#: The events of one ply: the first `count` of `event`.
+EVENT_LOG = np.dtype((np.record, [("count", "i4"), ("event", EVENT, MOST)]))
+
+#: numba's names for the arrays that kernels take.
+EVENTS = numba.types.Array(numba.from_dtype(EVENT), 1, "C")
+EVENT_LOGS = numba.types.Array(numba.from_dtype(EVENT_LOG), 1, "C")
+
+#: An array of dtype `EVENT`.
+Events = NDArray[np.void]
+
+
+@kernel
+def note(log, kind, hero, other, square, to, amount):
+    """Add an event to an `EVENT_LOG` record. Events beyond `MOST` are left out."""
+    if log.count < MOST:
+        event = log.event[log.count]
+        event.kind, event.hero, event.other = kind, hero, other
+        event.square, event.to, event.amount = square, to, amount
+        log.count += 1

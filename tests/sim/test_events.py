@@ -1,0 +1,117 @@
+"""The events that the rules list are those that a second implementation finds, in recorded and in random games."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from sim import events
+from sim.board import parse
+from sim.game import CRASH, DIRECTIONS, EAST, RUNNING, STAY, Games, equal
+from sim.generator import generate
+from sim.replay import events_of, moves_of, play_moves
+from sim.rules import step
+from tests.support.reference_events import Event, reference_events
+from tests.support.worlds import ORACLE, SAMPLE, odd_games, orders
+from vindibot.games.protocol import ProtocolError
+from vindibot.games.verify import first_state, read_games
+
+MOVES = {**{name: direction for direction, name in enumerate(DIRECTIONS)}, "Crash": CRASH}
+
+
+def listed(found: events.Events) -> list[Event]:
+    return [
+        (int(event["kind"]), *(int(event[name]) for name in ("hero", "other", "square", "to", "amount")))  # type: ignore[misc]
+        for event in found
+    ]
+
+
+def compare(start: Games, moves: list[int]) -> Counter[int]:
+    """Every ply of a game compared; returns how many events of each kind there were."""
+    first = start.copy()
+    found, ends = events_of(start, moves)
+    assert equal(start, first), "the game is left alone"
+    kinds: Counter[int] = Counter()
+    games, begin = start.copy(), 0
+    for move, end in zip(moves, ends.tolist(), strict=False):
+        expected = reference_events(games, move)
+        assert listed(found[begin:end]) == expected
+        kinds.update(event[0] for event in expected)
+        assert step(games, 0, move)
+        begin = end
+    assert len(ends) == len(moves) or games[0]["status"] != RUNNING
+    assert begin == len(found)
+    again = start.copy()
+    assert play_moves(again, 0, moves_of(moves)) == len(ends)
+    assert equal(again, games)
+    return kinds
+
+
+@settings(max_examples=300, deadline=None)
+@given(odd_games(), st.lists(orders, max_size=60))
+def test_odd_games(games: Games, moves: list[int]) -> None:
+    games[0]["status"] = RUNNING
+    compare(games, moves)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([0.0, 0.01]), st.sampled_from([8, 12]))
+def test_random_games(seed: int, crashes: float, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    moves = np.where(rng.random(600) < crashes, CRASH, rng.integers(0, 5, 600)).tolist()
+    kinds = compare(generate(seed, size=size).new_game(600), moves)
+    assert kinds[events.MOVED] > 50
+
+
+def recorded(name: str) -> Iterator[tuple[Games, list[int]]]:
+    path = SAMPLE if name == "sample" else ORACLE / f"{name}.jsonl.gz"
+    if not path.exists():
+        pytest.skip("the games recorded from the original server are not here")
+    for _, game in read_games(path):
+        try:
+            yield first_state(game), [MOVES[move] for move in game["moves"]]
+        except ProtocolError:  # a board that is not square
+            continue
+
+
+@pytest.mark.parametrize("name", ["sample", "generated", "handmade", "scenario", "odd"])
+def test_recorded_games(name: str) -> None:
+    kinds: Counter[int] = Counter()
+    for start, moves in recorded(name):
+        kinds += compare(start, moves)
+    if name == "sample":
+        assert set(kinds) == set(range(len(events.KINDS)))
+
+
+def test_what_happens_is_listed_in_the_order_of_the_rules() -> None:
+    """One dies of a blow and comes back on top of a third, which stands on its spawn square: it dies as well."""
+    games = parse(
+        "@1@2    $2\n        $3\n          \n          \n@3        \n"
+        "turn 0 of 100\n"
+        "@1 life 90 gold 0 mines 0 spawn 3,3 last Stay\n"
+        "@2 life 20 gold 0 mines 1 spawn 4,0 last Stay\n"
+        "@3 life 50 gold 0 mines 1 spawn 2,2 last Stay\n"
+    )
+    found, _ = events_of(games, [STAY])
+    assert [(events.KINDS[event["kind"]], *event.item()[1:3], event["amount"]) for event in found] == [
+        ("struck", 0, 1, 0),
+        ("killed", 0, 1, 0),
+        ("inherited", 1, 0, 1),
+        ("respawned", 1, events.NOBODY, 0),
+        ("killed on spawn", 1, 2, 0),
+        ("inherited", 2, 1, 1),
+        ("respawned", 2, events.NOBODY, 0),
+    ]
+
+
+def test_plies_end_with_the_game_or_with_what_is_no_move() -> None:
+    games = parse("@1    \n      \n      \nturn 0 of 100 training\n@1 life 70 gold 5 mines 0 spawn 0,0 last Stay\n")
+    for moves, played in (([EAST, STAY, CRASH, STAY], 3), ([EAST, 6, STAY], 1), ([-1], 0), ([], 0)):
+        found, ends = events_of(games, moves)
+        assert len(ends) == played
+        assert len(found) == (ends[-1] if played else 0)
+        assert play_moves(games.copy(), 0, moves_of(moves)) == played
