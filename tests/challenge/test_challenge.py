@@ -92,7 +92,7 @@ async def test_a_person_plays_to_the_end_and_sees_how_the_bots_decided(tmp_path:
         turns = await person.votes(15)
         await until(lambda: host.told)
         public = await client.get(f"/records/{person.state['game']['id']}")
-        assert public.json()["ending"] == "TurnMax"
+        assert public.json()["ending"] == "finished"
     assert host.told[0].startswith(f"game {person.state['game']['id']}: {NASTY} came ")
     orders = public.json()["orders"]
     assert [int(orders[turn["ply"]]) for turn in turns] == [turn["order"] for turn in turns], "what was decided was played"
@@ -131,7 +131,7 @@ async def test_who_walks_away_crashes_at_his_limit_and_the_game_ends(tmp_path: P
         assert host.told == ["ann left"]
         room = server.lobby.rooms[person.state["game"]["id"]]
         await until(lambda: room.finished)
-        assert room.all_crashed
+        assert room.ending == "all-crashed"
         assert len(room.orders) < 12
         assert (await person.move("Stay")).text == FINISHED
         assert not host._tasks

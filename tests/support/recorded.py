@@ -11,6 +11,7 @@ from sim.game import CRASH, RUNNING, STAY, Games
 from sim.generator import generate
 from sim.rules import step
 from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.outcome import Outcome
 from vindibot.games.protocol import Player, from_games
 from vindibot.games.recording import Header, Recorder, Recording, TraitHeader, read_recording
 
@@ -61,6 +62,6 @@ def record(
             if own and int(game["turn"]) not in without:
                 recorder.turn(raw(state), BALLOT)
         if outcome:
-            recorder.finish("finished", raw(states[-1]))
+            recorder.finish(Outcome(), raw(states[-1]))
     assert recorder.path is not None
     return read_recording(recorder.path)

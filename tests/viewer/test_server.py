@@ -83,7 +83,7 @@ async def test_who_lost_the_connection_gets_the_rest() -> None:
         for after in ("59", "60", "99", "x"):
             late = (await bot.client.get(address, headers={"Last-Event-ID": after})).text
             start = whole | {"plies": whole["plies"][: int(after)] if after != "x" else [], "ending": None}
-            assert grown(start, late)["ending"] == {"kind": "TurnMax", "message": ""}
+            assert grown(start, late)["ending"] == {"kind": "finished", "message": ""}
         assert (await bot.client.get("/plies/nothing0")).status_code == 404
 
 
@@ -104,7 +104,7 @@ async def test_crashes_are_told() -> None:
         bundle = await kept_bundle(bot.client, bot.game["id"])
         assert grown(bundle | {"plies": []}, stream.text)["plies"] == [{"t": 0, "h": 0, "o": 5, **bundle["plies"][0]}]
         assert bundle["plies"][0]["e"] == [["crash", 0]]
-        assert bundle["ending"]["kind"] == "AllCrashed"
+        assert bundle["ending"]["kind"] == "all-crashed"
 
 
 async def test_the_policy_lets_in_the_pages_own_files_and_nothing_else() -> None:

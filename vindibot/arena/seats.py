@@ -22,19 +22,18 @@ from vindibot.arena.entrants import Limits
 from vindibot.arena.schedule import SeatTask
 from vindibot.config import Bot
 from vindibot.engine import Inline, conducts, fallback
-from vindibot.games import tally
+from vindibot.games import Outcome, Reason, tally
 
 #: Moves between which a thread looks whether the time of one is over are never shorter than this, in seconds.
 SHORTEST_LOOK = 0.002
 
 
 class Forfeit(Exception):  # noqa: N818 - the word of the field
-    """A bot's part in a game has ended before the game: how (`vindibot.arena.results.TERMINATIONS`), and what is known."""
+    """A bot's part in a game has ended before the game: `outcome` says why."""
 
-    def __init__(self, termination: str, note: str = "") -> None:
-        super().__init__(termination, note)
-        self.termination = termination
-        self.note = note
+    def __init__(self, reason: Reason, message: str = "") -> None:
+        super().__init__(reason, message)
+        self.outcome = Outcome(reason, message)
 
 
 class OutOfTime(BaseException):
@@ -181,21 +180,21 @@ class InProcess:
             with _interrupted_after(allowed):
                 direction = self._decide(view)
         except OutOfTime:
-            raise Forfeit("timeout", self._slowest(time.monotonic() - began)) from None
+            raise Forfeit(Reason.TIMEOUT, self._slowest(time.monotonic() - began)) from None
         finally:
             self._stopper.rest()
         spent = time.monotonic() - began
         if spent > allowed:
-            raise Forfeit("timeout", self._slowest(spent))
+            raise Forfeit(Reason.TIMEOUT, self._slowest(spent))
         return direction
 
     def _decide(self, view: View) -> int:
         entries = self._inline.vote_now(view)
         if all(conduct.benched for conduct in self._inline.conducts):
-            raise Forfeit("crash", f"every trait failed: {entries[-1].label}: {entries[-1].note or 'benched'}")
+            raise Forfeit(Reason.CRASH, f"every trait failed: {entries[-1].label}: {entries[-1].note or 'benched'}")
         for entry in entries:
             if entry.status == "error" and entry.note.startswith("MemoryError"):
-                raise Forfeit("memory", f"{entry.label}: {entry.note}")
+                raise Forfeit(Reason.MEMORY, f"{entry.label}: {entry.note}")
         if all(entry.status != "ok" and entry.votes is None for entry in entries):
             return fallback(view)
         return tally(entries, view.moves, lambda: view.rng("tie")).direction
@@ -236,4 +235,4 @@ def local_seat(task: SeatTask) -> Seat:
     try:
         return InProcess(entrant.bot, entrant.limits, task.seed)
     except Exception as problem:
-        raise Forfeit("stall", f"{type(problem).__name__}: {problem}"[:300]) from problem
+        raise Forfeit(Reason.STALL, f"{type(problem).__name__}: {problem}"[:300]) from problem

@@ -23,7 +23,7 @@ from vindibot.challenge.settings import ChallengeSettings
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, cores
 from vindibot.engine import Voters, conducts, voters
-from vindibot.games import Ballot, GameState, Header
+from vindibot.games import Ballot, GameState, Header, LastState, Outcome
 from vindibot.server import EmbeddedServer, Match, MatchResult, Room
 from vindibot.session import Player
 
@@ -80,7 +80,7 @@ class Decisions:
         self.made.append(Decision(header, games, ballot))
         self._wake()
 
-    def finished(self, termination: str, message: str, state: GameState | None, games: Games | None) -> None:
+    def finished(self, outcome: Outcome, last: LastState | None) -> None:
         """See `Onlooker`."""
 
     def end(self) -> None:
