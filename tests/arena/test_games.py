@@ -19,7 +19,7 @@ from vindibot.arena.schedule import map_of_task
 from vindibot.arena.seats import InProcess
 from vindibot.config.bots import load_bot
 from vindibot.engine.agent import Agent, voters
-from vindibot.engine.deadline import Timekeeper
+from vindibot.engine.deadline import Deadline
 from vindibot.games import game_record as gamerecord
 
 QUIET = ("stay", "random", "random")
@@ -34,7 +34,7 @@ async def test_a_bot_in_process_plays_as_the_agent_does() -> None:
         assert seat.entrant.bot is not None
         asked = voters(seat.entrant.bot, workers=1, in_process=True)
         await asked.start()
-        agents.append(Agent(asked, number, seat.seed, Timekeeper(0.0), nodes=1000))
+        agents.append(Agent(asked, number, seat.seed, Deadline(0.0), nodes=1000))
     for ply, order in enumerate(orders):
         if ply % 4 < 2:
             ballot = await agents[ply % 4].decide(copy_of(games), time.monotonic(), 60.0)
@@ -222,4 +222,4 @@ def test_in_process_needs_no_thread_with_a_node_budget() -> None:
     games = map_of_task(first_task("seed", *QUIET)).new_game(48)
     player.start(games, 0)
     player.move(games)
-    assert player._stopper._thread is None
+    assert player._inline._stop._thread is None

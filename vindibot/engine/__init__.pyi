@@ -5,10 +5,9 @@ from . import (
 from .agent import (
     Agent as Agent,
     conducts as conducts,
-    fallback as fallback,
     voters as voters,
 )
-from .deadline import Timekeeper as Timekeeper
+from .deadline import Deadline as Deadline
 from .failures import (
     OutOfTime as OutOfTime,
     debug_command as debug_command,

@@ -19,7 +19,7 @@ from sim.game import DIRECTIONS, Games
 from vindibot.base import log
 from vindibot.client import ClientEvents, ClientResult, ClientSettings, GameClient
 from vindibot.config import Bot, shipped_folder, short
-from vindibot.engine import Agent, Timekeeper, Voters, debug_command
+from vindibot.engine import Agent, Deadline, Voters, debug_command
 from vindibot.games import Answer, Ballot, GameState, Header, LastState, Outcome, Recorder, TraitHeader, to_games
 from vindibot.terminal import Display, Shown
 
@@ -150,7 +150,7 @@ class Player(ClientEvents):
         log.add_secret(answer.token, token=True)
         limit, network = self._client.time_limit * 1000, self._client.network_seconds * 1000
         self._tell(f"game {answer.game.id} begins: we are hero {me + 1}, {limit:.0f} ms a move, {network:.1f} ms on the network")
-        self._agent = Agent(self.voters, me, self.seed, Timekeeper(self._margin), self.nodes)
+        self._agent = Agent(self.voters, me, self.seed, Deadline(self._margin), self.nodes)
         self._head = self._header(answer, self._client.time_limit)
         if self._folder is not None:
             self._recorder = Recorder(self._folder, self._head)
