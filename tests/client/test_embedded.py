@@ -37,7 +37,7 @@ async def test_a_training_game(server: EmbeddedServer) -> None:
 
 async def test_four_clients_in_one_arena_game(server: EmbeddedServer) -> None:
     players = [Player() for _ in range(4)]
-    server.lobby.settings.__dict__["rounds"] = 5  # frozen: a game of 300 rounds would only take longer
+    server.settings.__dict__["rounds"] = 5  # frozen: a game of 300 rounds would only take longer
     games = [play(server.url, player, key=server.register("one"), mode="arena") for player in players]
     results = await asyncio.gather(*games)
     assert {result.outcome.reason for result in results} == {Reason.FINISHED}

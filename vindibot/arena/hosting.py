@@ -119,7 +119,7 @@ class Hosted:
     async def _play_here(self, number: int, seat: Seat, pool: ThreadPoolExecutor) -> None:
         """The moves of a seat that is asked here, one thread at a time."""
         loop, own = asyncio.get_running_loop(), self._course.seats[number]
-        claim = self._server.lobby.join_arena(await self._server.lobby.user(self._keys[number]))
+        claim = await self._server.join(self._keys[number])
         await claim.waiter
         room = claim.room
         assert room is not None
@@ -174,7 +174,7 @@ class Hosted:
                 own.forfeit(Forfeit(Reason.STALL, f"it did not join in {start:g} s" + (f": {words}" if words else "")))
         if not own.outcome.finished:
             program.kill()
-            self._server.lobby.join_arena(await self._server.lobby.user(self._keys[number]))
+            await self._server.join(self._keys[number])
 
     async def _farewell(self) -> None:
         """Let the programs see the end."""

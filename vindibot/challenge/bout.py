@@ -215,10 +215,7 @@ class Bout:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._match is not None:
-            self._server.lobby.cancel(self._match)
-        if self.room is not None:
-            for seat in self.room.seats:
-                self.room.withdraw(seat)
+            self._server.end(self._match)
         self.decisions.end()
         await self._stack.aclose()
 
