@@ -222,4 +222,4 @@ def test_in_process_needs_no_thread_with_a_node_budget() -> None:
     games = map_of_task(first_task("seed", *QUIET)).new_game(48)
     player.start(games, 0)
     player.move(games)
-    assert player._inline._stop._thread is None
+    assert player._voters._stop._thread is None

@@ -19,7 +19,7 @@ from sim.game import STAY, Games
 from vindibot.arena.entrants import Limits
 from vindibot.arena.schedule import SeatTask
 from vindibot.config import Bot
-from vindibot.engine import Agent, Inline, OutOfTime, conducts
+from vindibot.engine import Agent, OutOfTime, in_process_voters
 from vindibot.games import Ballot, Outcome, Reason
 
 
@@ -99,14 +99,14 @@ class InProcess:
 
     def __init__(self, bot: Bot, limits: Limits, seed: int, strikes: int = 3) -> None:
         self._limits, self._seed = limits, seed
-        self._inline = Inline([behaviour for _, behaviour in bot.build()], conducts(bot, strikes))
+        self._voters = in_process_voters(bot, strikes)
         self._agent: Agent | None = None
         self._first = True
         self.ballot = Ballot()
 
     def start(self, games: Games, me: int) -> None:
         """The game begins."""
-        self._agent = Agent(self._inline, me, self._seed, nodes=self._limits.nodes)
+        self._agent = Agent(self._voters, me, self._seed, nodes=self._limits.nodes)
 
     def move(self, games: Games) -> int:
         """The order. Raises `Forfeit` for an answer that comes too late, and when all traits have been benched."""
@@ -128,7 +128,7 @@ class InProcess:
         assert self._agent is not None
         self.ballot = self._agent.decide_now(games, limit)
         entries = self.ballot.entries
-        if all(conduct.benched for conduct in self._inline.conducts):
+        if all(conduct.benched for conduct in self._voters.conducts):
             raise Forfeit(Reason.CRASH, f"every trait failed: {entries[-1].label}: {entries[-1].note or 'benched'}")
         for entry in entries:
             if entry.status == "error" and entry.note.startswith("MemoryError"):
@@ -137,7 +137,7 @@ class InProcess:
 
     def close(self) -> None:
         """Let the thread go that keeps the time."""
-        self._inline.let_go()
+        self._voters.let_go()
 
 
 def _late(began: float) -> Forfeit:

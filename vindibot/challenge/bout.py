@@ -22,7 +22,7 @@ from vindibot.base import log
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, cores
-from vindibot.engine import Voters, conducts, voters
+from vindibot.engine import Voters, voters
 from vindibot.games import Ballot, GameState, Header, LastState, Outcome
 from vindibot.server import EmbeddedServer, Match, MatchResult, Room
 from vindibot.session import Player
@@ -138,7 +138,7 @@ class Bout:
             order.map, seats, rounds=order.rounds, seed=order.seed, time_limit_ms=order.limit_ms, seat_limits_ms=limits
         )
         for number, (bot, key, own) in enumerate(zip(order.bots, keys, asked, strict=True)):
-            own.begin_game(conducts(bot, settings.pool.strikes))
+            own.begin_game()
             player = self._player(bot, key, own, number)
             self._tasks.append(asyncio.create_task(player.play(), name=f"vindibot-opponent-{number}"))
 

@@ -31,7 +31,7 @@ from vindibot.client import Transport, TransportError, Within, look_up
 from vindibot.config import Bot, Config, PlaySettings, build, cores, load_bot, short
 from vindibot.devtools import catalogue
 from vindibot.devtools.conformance import usual
-from vindibot.engine import Agent, Deadline, Pool, conducts, voters, warm
+from vindibot.engine import Agent, Deadline, Pool, voters, warm
 from vindibot.games import Ballot, BallotEntry, why_not_into
 from vindibot.server import EmbeddedServer
 
@@ -270,7 +270,7 @@ async def bot_at_work(bot: Bot, settings: PlaySettings, network: float) -> Async
         limit = (settings.time.limit_ms or 1000) / 1000
         ballots: list[Ballot] = []
         for position in usual():
-            asked.begin_game(conducts(bot, pool.strikes))
+            asked.begin_game()
             agent = Agent(asked, position.me, position.seed, Deadline(settings.time.margin_ms / 1000), pool.nodes)
             turns = 1 if any(conduct.anytime for conduct in asked.conducts) and pool.nodes is None else TURNS
             games = position.games.copy()

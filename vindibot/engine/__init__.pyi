@@ -4,7 +4,7 @@ from . import (
 )
 from .agent import (
     Agent as Agent,
-    conducts as conducts,
+    in_process_voters as in_process_voters,
     voters as voters,
 )
 from .deadline import Deadline as Deadline
@@ -18,7 +18,6 @@ from .health import (
     entry as entry,
     is_anytime as is_anytime,
 )
-from .inline import Inline as Inline
 from .pool import (
     Pool as Pool,
     Voters as Voters,

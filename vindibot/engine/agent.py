@@ -20,7 +20,7 @@ from sim.game import GAME, STAY, Games
 from sim.maps import Map, map_of
 from vindibot.config import Bot
 from vindibot.engine.deadline import Deadline
-from vindibot.engine.health import Conduct, is_anytime
+from vindibot.engine.health import STRIKES, Conduct, is_anytime
 from vindibot.engine.inline import Inline
 from vindibot.engine.pool import Pool, Voters
 from vindibot.engine.runner import Vote, run
@@ -118,10 +118,15 @@ def conducts(bot: Bot, strikes: int) -> list[Conduct]:
     return [Conduct(spec.label, spec.weight, is_anytime(behaviour), strikes) for spec, behaviour in bot.build()]
 
 
-def voters(bot: Bot, *, workers: int, in_process: bool = False, grace: float = 0.1, strikes: int = 3) -> Voters:
+def in_process_voters(bot: Bot, strikes: int = STRIKES) -> Inline:
+    """The traits of a bot in this process."""
+    return Inline([behaviour for _, behaviour in bot.build()], conducts(bot, strikes))
+
+
+def voters(bot: Bot, *, workers: int, in_process: bool = False, grace: float = 0.1, strikes: int = STRIKES) -> Voters:
     """Whoever votes for a bot: worker processes, or the traits in this process. To be started, and closed at the end."""
-    records = conducts(bot, strikes)
     if in_process:
-        return Inline([behaviour for _, behaviour in bot.build()], records)
+        return in_process_voters(bot, strikes)
+    records = conducts(bot, strikes)
     plans = [TraitPlan(spec.class_path, dict(spec.parameters)) for spec in bot.traits]
     return Pool(plans, records, workers=workers, folders=bot.folders, grace=grace)

@@ -54,9 +54,9 @@ class Inline:
         """End the thread that keeps the time. Enough of a `close` where only `vote_now` was used."""
         self._stop.close()
 
-    def begin_game(self, conducts: Sequence[Conduct]) -> None:
+    def begin_game(self) -> None:
         """A new game: every trait starts with a clean record."""
-        self.conducts = list(conducts)
+        self.conducts = [conduct.fresh() for conduct in self.conducts]
 
     def budget(self, nodes: int | None) -> Budget:
         """A budget of `nodes` (None: as long as there is time) with the stop word that is set here."""

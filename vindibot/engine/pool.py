@@ -57,7 +57,7 @@ class Voters(Protocol):
         """One entry for each trait of the bot, by `deadline` (on the monotonic clock)."""
         raise NotImplementedError
 
-    def begin_game(self, conducts: Sequence[Conduct]) -> None:
+    def begin_game(self) -> None:
         """A new game begins: forget how the traits behaved in the last one."""
 
     async def close(self) -> None:
@@ -196,9 +196,9 @@ class Pool:
                     turn.failures[running] = "late", STILL_RUNNING
                 asyncio.get_running_loop().call_later(self.grace, self._reap, one, turn.number)
 
-    def begin_game(self, conducts: Sequence[Conduct]) -> None:
+    def begin_game(self) -> None:
         """A new game: every trait starts with a clean record."""
-        self.conducts = list(conducts)
+        self.conducts = [conduct.fresh() for conduct in self.conducts]
         self._blame = Blame(self.conducts)
 
     async def close(self) -> None:

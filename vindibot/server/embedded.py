@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import signal
 import socket
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from sim.kernels import warm
 from sim.maps import Map
-from vindibot.base import Guest, VindibotError
+from vindibot.base import Guest, VindibotError, interrupts
 from vindibot.server.app import AddRoutes, create_app
 from vindibot.server.connection import connection_class
 from vindibot.server.league.hall import Hall
@@ -139,6 +138,14 @@ class EmbeddedServer:
             await self._guest.end()
         await self.lobby.store.close()
 
+    async def until_signal(self, ready: Callable[[EmbeddedServer], None] | None = None) -> None:
+        """Wait for SIGINT or SIGTERM; `ready` is told of this server first."""
+        stop = asyncio.Event()
+        with interrupts.calling(stop.set, asyncio.get_running_loop()):
+            if ready is not None:
+                ready(self)
+            await stop.wait()
+
     async def stopped(self) -> None:
         """Wait until the server has stopped by itself (an error that is raised here)."""
         if self._guest is not None:
@@ -167,18 +174,8 @@ def _listen(settings: ServerSettings) -> socket.socket:
 
 async def serve(settings: ServerSettings, ready: Callable[[EmbeddedServer], None] | None = None) -> None:
     """Serve until SIGINT or SIGTERM. `ready` is told once the server listens. Raises `ServerError`."""
-    loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
     async with EmbeddedServer(settings) as server:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop.set)
-        try:
-            if ready is not None:
-                ready(server)
-            await stop.wait()
-        finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
+        await server.until_signal(ready)
 
 
 def run_server(settings: ServerSettings, ready: Callable[[EmbeddedServer], None] | None = None) -> None:

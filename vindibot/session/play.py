@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-import signal
 import webbrowser
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -22,7 +21,7 @@ from sim.maps import Map, MapError, parse_map
 from vindibot.base import UsageError, VindibotError, interrupts, log, printable, require_key
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, Config, MapChoice, PlaySettings, cores, load_bot, named_modules, read_map
-from vindibot.engine import Needs, Voters, conducts, loading_beside, voters, warm
+from vindibot.engine import Needs, Voters, loading_beside, voters, warm
 from vindibot.games import Reason, refusal
 from vindibot.server import EmbeddedServer, ServerSettings, read_map as map_called
 from vindibot.session.player import Player, Report
@@ -152,7 +151,7 @@ class Session:
 
     def _player(self, entrant: Entrant, seed: int, seat: int, number: int) -> Player:
         settings = self.settings
-        entrant.voters.begin_game(conducts(entrant.bot, settings.pool.strikes))
+        entrant.voters.begin_game()
         embedded = self.server is not None
         choice = read_map(settings.map)
         client = ClientSettings(
@@ -215,7 +214,7 @@ class Session:
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
         """Ctrl-C and SIGTERM: the first ends the games after this turn, the second ends everything at once."""
-        loop, me = asyncio.get_running_loop(), asyncio.current_task()
+        me = asyncio.current_task()
 
         def stop() -> None:
             if me is None or me.cancelling():
@@ -228,15 +227,8 @@ class Session:
             for player in list(self._playing):
                 player.stop_after_turn()
 
-        before = signal.getsignal(signal.SIGINT)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop)
-        try:
+        with interrupts.calling(stop, asyncio.get_running_loop()):
             yield
-        finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
-            signal.signal(signal.SIGINT, before)
 
     def _note(self, text: str) -> None:
         self.console.print(printable(text), style="dim", markup=False, highlight=False, soft_wrap=True)

@@ -80,7 +80,6 @@ class Player(ClientEvents):
         seed: int,
         margin: float,
         nodes: int | None = None,
-        strikes: int = 3,
         folder: Path | None = None,
         display: Display | None = None,
         title: str = "",
@@ -88,7 +87,6 @@ class Player(ClientEvents):
         onlooker: Onlooker | None = None,
     ) -> None:
         self.settings, self.bot, self.voters, self.seed, self.nodes = settings, bot, voters, seed, nodes
-        self.strikes = strikes
         self._margin = margin
         self._folder = folder
         self._display, self._title = display, title
