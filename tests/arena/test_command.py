@@ -151,7 +151,8 @@ def test_the_reason_of_a_crash_and_the_folder_of_the_logs_are_told(tmp_path: Pat
     done = arena(tmp_path, f"bad=stdio:sh '{script}'", "stay", "stay", "random", *GAMES, "--results", "r.jsonl", "--blocks", 1)
     assert done.returncode == 6, done.stdout + done.stderr
     note = 'it ended with exit code 1: Exception in thread "main" java.lang.IllegalStateException: no mines left'
-    assert {seat.note for game in read(tmp_path / "r.jsonl").games for seat in game.seats if seat.bot == "bad"} == {note}
+    seats = [seat for game in read(tmp_path / "r.jsonl").games for seat in game.seats]
+    assert {seat.outcome.message for seat in seats if seat.bot == "bad"} == {note}
     assert f"bad crash: {note}" in done.stdout
     assert "logs: r.logs/ has what bots wrote" in done.stdout
     assert '<a href="r.logs">r.logs</a>' in (tmp_path / "r.html").read_text()
@@ -324,7 +325,7 @@ def test_a_fork_server_that_is_killed_while_it_loads_is_started_again(tmp_path: 
     assert process.returncode == 0, told
     assert "Traceback" not in told
     assert len(golds(tmp_path / "cup.jsonl")) == 4
-    assert all(line.ending == "turns" for line in read(tmp_path / "cup.jsonl").games)
+    assert all(line.ending == "finished" for line in read(tmp_path / "cup.jsonl").games)
 
 
 def test_ctrl_c_ends_an_arena_whose_fork_server_does_not_answer(tmp_path: Path) -> None:

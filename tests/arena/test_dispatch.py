@@ -27,7 +27,7 @@ from vindibot.games import game_record as gamerecord
 
 def fake(task: GameTask) -> Played:
     """A game of no plies."""
-    return Played(given_up(task, "fake").line.model_copy(update={"ending": "turns"}), b"{}")
+    return Played(given_up(task, "fake").line.model_copy(update={"ending": "finished"}), b"{}")
 
 
 class Broken(Executor):
@@ -75,8 +75,8 @@ def test_a_worker_that_dies_costs_no_game_but_the_one_that_killed_it() -> None:
     dispatcher = Dispatcher(lambda: Broken(deadly, log), 3, fake, told.append)
     found = {played.line.record: played.line for played in dispatcher.run(tasks())}
     assert sorted(found) == [task.name for task in tasks()]
-    assert {name for name, line in found.items() if line.ending == "lost"} == deadly
-    assert all(seat.termination == "lost" for name in deadly for seat in found[name].seats)
+    assert {name for name, line in found.items() if line.ending == "aborted"} == deadly
+    assert all(seat.outcome.reason == "aborted" for name in deadly for seat in found[name].seats)
     assert all(log.count(name) <= 1 + ATTEMPTS for name in deadly)
     assert any("given up" in text for text in told)
 
@@ -110,8 +110,8 @@ def test_a_game_that_fails_is_tried_again_and_given_up() -> None:
     found = list(Dispatcher(lambda: ThreadPoolExecutor(2), 2, play).run(tasks(4)))
     assert len(found) == 4
     assert seen.count("b00000g001") == ATTEMPTS
-    (lost,) = [played.line for played in found if played.line.ending == "lost"]
-    assert lost.seats[0].note == "no way"
+    (lost,) = [played.line for played in found if played.line.ending == "aborted"]
+    assert lost.seats[0].outcome.message == "no way"
 
 
 def test_stopping_soon_lets_the_running_games_end() -> None:
@@ -167,7 +167,7 @@ def test_children_of_programs_die_with_the_game(tmp_path: Path) -> None:
         found = list(Dispatcher(local_workers(plan.entrants, 2), 2).run(plan.tasks()))
         assert len(notes.read_text().split()) == 16
         assert not any(psutil.pid_exists(int(number)) for number in notes.read_text().split())
-    assert all(seat.termination == "normal" for one in found for seat in one.line.seats)
+    assert all(seat.outcome.reason == "finished" for one in found for seat in one.line.seats)
 
 
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
@@ -186,13 +186,13 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     with nobody_left():
         found = list(Dispatcher(local_workers(plan.entrants, 2), 2, tell=told.append).run(plan.tasks()))
     assert sorted(one.line.record for one in found) == [task.name for task in plan.tasks()]
-    assert all(one.line.ending == "turns" for one in found)
+    assert all(one.line.ending == "finished" for one in found)
     assert told
     bot.write_text('[traits.assassin]\nuse = "assassin:Assassin"\n')
     plan = schedule(str(bot), "seed", "random", "stay")
     with nobody_left():
         found = list(Dispatcher(local_workers(plan.entrants, 2), 2).run(plan.tasks()))
-    assert [one.line.ending for one in found] == ["lost"] * 4
+    assert [one.line.ending for one in found] == ["aborted"] * 4
 
 
 def test_a_worker_ends_with_the_arena_while_it_imports_a_module(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from vindibot.arena.schedule import map_of_task
 from vindibot.arena.seats import InProcess
 from vindibot.config.bots import load_bot
 from vindibot.engine.agent import Agent, voters
-from vindibot.engine.deadline import Timekeeper
+from vindibot.engine.deadline import Deadline
 from vindibot.games import game_record as gamerecord
 
 QUIET = ("stay", "random", "random")
@@ -34,7 +34,7 @@ async def test_a_bot_in_process_plays_as_the_agent_does() -> None:
         assert seat.entrant.bot is not None
         asked = voters(seat.entrant.bot, workers=1, in_process=True)
         await asked.start()
-        agents.append(Agent(asked, number, seat.seed, Timekeeper(0.0), nodes=1000))
+        agents.append(Agent(asked, number, seat.seed, Deadline(0.0), nodes=1000))
     for ply, order in enumerate(orders):
         if ply % 4 < 2:
             ballot = await agents[ply % 4].decide(copy_of(games), time.monotonic(), 60.0)
@@ -52,7 +52,7 @@ def test_the_line_and_the_record_say_what_happened() -> None:
     assert [seat.mines for seat in line.seats] == last["hero"]["mines"][0].tolist()
     assert [seat.life for seat in line.seats] == last["hero"]["life"][0].tolist()
     assert line.bots == ("seed", "malvert", "random", "stay") == record.names
-    assert (line.plies, line.ending, line.record) == (200, "turns", record.id)
+    assert (line.plies, line.ending, line.record) == (200, "finished", record.id)
     assert (line.map.size, line.map.digest) == (10, map_of_task(task).digest)
     assert sum(seat.place for seat in line.seats) == 10
     seed = line.seats[0]
@@ -102,9 +102,9 @@ def test_bad_traits_forfeit(tmp_path: Path, trait: str, parameters: dict[str, ob
     with nobody_left():
         line = first_game(f"bad={bot}", *QUIET, limits__move_ms=100, limits__grace_ms=50)
     bad = line.seats[0]
-    assert (bad.termination, bad.crashed) == (termination, True), bad.note
-    assert note in bad.note
-    assert all(seat.termination == "normal" and seat.moves == 12 for seat in line.seats[1:])
+    assert (bad.outcome.reason, bad.crashed) == (termination, True), bad.outcome.message
+    assert note in bad.outcome.message
+    assert all(seat.outcome.reason == "finished" and seat.moves == 12 for seat in line.seats[1:])
     assert line.plies == 48
 
 
@@ -112,23 +112,23 @@ def test_a_kernel_that_never_comes_back_is_killed(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("vindibot.arena.sandbox.BEYOND", 0.5)
     bot = bad_trait(tmp_path, "LoopsInKernel")
     line = first_game("stay", f"bad={bot}", *QUIET[1:], limits__move_ms=100)
-    assert line.seats[1].termination == "timeout"
-    assert "had to be killed" in line.seats[1].note
-    assert [line.seats[number].termination for number in (0, 2, 3)] == ["normal"] * 3
+    assert line.seats[1].outcome.reason == "timeout"
+    assert "had to be killed" in line.seats[1].outcome.message
+    assert [line.seats[number].outcome.reason for number in (0, 2, 3)] == ["finished"] * 3
     assert line.plies == 48
 
 
 def test_two_that_die_in_one_game(tmp_path: Path) -> None:
     bot = bad_trait(tmp_path, "Dies")
     line = first_game(f"a={bot}", "seed", f"b={bot}", "stay")
-    assert [seat.termination for seat in line.seats] == ["crash", "normal", "crash", "normal"]
+    assert [seat.outcome.reason for seat in line.seats] == ["crash", "finished", "crash", "finished"]
 
 
 def test_all_who_die_end_the_game(tmp_path: Path) -> None:
     bot = bad_trait(tmp_path, "Dies")
     line = first_game(*(f"{label}={bot}" for label in "abcd"))
-    assert [seat.termination for seat in line.seats] == ["crash"] * 4
-    assert (line.ending, line.plies) == ("crashed", 4)
+    assert [seat.outcome.reason for seat in line.seats] == ["crash"] * 4
+    assert (line.ending, line.plies) == ("all-crashed", 4)
 
 
 @pytest.mark.parametrize(("trait", "parameters"), [("Exits", {}), ("Prints", {}), ("Answers", {"what": "nan"})])
@@ -136,7 +136,7 @@ def test_faults_that_cost_a_vote_only(tmp_path: Path, trait: str, parameters: di
     bot = bad_trait(tmp_path, trait, **parameters)
     logs = tmp_path / "logs"
     line = first_game(f"bad={bot}", *QUIET, rounds=2, logs=logs)
-    assert line.seats[0].termination == "normal", line.seats[0].note
+    assert line.seats[0].outcome.reason == "finished", line.seats[0].outcome.message
     if trait == "Prints":
         assert (logs / "b00000g000-game.log").stat().st_size == 65536
 
@@ -146,7 +146,7 @@ def test_children_of_traits_die_with_the_game(tmp_path: Path) -> None:
     bot = bad_trait(tmp_path, "HasChildren", notes=notes)
     with nobody_left(notes):
         line = first_game(f"bad={bot}", *QUIET, rounds=2)
-    assert line.seats[0].termination == "normal"
+    assert line.seats[0].outcome.reason == "finished"
     assert notes.exists()
 
 
@@ -158,16 +158,16 @@ def test_memory_is_limited(tmp_path: Path) -> None:
     bot = tmp_path / "bot.toml"
     bot.write_text('[traits.hoarder]\nuse = "hoarder:Hoarder"\n')
     line = first_game(str(bot), *QUIET, limits__memory_mb=200)
-    assert line.seats[0].termination == "memory"
-    assert [seat.termination for seat in line.seats[1:]] == ["normal"] * 3
+    assert line.seats[0].outcome.reason == "memory"
+    assert [seat.outcome.reason for seat in line.seats[1:]] == ["finished"] * 3
 
 
 def test_a_game_has_a_wall_limit(tmp_path: Path) -> None:
     bot = bad_trait(tmp_path, "Sleeps", seconds=0.3)
     line = first_game("stay", f"slow={bot}", *QUIET[1:], limits__wall_s=1.0)
-    assert line.ending == "wall"
-    assert line.seats[1].termination == "timeout"
-    assert "wall limit" in line.seats[1].note
+    assert line.ending == "timeout"
+    assert line.seats[1].outcome.reason == "timeout"
+    assert "wall limit" in line.seats[1].outcome.message
     assert 0 < line.plies < 48
     assert line.seconds < 5
 
@@ -176,7 +176,7 @@ def test_a_game_has_a_wall_limit(tmp_path: Path) -> None:
 def test_budgets_reach_the_traits(tmp_path: Path, limits: dict[str, int]) -> None:
     bot = bad_trait(tmp_path, "Improves", pause=0.0005)
     line = first_game(f"any={bot}", *QUIET, rounds=5, **{f"limits__{key}": value for key, value in limits.items()})
-    assert line.seats[0].termination == "normal"
+    assert line.seats[0].outcome.reason == "finished"
     assert line.seats[0].ms_median >= 20
 
 
@@ -222,4 +222,4 @@ def test_in_process_needs_no_thread_with_a_node_budget() -> None:
     games = map_of_task(first_task("seed", *QUIET)).new_game(48)
     player.start(games, 0)
     player.move(games)
-    assert player._stopper._thread is None
+    assert player._voters._stop._thread is None

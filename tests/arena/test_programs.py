@@ -69,7 +69,7 @@ def test_answers(answer: str, direction: int, message: str) -> None:
 def test_answers_that_cannot_be_read(answer: str) -> None:
     with pytest.raises(Forfeit) as caught:
         read_answer(answer, parse("@1  $-\n##  []\n  @2  "), 0)
-    assert caught.value.termination == "illegal"
+    assert caught.value.outcome.reason == "illegal"
 
 
 def test_move_walks_a_shortest_way_or_near() -> None:
@@ -93,7 +93,7 @@ def test_a_program_that_speaks_in_lines_plays(tmp_path: Path) -> None:
     with nobody_left():
         line = first_game(f"me={line_bot('miner')}", *QUIET, rounds=30)
     assert line.seats[0].bot == "me"
-    assert line.seats[0].termination == "normal"
+    assert line.seats[0].outcome.reason == "finished"
     assert line.seats[0].moves == 30
     assert line.seats[0].gold > 0
     assert line.winner == "me"
@@ -124,25 +124,25 @@ def test_bad_line_speakers_forfeit(mode: str, termination: str, note: str) -> No
     with nobody_left():
         line = first_game(line_bot(mode), *QUIET, limits__move_ms=500, limits__grace_ms=0)
     bad = line.seats[0]
-    assert (bad.termination, bad.note, bad.moves, bad.crashed) == (termination, note, 3, True)
-    assert all(seat.termination == "normal" and seat.moves == 12 for seat in line.seats[1:])
+    assert (bad.outcome.reason, bad.outcome.message, bad.moves, bad.crashed) == (termination, note, 3, True)
+    assert all(seat.outcome.reason == "finished" and seat.moves == 12 for seat in line.seats[1:])
     assert line.plies == 48
 
 
 def test_a_line_speaker_that_never_answers_stalls() -> None:
     line = first_game(line_bot("silent"), *QUIET, limits__start_s=0.3, limits__move_ms=100)
-    assert line.seats[0].termination == "stall"
+    assert line.seats[0].outcome.reason == "stall"
     assert line.seats[0].moves == 0
 
 
 def test_what_is_said_without_being_asked_is_thrown_away() -> None:
     line = first_game(line_bot("chatters"), *QUIET)
-    assert line.seats[0].termination == "normal"
+    assert line.seats[0].outcome.reason == "finished"
 
 
 def test_the_beginning_and_the_end_of_complaints_are_kept(tmp_path: Path) -> None:
     line = first_game(f"bad={line_bot('complains')}", *QUIET, logs=tmp_path)
-    assert line.seats[0].termination == "normal"
+    assert line.seats[0].outcome.reason == "finished"
     log = (tmp_path / "b00000g000-1-bad.log").read_text()
     assert 256_000 < len(log) < 300_000
     assert log.startswith("began\n")
@@ -152,8 +152,8 @@ def test_the_beginning_and_the_end_of_complaints_are_kept(tmp_path: Path) -> Non
 
 def test_memory_is_limited() -> None:
     line = first_game(line_bot("hungry"), *QUIET, limits__memory_mb=200)
-    assert line.seats[0].termination == "memory"
-    assert "MemoryError" in line.seats[0].note
+    assert line.seats[0].outcome.reason == "memory"
+    assert "MemoryError" in line.seats[0].outcome.message
 
 
 def test_a_program_that_is_gone_before_the_game_stalls(tmp_path: Path) -> None:
@@ -161,8 +161,8 @@ def test_a_program_that_is_gone_before_the_game_stalls(tmp_path: Path) -> None:
     script.write_text("#!/nowhere/interpreter\n")
     script.chmod(0o755)
     line = first_game(f"stdio:{script}", *QUIET)
-    assert line.seats[0].termination == "stall"
-    assert "cannot be started" in line.seats[0].note
+    assert line.seats[0].outcome.reason == "stall"
+    assert "cannot be started" in line.seats[0].outcome.message
 
 
 # ---- HTTP ----
@@ -172,7 +172,7 @@ def test_a_program_that_is_gone_before_the_game_stalls(tmp_path: Path) -> None:
 def test_programs_that_speak_http_play_among_others(mode: str, tmp_path: Path) -> None:
     with nobody_left():
         line = first_game(f"web={web_bot(mode)}", "seed", "random", line_bot("miner"), logs=tmp_path)
-    assert [seat.termination for seat in line.seats] == ["normal"] * 4
+    assert [seat.outcome.reason for seat in line.seats] == ["finished"] * 4
     assert [seat.moves for seat in line.seats] == [12] * 4
     assert line.seats[0].ms_median > 0
     assert line.plies == 48
@@ -182,7 +182,7 @@ def test_programs_that_speak_http_play_among_others(mode: str, tmp_path: Path) -
 
 def test_address_and_key_come_as_placeholders_too() -> None:
     line = first_game(web_bot("given", "{server}", "{key}"), web_bot(), web_bot(), web_bot())
-    assert [seat.termination for seat in line.seats] == ["normal"] * 4
+    assert [seat.outcome.reason for seat in line.seats] == ["finished"] * 4
 
 
 @pytest.mark.parametrize(
@@ -199,15 +199,15 @@ def test_bad_http_programs_forfeit(mode: str, termination: str, note: str, moves
         start = 1.0 if mode == "never joins" else 20.0
         line = first_game(web_bot(mode), *QUIET, limits__move_ms=500, limits__first_ms=2000, limits__start_s=start)
     bad = line.seats[0]
-    assert (bad.termination, bad.note, bad.moves, bad.crashed) == (termination, note, moves, True)
-    assert [seat.termination for seat in line.seats[1:]] == ["normal"] * 3
+    assert (bad.outcome.reason, bad.outcome.message, bad.moves, bad.crashed) == (termination, note, moves, True)
+    assert [seat.outcome.reason for seat in line.seats[1:]] == ["finished"] * 3
     assert line.plies == 48
 
 
 def test_unknown_directions_are_stay_as_on_the_original_server() -> None:
     task = first_task(web_bot("rubbish"), *QUIET)
     played = play_task(task)
-    assert played.line.seats[0].termination == "normal"
+    assert played.line.seats[0].outcome.reason == "finished"
     assert set(gamerecord.loads(played.record).orders[12::4]) == {STAY}
 
 
@@ -215,7 +215,7 @@ def test_nobody_is_to_blame_while_a_program_comes_up(monkeypatch: pytest.MonkeyP
     """The watchdog of a game ends bots that hang; it must not take one that waits for the start of the game for such a bot."""
     monkeypatch.setattr("vindibot.arena.sandbox.HANG_SECONDS", 1.0)
     line = first_game(web_bot("late", 2.5), "random", "random", "stay")
-    assert [(seat.termination, seat.note, seat.moves) for seat in line.seats] == [("normal", "", 12)] * 4
+    assert [(seat.outcome.reason, seat.outcome.message, seat.moves) for seat in line.seats] == [("finished", "", 12)] * 4
 
 
 @pytest.mark.slow
@@ -226,7 +226,7 @@ def test_a_block_with_a_program_that_takes_15_seconds_to_start(tmp_path: Path) -
     assert run.exit_code == 0, run.output
     games = read(tmp_path / "cup.jsonl").games
     assert sorted(game.bots.index("late") for game in games) == [0, 1, 2, 3]
-    assert {(seat.termination, seat.moves) for game in games for seat in game.seats} == {("normal", 20)}
+    assert {(seat.outcome.reason, seat.moves) for game in games for seat in game.seats} == {("finished", 20)}
 
 
 def the_tournament_that_ships(**more: object) -> Schedule:
@@ -247,7 +247,7 @@ def test_the_bots_of_the_tournament_that_ships_play() -> None:
     tasks = list(schedule.tasks())
     for task in (tasks[0], tasks[-1]):
         line = play_task(task).line
-        assert [(seat.termination, seat.moves) for seat in line.seats] == [("normal", 10)] * 4, line
+        assert [(seat.outcome.reason, seat.moves) for seat in line.seats] == [("finished", 10)] * 4, line
     assert {seat.entrant.label for task in (tasks[0], tasks[-1]) for seat in task.seats} == set(entrants)
 
 
@@ -280,12 +280,12 @@ def test_limits_are_each_bots_own() -> None:
             "quick": {"command": quick.removeprefix("http:"), "move_ms": 20_000},
         },
     )
-    assert line.seats[0].note == "no answer in 500 ms"
-    assert line.seats[1].termination == "normal"
+    assert line.seats[0].outcome.message == "no answer in 500 ms"
+    assert line.seats[1].outcome.reason == "finished"
     assert time.monotonic() - began < 15
 
 
 def test_a_hosted_game_can_be_adjudicated() -> None:
     line = first_game(web_bot(), line_bot("miner"), "stay", "stay", adjudicate="decided", rounds=40)
-    assert line.ending in ("adjudicated", "turns")
+    assert line.ending in ("adjudicated", "finished")
     assert np.isfinite(line.seconds)

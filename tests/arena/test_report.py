@@ -22,6 +22,7 @@ from vindibot.arena.results import GameLine
 from vindibot.arena.summary import summarise
 from vindibot.base.errors import VindibotError
 from vindibot.games.game_record import GameRecord, dumps
+from vindibot.games.outcome import Outcome, Reason
 
 EVIL = "<script>alert('1')</script>\"&amp;"
 EMPTY = {"br", "meta", "link", "img", "hr", "input"}
@@ -84,7 +85,7 @@ def test_the_page_needs_nothing_else() -> None:
 def test_whatever_comes_from_outside_is_text() -> None:
     names = (EVIL, "</title>", "\u202eright", "d")
     games = [game_line(names, (4, 3, 2, 1), block=n, map={"name": EVIL, "size": 8}) for n in range(6)]
-    seat = games[0].seats[0].model_copy(update={"termination": EVIL, "note": f'" onload="x{EVIL}'})
+    seat = games[0].seats[0].model_copy(update={"outcome": Outcome(Reason.CRASH, f'" onload="x{EVIL}')})
     games[0] = games[0].model_copy(update={"seats": (seat, *games[0].seats[1:]), "record": EVIL})
     strict = follow(report(summarise(games), games, title=EVIL, bots=names))
     assert not strict.tags & {"script"}
@@ -155,7 +156,7 @@ def record(number: int, rounds: int = 5) -> tuple[GameRecord, list[list[int]]]:
         max_turns=4 * rounds,
         names=("a", "b", "a", "c"),
         orders=orders,
-        ending="TurnMax",
+        ending=Reason.FINISHED,
         started=now,
         finished=now,
     )

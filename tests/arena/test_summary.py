@@ -18,6 +18,7 @@ from vindibot.arena.reporter import Outlook, Reporter, Silent
 from vindibot.arena.results import GameLine
 from vindibot.arena.summary import Pair, Summary, summarise
 from vindibot.arena.table import percent, points, show
+from vindibot.games.outcome import Outcome, Reason
 
 
 def shown(summary: Summary, width: int = 80) -> str:
@@ -26,15 +27,15 @@ def shown(summary: Summary, width: int = 80) -> str:
     return out.getvalue()
 
 
-def forfeited(line: GameLine, seat: int, termination: str) -> GameLine:
-    seats = [one.model_copy(update={"termination": termination}) if n == seat else one for n, one in enumerate(line.seats)]
+def forfeited(line: GameLine, seat: int, reason: Reason) -> GameLine:
+    seats = [one.model_copy(update={"outcome": Outcome(reason)}) if n == seat else one for n, one in enumerate(line.seats)]
     return line.model_copy(update={"seats": tuple(seats)})
 
 
 def test_a_standing_counts_what_was_played() -> None:
     games = [
         game_line("abcd", (10, 20, 30, 40), block=0, map={"name": "m", "size": 8}),
-        forfeited(game_line("abcc", (90, 20, 30, 40), block=1, map={"name": "n", "size": 20}), 0, "timeout"),
+        forfeited(game_line("abcc", (90, 20, 30, 40), block=1, map={"name": "n", "size": 20}), 0, Reason.TIMEOUT),
         game_line("abab", (50, 50, 0, 0), block=2, map={"name": "n", "size": 20}),
     ]
     found = {one.bot: one for one in summarise(games).standings}
@@ -43,7 +44,7 @@ def test_a_standing_counts_what_was_played() -> None:
     assert a.gold == (10 + 90 + 50 + 0) / 4
     assert a.place == (4 + 1 + 1.5 + 3.5) / 4
     assert a.sizes == {8: (4.0, 1), 20: (2.0, 3)}
-    assert a.terminations == {"normal": 3, "timeout": 1}
+    assert a.reasons == {"finished": 3, "timeout": 1}
     assert (c.games, c.seats, c.wins) == (2, 3, 0)
     assert a.ms_median is None  # it never moved by itself
 
@@ -68,7 +69,7 @@ def test_pairs_count_seats_that_met() -> None:
 
 def test_what_is_printed_has_every_figure_whole_even_where_it_is_narrow() -> None:
     games = made_up(rotations("abcd"), {"a": 100.0, "b": 0.0, "c": 0.0, "d": -100.0}, 20, np.random.default_rng(1))
-    games = [forfeited(games[0], 0, "crash"), *games[1:]]
+    games = [forfeited(games[0], 0, Reason.CRASH), *games[1:]]
     text = shown(summarise(games, anchor="b"), width=40)
     assert "80 games in 20 blocks" in text
     assert "b is 0" in text
@@ -166,7 +167,7 @@ def run(reporter: Reporter, games: Sequence[GameLine], before: int = 0) -> None:
 
 def test_plain_lines_say_where_it_stands() -> None:
     games = made_up(rotations("abcd"), {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 20, np.random.default_rng(3))
-    games[30] = forfeited(games[30], 2, "timeout")
+    games[30] = forfeited(games[30], 2, Reason.TIMEOUT)
     out = io.StringIO()
     run(Watch(Console(file=out, width=60)), games, before=10)
     lines = out.getvalue().splitlines()
@@ -190,7 +191,7 @@ def test_a_terminal_shows_a_bar_and_the_table_so_far_and_cleans_up() -> None:
 
 
 def test_a_hundred_forfeits_are_not_a_hundred_lines() -> None:
-    games = [forfeited(game_line("abcd", (1, 2, 3, 4), block=n), 0, "crash") for n in range(100)]
+    games = [forfeited(game_line("abcd", (1, 2, 3, 4), block=n), 0, Reason.CRASH) for n in range(100)]
     out = io.StringIO()
     run(Watch(Console(file=out, width=60)), games)
     told = [line for line in out.getvalue().splitlines() if "@1 a crash" in line]

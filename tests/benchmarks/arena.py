@@ -129,7 +129,7 @@ def _over_http(folder: Path) -> Row:
 
     tournament.play(Few())
     wall = (time.perf_counter() - began) / max(1, games)
-    troubles = {seat.termination for line in tournament.lines for seat in line.seats} - {"normal"}
+    troubles = {seat.outcome.reason for line in tournament.lines for seat in line.seats} - {"finished"}
     median = np.median([seat.ms_median for line in tournament.lines for seat in line.seats])
     note = f"with starting four programs per game; {median:.1f} ms a move; {', '.join(sorted(troubles)) or 'no forfeits'}"
     return Row("the same four over HTTP, wall time", f"{60 / wall:.1f} games/min", "", note)

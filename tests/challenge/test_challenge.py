@@ -73,7 +73,7 @@ async def test_a_person_plays_to_the_end_and_sees_how_the_bots_decided(tmp_path:
         turns = await person.votes(15)
         await until(lambda: host.told)
         public = await client.get(f"/records/{person.state['game']['id']}")
-        assert public.json()["ending"] == "TurnMax"
+        assert public.json()["ending"] == "finished"
     assert host.told[0].startswith(f"game {person.state['game']['id']}: {NASTY} came ")
     orders = public.json()["orders"]
     assert [int(orders[turn["ply"]]) for turn in turns] == [turn["order"] for turn in turns], "what was decided was played"
@@ -96,11 +96,11 @@ async def test_a_person_plays_to_the_end_and_sees_how_the_bots_decided(tmp_path:
 async def test_the_person_has_a_longer_limit_than_the_bots(tmp_path: Path) -> None:
     async with hosting(tmp_path, limit_ms=500, your_limit_s=60) as (_, server, client):
         person = await challenging(client, rounds=2)
-        room = server.lobby.rooms[person.state["game"]["id"]]
+        room = server.room(person.state["game"]["id"])
         assert [room._limit_ms(seat) for seat in room.seats] == [60_000, 500, 500, 500]
     async with hosting(tmp_path, your_limit_s=0) as (_, server, client):
         person = await challenging(client, hero=4)
-        room = server.lobby.rooms[person.state["game"]["id"]]
+        room = server.room(person.state["game"]["id"])
         assert room._limit_ms(room.seats[3]) == 86_400_000, "as long as one likes is a day"
 
 
@@ -110,9 +110,9 @@ async def test_who_walks_away_crashes_at_his_limit_and_the_game_ends(tmp_path: P
         assert (await person.move("Stay")).status_code == 200
         await until(lambda: host.told)
         assert host.told == ["ann left"]
-        room = server.lobby.rooms[person.state["game"]["id"]]
+        room = server.room(person.state["game"]["id"])
         await until(lambda: room.finished)
-        assert room.all_crashed
+        assert room.ending == "all-crashed"
         assert len(room.orders) < 12
         assert (await person.move("Stay")).text == FINISHED
         assert not host._tasks
@@ -127,7 +127,7 @@ async def test_who_leaves_ends_the_game_at_once(tmp_path: Path, monkeypatch: pyt
         assert (await client.delete("/challenge/game")).status_code == 404
         assert (await client.delete("/challenge/game", headers=person.headers)).status_code == 204
         await until(lambda: host.told)
-        await until(lambda: server.lobby.rooms[person.state["game"]["id"]].finished)
+        await until(lambda: server.room(person.state["game"]["id"]).finished)
         with pytest.raises(AssertionError, match="no more"):
             await waiting
         order = await order_of(client)

@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.clientkit import Player, Told, play, settings_for
 from tests.support.faulty_proxy import FaultyProxy
-from vindibot.client.game_client import GameClient, Termination
+from vindibot.client.game_client import GameClient
+from vindibot.games.outcome import Reason
 from vindibot.games.protocol import Answer
 from vindibot.server import EmbeddedServer, ServerSettings
 
@@ -24,41 +25,41 @@ async def server() -> AsyncIterator[EmbeddedServer]:
 async def test_a_training_game(server: EmbeddedServer) -> None:
     player, told = Player(), Told()
     async with GameClient(settings_for(server.url, key=server.register("one"), turns=10)) as client:
-        outcome = await client.play(player, told)
+        result = await client.play(player, told)
         assert client.time_limit <= 1.0
         assert 0 < client.network_seconds < 1
-    assert outcome.termination is Termination.FINISHED
-    assert outcome.last is not None
-    assert outcome.last.game.turn == 40
+    assert result.outcome.reason is Reason.FINISHED
+    assert result.last is not None
+    assert result.last.game.turn == 40
     assert player.turns == list(range(0, 40, 4))
-    assert (outcome.faults, outcome.orders) == (0, 10)
+    assert (result.faults, result.orders) == (0, 10)
 
 
 async def test_four_clients_in_one_arena_game(server: EmbeddedServer) -> None:
     players = [Player() for _ in range(4)]
-    server.lobby.settings.__dict__["rounds"] = 5  # frozen: a game of 300 rounds would only take longer
+    server.settings.__dict__["rounds"] = 5  # frozen: a game of 300 rounds would only take longer
     games = [play(server.url, player, key=server.register("one"), mode="arena") for player in players]
-    outcomes = await asyncio.gather(*games)
-    assert {outcome.termination for outcome in outcomes} == {Termination.FINISHED}
-    assert len({outcome.last.game.id for outcome in outcomes if outcome.last is not None}) == 1
+    results = await asyncio.gather(*games)
+    assert {result.outcome.reason for result in results} == {Reason.FINISHED}
+    assert len({result.last.game.id for result in results if result.last is not None}) == 1
     assert sorted(player.turns[0] for player in players) == [0, 1, 2, 3]
     assert all(len(player.turns) == 5 for player in players)
 
 
 async def test_an_unknown_key_and_a_bad_map_in_the_servers_words(server: EmbeddedServer) -> None:
-    outcome = await play(server.url)
-    assert outcome.termination is Termination.REFUSED
-    assert "Key not found" in outcome.message
-    outcome = await play(server.url, key=server.register("one"), map="@1@2\n  $x")
-    assert outcome.termination is Termination.REFUSED
-    assert "Vindinium - " in outcome.message
+    result = await play(server.url)
+    assert result.outcome.reason is Reason.REFUSED
+    assert "Key not found" in result.outcome.message
+    result = await play(server.url, key=server.register("one"), map="@1@2\n  $x")
+    assert result.outcome.reason is Reason.REFUSED
+    assert "Vindinium - " in result.outcome.message
 
 
 async def test_a_late_move_forfeits() -> None:
     async with EmbeddedServer(ServerSettings(seed=1, time_limit_ms=30)) as server:
-        outcome = await play(server.url, Player(thinks=0.3), key=server.register("one"))
-    assert outcome.termination is Termination.TIMED_OUT
-    assert "turn 0" in outcome.message
+        result = await play(server.url, Player(thinks=0.3), key=server.register("one"))
+    assert result.outcome.reason is Reason.TIMEOUT
+    assert "turn 0" in result.outcome.message
 
 
 async def test_a_client_that_stops_waiting_frees_its_seat(server: EmbeddedServer) -> None:
@@ -67,7 +68,7 @@ async def test_a_client_that_stops_waiting_frees_its_seat(server: EmbeddedServer
         task = asyncio.create_task(client.play(Player(), told))
         await told.waited.wait()
         client.stop_after_turn()
-        assert (await task).termination is Termination.INTERRUPTED
+        assert (await task).outcome.reason is Reason.INTERRUPTED
 
 
 async def test_a_bad_network_costs_no_turn(server: EmbeddedServer) -> None:
@@ -85,8 +86,8 @@ async def test_a_bad_network_costs_no_turn(server: EmbeddedServer) -> None:
 
     async with FaultyProxy(server.port, rng, share=0.33) as proxy:
         player = Checked()
-        outcome = await play(proxy.url, player, key=server.register("one"), turns=100)
-    assert outcome.termination is Termination.FINISHED
-    assert outcome.lost_turns == 0
-    assert outcome.faults > 10
+        result = await play(proxy.url, player, key=server.register("one"), turns=100)
+    assert result.outcome.reason is Reason.FINISHED
+    assert result.lost_turns == 0
+    assert result.faults > 10
     assert player.turns == list(range(0, 400, 4))

@@ -14,7 +14,8 @@ from tests.support.clientkit import KEY, Pauses, Player, Told, play, settings_fo
 from tests.support.faulty_server import Fault, FaultyServer
 from vindibot.base.errors import UsageError
 from vindibot.client import transport
-from vindibot.client.game_client import GameClient, Termination
+from vindibot.client.game_client import GameClient
+from vindibot.games.outcome import Reason
 
 
 def free_port() -> int:
@@ -26,14 +27,14 @@ def free_port() -> int:
 async def test_joins_and_plays_to_the_end() -> None:
     told, player = Told(), Player()
     async with FaultyServer(plies=12) as server:
-        outcome = await play(server, player, told=told, turns=3, map="m1")
-    assert outcome.termination is Termination.FINISHED
-    assert outcome.exit_code == 0
-    assert outcome.last is not None
-    assert outcome.last.game.turn == 12
+        result = await play(server, player, told=told, turns=3, map="m1")
+    assert result.outcome.reason is Reason.FINISHED
+    assert result.outcome.exit_code == 0
+    assert result.last is not None
+    assert result.last.game.turn == 12
     assert player.turns == [0, 4, 8]
     assert server.orders == player.decided
-    assert (outcome.orders, outcome.faults, told.games) == (3, 0, 1)
+    assert (result.orders, result.faults, told.games) == (3, 0, 1)
     path, form = server.forms[0]
     assert path == "/api/training"
     assert form == {"key": KEY, "turns": "3", "map": "m1"}
@@ -77,9 +78,9 @@ async def test_refused_connections_are_retried_with_growing_pauses() -> None:
 
     settings = settings_for(f"http://127.0.0.1:{port}", connect_patience=600)
     async with GameClient(settings, pause=pause, rng=random.Random(7)) as client:
-        outcome = await client.play(Player(), told)
+        result = await client.play(Player(), told)
     await server.__aexit__(None, None, None)
-    assert outcome.termination is Termination.FINISHED
+    assert result.outcome.reason is Reason.FINISHED
     assert len(pauses.asked) == 8
     assert pauses.asked[0] == 0.25
     assert all(0.25 <= pause <= 30 for pause in pauses.asked)
@@ -91,25 +92,25 @@ async def test_refused_connections_are_retried_with_growing_pauses() -> None:
 
 async def test_gives_up_after_the_limit_that_was_set() -> None:
     pauses = Pauses()
-    outcome = await play(f"http://127.0.0.1:{free_port()}", pauses=pauses, connect_patience=5)
-    assert outcome.termination is Termination.UNREACHABLE
-    assert outcome.exit_code == 1
-    assert outcome.last is None
+    result = await play(f"http://127.0.0.1:{free_port()}", pauses=pauses, connect_patience=5)
+    assert result.outcome.reason is Reason.UNREACHABLE
+    assert result.outcome.exit_code == 1
+    assert result.last is None
     assert 5 <= sum(pauses.asked) < 15
-    assert "connection refused" in outcome.message
+    assert "connection refused" in result.outcome.message
 
 
 async def test_without_patience_one_attempt_is_made() -> None:
     pauses = Pauses()
-    outcome = await play(f"http://127.0.0.1:{free_port()}", pauses=pauses, connect_patience=0)
-    assert outcome.termination is Termination.UNREACHABLE
+    result = await play(f"http://127.0.0.1:{free_port()}", pauses=pauses, connect_patience=0)
+    assert result.outcome.reason is Reason.UNREACHABLE
     assert pauses.asked == []
 
 
 async def test_a_name_nobody_knows_is_told() -> None:
-    outcome = await play("http://no-such-host.invalid", connect_patience=0)
-    assert outcome.termination is Termination.UNREACHABLE
-    assert "name cannot be looked up" in outcome.message
+    result = await play("http://no-such-host.invalid", connect_patience=0)
+    assert result.outcome.reason is Reason.UNREACHABLE
+    assert "name cannot be looked up" in result.outcome.message
 
 
 async def test_cancelling_ends_at_once_while_a_name_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,16 +152,16 @@ async def test_cancelling_and_stopping_end_at_once_in_a_pause() -> None:
                     await task
             else:
                 client.stop_after_turn()
-                outcome = await task
-                assert outcome.termination is Termination.INTERRUPTED
-                assert outcome.exit_code == 130
+                result = await task
+                assert result.outcome.reason is Reason.INTERRUPTED
+                assert result.outcome.exit_code == 130
 
 
 async def test_waits_for_a_join_that_is_not_answered_and_says_so() -> None:
     told = Told()
     async with FaultyServer(joins={1: Fault("hang")}) as server:
-        outcome = await play(server, told=told, join_patience=0.15)
-    assert outcome.termination is Termination.NO_GAME
+        result = await play(server, told=told, join_patience=0.15)
+    assert result.outcome.reason is Reason.NO_GAME
     assert len(told.waits) >= 2
     assert told.waits == sorted(told.waits)
     assert server.joins == 1
@@ -184,7 +185,7 @@ async def test_waiting_for_opponents_can_be_ended_and_frees_the_connection(how: 
                 await task
         else:
             client.stop_after_turn()
-            assert (await task).termination is Termination.INTERRUPTED
+            assert (await task).outcome.reason is Reason.INTERRUPTED
 
 
 @pytest.mark.parametrize(
@@ -205,8 +206,8 @@ async def test_waiting_for_opponents_can_be_ended_and_frees_the_connection(how: 
 async def test_a_join_is_repeated_after_a_passing_fault(fault: Fault) -> None:
     told = Told()
     async with FaultyServer(joins={1: fault}, plies=4) as server:
-        outcome = await play(server, told=told)
-    assert outcome.termination is Termination.FINISHED
+        result = await play(server, told=told)
+    assert result.outcome.reason is Reason.FINISHED
     assert server.joins == 2
     assert len(told.retries) == 1
 
@@ -219,8 +220,8 @@ async def test_a_join_is_repeated_after_a_passing_fault(fault: Fault) -> None:
 async def test_retry_after_is_honoured(stated: dict[str, str], least: int, status: int) -> None:
     pauses = Pauses()
     async with FaultyServer(joins={1: Fault("status", status=status, headers=stated)}, plies=4) as server:
-        outcome = await play(server, pauses=pauses)
-    assert outcome.termination is Termination.FINISHED
+        result = await play(server, pauses=pauses)
+    assert result.outcome.reason is Reason.FINISHED
     assert pauses.asked == [least]
 
 
@@ -229,13 +230,13 @@ async def test_a_retry_after_beyond_reason_does_no_harm(stated: str) -> None:
     pauses = Pauses()
     fault = Fault("status", headers={"Retry-After": stated.encode().decode("latin-1")})
     async with FaultyServer(joins={1: fault}, plies=4) as server:
-        outcome = await play(server, pauses=pauses)
+        result = await play(server, pauses=pauses)
     if stated.startswith("999"):
-        assert outcome.termination is Termination.UNREACHABLE
-        assert "asks to come back" in outcome.message
+        assert result.outcome.reason is Reason.UNREACHABLE
+        assert "asks to come back" in result.outcome.message
         assert pauses.asked == []
     else:
-        assert outcome.termination is Termination.FINISHED
+        assert result.outcome.reason is Reason.FINISHED
 
 
 @pytest.mark.parametrize(
@@ -251,28 +252,28 @@ async def test_a_retry_after_beyond_reason_does_no_harm(stated: str) -> None:
 )
 async def test_a_refusal_is_told_in_the_servers_words_and_not_repeated(status: int, words: str) -> None:
     async with FaultyServer(joins={1: Fault("status", status=status, body=words)}) as server:
-        outcome = await play(server)
-    assert outcome.termination is Termination.REFUSED
-    assert outcome.exit_code == 1
+        result = await play(server)
+    assert result.outcome.reason is Reason.REFUSED
+    assert result.outcome.exit_code == 1
     assert server.joins == 1
-    assert (words or "status 405") in outcome.message
+    assert (words or "status 405") in result.outcome.message
 
 
 async def test_status_500_for_good_names_the_map() -> None:
     faults = {number: Fault("status", status=500, body="<html>Oops</html>") for number in range(1, 9)}
     async with FaultyServer(joins=faults) as server:
-        outcome = await play(server, map="#!")
-    assert outcome.termination is Termination.REFUSED
+        result = await play(server, map="#!")
+    assert result.outcome.reason is Reason.REFUSED
     assert server.joins == 3
-    assert "map" in outcome.message
+    assert "map" in result.outcome.message
 
 
 async def test_a_page_for_good_is_no_vindinium_server() -> None:
     async with FaultyServer(joins={number: Fault("page") for number in range(1, 9)}) as server:
-        outcome = await play(server)
-    assert outcome.termination is Termination.PROTOCOL_ERROR
+        result = await play(server)
+    assert result.outcome.reason is Reason.PROTOCOL_ERROR
     assert server.joins == 3
-    assert "Log in to the guest network" in outcome.message
+    assert "Log in to the guest network" in result.outcome.message
 
 
 @pytest.mark.parametrize(
@@ -288,9 +289,9 @@ async def test_a_page_for_good_is_no_vindinium_server() -> None:
 )
 async def test_a_missing_or_ill_typed_field_names_its_path(changes: dict[str, object], path: str) -> None:
     async with FaultyServer(joins={1: Fault("state", changes=changes)}) as server:
-        outcome = await play(server)
-    assert outcome.termination is Termination.PROTOCOL_ERROR
-    assert path in outcome.message
+        result = await play(server)
+    assert result.outcome.reason is Reason.PROTOCOL_ERROR
+    assert path in result.outcome.message
     assert server.joins == 1
 
 
@@ -298,18 +299,18 @@ async def test_redirects_are_not_followed() -> None:
     async with FaultyServer() as other:
         fault = Fault("status", status=307, headers={"Location": f"{other.url}/api/training?key={KEY}"})
         async with FaultyServer(joins={1: fault}) as server:
-            outcome = await play(server)
-    assert outcome.termination is Termination.REFUSED
-    assert "redirects" in outcome.message
-    assert other.url in outcome.message
-    assert KEY not in outcome.message
+            result = await play(server)
+    assert result.outcome.reason is Reason.REFUSED
+    assert "redirects" in result.outcome.message
+    assert other.url in result.outcome.message
+    assert KEY not in result.outcome.message
     assert other.connections == 0
 
 
 async def test_orders_stay_on_the_configured_origin() -> None:
     async with FaultyServer(plies=8) as other, FaultyServer(plies=8, host=f"127.0.0.1:{other.port}") as server:
-        outcome = await play(server)
-    assert outcome.termination is Termination.FINISHED
+        result = await play(server)
+    assert result.outcome.reason is Reason.FINISHED
     assert other.connections == 0
     assert len(server.orders) == 2
 
@@ -339,6 +340,6 @@ async def test_a_slow_idle_request_does_not_keep_from_joining(monkeypatch: pytes
 
     begun = time.monotonic()
     async with Mute(plies=4) as server:
-        outcome = await play(server)
-    assert outcome.termination is Termination.FINISHED
+        result = await play(server)
+    assert result.outcome.reason is Reason.FINISHED
     assert time.monotonic() - begun < 10

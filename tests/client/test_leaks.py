@@ -11,7 +11,8 @@ import pytest
 
 from tests.support.clientkit import Pauses, Player, settings_for
 from tests.support.faulty_server import Fault, FaultyServer
-from vindibot.client.game_client import GameClient, Termination
+from vindibot.client.game_client import GameClient
+from vindibot.games.outcome import Reason
 
 KINDS = ["reset", "close", "cut", "page", "text", "bye", "status", "stale", "hang", "dribble"]
 
@@ -21,7 +22,7 @@ def fault(rng: random.Random, *, joining: bool = False) -> Fault:
     return Fault(kind, rng.choice(("before", "after")), status=rng.choice((429, 500, 502, 503)))
 
 
-async def one_game(rng: random.Random) -> Termination | None:
+async def one_game(rng: random.Random) -> Reason | None:
     """A game of a few turns with faults, sometimes cancelled or stopped in the middle."""
     turns = rng.randrange(1, 6)
     faults = {number: fault(rng) for number in range(1, 30) if rng.random() < 0.3}
@@ -35,12 +36,12 @@ async def one_game(rng: random.Random) -> Termination | None:
             await asyncio.sleep(rng.random() * 0.03)
             (task.cancel if rng.random() < 0.5 else client.stop_after_turn)()
         try:
-            return (await task).termination
+            return (await task).outcome.reason
         except asyncio.CancelledError:
             return None
 
 
-async def many_games(count: int, seed: int) -> tuple[list[Termination | None], float]:
+async def many_games(count: int, seed: int) -> tuple[list[Reason | None], float]:
     """The ends of many games, and by how many megabytes the process has grown since the first half."""
     process = psutil.Process()
     rng = random.Random(seed)
@@ -72,13 +73,13 @@ async def many_games(count: int, seed: int) -> tuple[list[Termination | None], f
 
 async def test_sixty_games_with_random_faults_leak_nothing() -> None:
     ends, _ = await many_games(60, 1)
-    assert ends.count(Termination.FINISHED) > 40
-    assert Termination.UNREACHABLE not in ends
+    assert ends.count(Reason.FINISHED) > 40
+    assert Reason.UNREACHABLE not in ends
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 async def test_a_thousand_games_with_random_faults_leak_nothing() -> None:
     ends, grown = await many_games(1000, 2)
-    assert ends.count(Termination.FINISHED) > 700
+    assert ends.count(Reason.FINISHED) > 700
     assert grown < 8

@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.clientkit import Pauses, Player, Told, play, settings_for
 from tests.support.faulty_server import LATE, OVER, TOKEN, Fault, FaultyServer
-from vindibot.client.game_client import GameClient, Termination
+from vindibot.client.game_client import GameClient
+from vindibot.games.outcome import Reason
 from vindibot.games.protocol import Answer, ProtocolError
 
 LOSSES = ["reset", "close", "cut", "page", "text"]
@@ -28,12 +29,12 @@ async def test_a_reply_lost_before_the_order_was_seen(kind: str, understands_tur
     """One repeat at once on a fresh connection, and nothing is lost."""
     player, told, pauses = Player(), Told(), Pauses()
     async with FaultyServer(orders={3: Fault(kind)}, understands_turn=understands_turn) as server:
-        outcome = await play(server, player, told=told, pauses=pauses)
-    assert outcome.termination is Termination.FINISHED
+        result = await play(server, player, told=told, pauses=pauses)
+    assert result.outcome.reason is Reason.FINISHED
     assert server.orders == player.decided
     assert player.turns == [0, 4, 8, 12, 16]
     assert pauses.asked == []
-    assert (outcome.faults, outcome.lost_turns) == (1, 0)
+    assert (result.faults, result.lost_turns) == (1, 0)
     assert told.resyncs == [(12, 0)]
 
 
@@ -43,11 +44,11 @@ async def test_a_reply_lost_after_the_order_was_accepted(kind: str) -> None:
     player, told, pauses = Player(), Told(), Pauses(0.02)
     async with FaultyServer(orders={3: Fault(kind, "after")}, opponent_seconds=0.02) as server:
         # The answer is lost when it is our turn again: of the clock of that turn nothing has passed.
-        outcome = await play(server, player, told=told, pauses=pauses)
-    assert outcome.termination is Termination.FINISHED
+        result = await play(server, player, told=told, pauses=pauses)
+    assert result.outcome.reason is Reason.FINISHED
     assert orders_once(server)
     assert len(server.orders) == 5
-    assert outcome.lost_turns == 1
+    assert result.lost_turns == 1
     assert told.resyncs == [(16, 1)]
     assert [turn for turn, _ in player.decided] == [0, 4, 8, 16]
 
@@ -59,11 +60,11 @@ async def test_the_turn_in_the_order_saves_it(kind: str) -> None:
     fault = Fault(kind, "after")
     faults = {2: fault, 4: fault}
     async with FaultyServer(orders=faults, understands_turn=True, stated_limit=0.05, opponent_seconds=0.01) as server:
-        outcome = await play(server, player, move_patience=0.2)
-    assert outcome.termination is Termination.FINISHED
+        result = await play(server, player, move_patience=0.2)
+    assert result.outcome.reason is Reason.FINISHED
     assert server.orders == player.decided
     assert len(player.turns) == 5
-    assert outcome.lost_turns == 0
+    assert result.lost_turns == 0
 
 
 async def test_our_turn_is_only_named_to_servers_that_know_about_it() -> None:
@@ -80,8 +81,8 @@ async def test_out_of_step_the_server_is_asked_every_150_ms() -> None:
         # Reset at once, while the opponents still think: the order is in, and its answer will never come.
         server.order_faults = {1: Fault("status", status=400, body="Vindinium - Not your turn to move")}
         server.order_faults |= {2: Fault("status", status=400, body="Vindinium - Wait, you're not supposed to play now")}
-        outcome = await play(server, told=told, pauses=pauses)
-    assert outcome.termination is Termination.FINISHED
+        result = await play(server, told=told, pauses=pauses)
+    assert result.outcome.reason is Reason.FINISHED
     assert pauses.asked == [0.15, 0.15]
     assert [form["dir"] for _, form in server.forms[1:4]] == ["North", "Stay", "Stay"]
 
@@ -91,10 +92,10 @@ async def test_a_reply_lost_late_means_that_the_order_was_accepted(monkeypatch: 
     monkeypatch.setattr("vindibot.client.game_client.ACCEPTED_AFTER", 0.02)
     player = Player()
     async with FaultyServer(orders={2: Fault("reset", "after")}, opponent_seconds=0.1) as server:
-        outcome = await play(server, player)
-    assert outcome.termination is Termination.FINISHED
+        result = await play(server, player)
+    assert result.outcome.reason is Reason.FINISHED
     assert server.orders[2] == (8, "Stay")
-    assert outcome.lost_turns == 1
+    assert result.lost_turns == 1
 
 
 async def test_a_server_that_cannot_be_reached_has_not_seen_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,20 +121,20 @@ async def test_a_server_that_cannot_be_reached_has_not_seen_the_order(monkeypatc
 
     client._pause = pause
     async with client:
-        outcome = await client.play(decide)
+        result = await client.play(decide)
     await server.__aexit__(None, None, None)
-    assert outcome.termination is Termination.FINISHED
+    assert result.outcome.reason is Reason.FINISHED
     assert server.orders == player.decided
-    assert outcome.lost_turns == 0
+    assert result.lost_turns == 0
 
 
 async def test_an_idle_connection_that_the_server_closes_costs_nothing() -> None:
     player = Player(thinks=0.005)
     async with FaultyServer(orders={number: Fault("bye", "after") for number in range(1, 9)}, plies=32) as server:
-        outcome = await play(server, player)
-    assert outcome.termination is Termination.FINISHED
+        result = await play(server, player)
+    assert result.outcome.reason is Reason.FINISHED
     assert server.orders == player.decided
-    assert outcome.faults == 0 or server.requests > len(server.orders)
+    assert result.faults == 0 or server.requests > len(server.orders)
     assert len(player.turns) == 8
 
 
@@ -141,18 +142,18 @@ async def test_a_body_that_dribbles_is_given_up_within_the_turn() -> None:
     player = Player()
     async with FaultyServer(orders={2: Fault("dribble", "after")}, plies=16) as server:
         begun = time.monotonic()
-        outcome = await play(server, player, time_limit=0.3)
-    assert outcome.termination is Termination.FINISHED
+        result = await play(server, player, time_limit=0.3)
+    assert result.outcome.reason is Reason.FINISHED
     assert time.monotonic() - begun < 20  # the body alone would take 50 s
     assert orders_once(server)
-    assert outcome.lost_turns == 1
+    assert result.lost_turns == 1
 
 
 async def test_an_answer_that_never_ends_is_given_up() -> None:
     async with FaultyServer(orders={2: Fault("endless")}, plies=16) as server:
-        outcome = await play(server)
-    assert outcome.termination is Termination.FINISHED
-    assert outcome.faults == 1
+        result = await play(server)
+    assert result.outcome.reason is Reason.FINISHED
+    assert result.faults == 1
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 429])
@@ -160,8 +161,8 @@ async def test_an_overloaded_server_is_asked_again_within_the_turn(status: int) 
     player, pauses = Player(), Pauses()
     fault = Fault("status", status=status, headers={"Retry-After": "60"})
     async with FaultyServer(orders={2: fault, 3: fault, 4: fault}) as server:
-        outcome = await play(server, player, pauses=pauses)
-    assert outcome.termination is Termination.FINISHED
+        result = await play(server, player, pauses=pauses)
+    assert result.outcome.reason is Reason.FINISHED
     assert server.orders == player.decided
     assert len(pauses.asked) == 3
     assert all(0.05 <= pause <= 0.15 for pause in pauses.asked)
@@ -171,71 +172,71 @@ async def test_a_server_that_stays_away_ends_the_game() -> None:
     pauses = Pauses()
     faults = {number: Fault("status", status=503, body="down") for number in range(2, 9999)}
     async with FaultyServer(orders=faults) as server:
-        outcome = await play(server, pauses=pauses, resync_patience=3)
-    assert outcome.termination is Termination.UNREACHABLE
-    assert "turn 4" in outcome.message
-    assert "down" in outcome.message
-    assert outcome.last is not None
-    assert outcome.last.game.turn == 4
+        result = await play(server, pauses=pauses, resync_patience=3)
+    assert result.outcome.reason is Reason.UNREACHABLE
+    assert "turn 4" in result.outcome.message
+    assert "down" in result.outcome.message
+    assert result.last is not None
+    assert result.last.game.turn == 4
     assert 2.5 < sum(pauses.asked) < 4
 
 
 async def test_a_late_order_forfeits_and_says_which_turn() -> None:
     async with FaultyServer(orders={3: Fault("status", status=400, body=LATE)}) as server:
-        outcome = await play(server)
-    assert outcome.termination is Termination.TIMED_OUT
-    assert outcome.exit_code == 1
-    assert "turn 8" in outcome.message
-    assert LATE in outcome.message
+        result = await play(server)
+    assert result.outcome.reason is Reason.TIMEOUT
+    assert result.outcome.exit_code == 1
+    assert "turn 8" in result.outcome.message
+    assert LATE in result.outcome.message
     assert server.requests == 3
 
 
 async def test_a_real_clock_that_runs_out_forfeits() -> None:
     player = Player(thinks=0.15)
     async with FaultyServer(limit=0.05) as server:
-        outcome = await play(server, player)
-    assert outcome.termination is Termination.TIMED_OUT
+        result = await play(server, player)
+    assert result.outcome.reason is Reason.TIMEOUT
     assert player.turns == [0]
 
 
 async def test_a_state_in_which_we_have_crashed_is_a_forfeit() -> None:
     crashed = {"hero.crashed": True, "game.finished": True, "game.turn": 8}
     async with FaultyServer(orders={3: Fault("state", "before", changes=crashed)}) as server:
-        outcome = await play(server)
-    assert outcome.termination is Termination.TIMED_OUT
-    assert "turn 8" in outcome.message
-    assert outcome.last is not None
-    assert outcome.last.game.finished
+        result = await play(server)
+    assert result.outcome.reason is Reason.TIMEOUT
+    assert "turn 8" in result.outcome.message
+    assert result.last is not None
+    assert result.last.game.finished
 
 
 @pytest.mark.parametrize("words", ["Vindinium - Unknown game game0001", "Vindinium - Wrong or expired token"])
 async def test_a_game_that_nobody_knows_ends(words: str) -> None:
     async with FaultyServer(orders={2: Fault("status", status=404, body=words)}) as server:
-        outcome = await play(server)
-    assert outcome.termination is Termination.UNKNOWN_GAME
-    assert words in outcome.message
+        result = await play(server)
+    assert result.outcome.reason is Reason.UNKNOWN_GAME
+    assert words in result.outcome.message
     assert server.requests == 2
 
 
 async def test_the_end_may_be_lost_too() -> None:
     player = Player()
     async with FaultyServer(orders={5: Fault("reset", "after")}) as server:
-        outcome = await play(server, player)
-    assert outcome.termination is Termination.FINISHED
-    assert OVER in outcome.message
-    assert outcome.last is not None
-    assert outcome.last.game.turn == 16
+        result = await play(server, player)
+    assert result.outcome.reason is Reason.FINISHED
+    assert OVER in result.outcome.message
+    assert result.last is not None
+    assert result.last.game.turn == 16
     assert server.orders == player.decided
 
 
 async def test_an_unknown_refusal_is_repeated_once() -> None:
     async with FaultyServer(orders={2: Fault("status", status=400, body="bad weather")}) as server:
-        assert (await play(server)).termination is Termination.FINISHED
+        assert (await play(server)).outcome.reason is Reason.FINISHED
     faults = {number: Fault("status", status=403, body="bad weather") for number in range(2, 9)}
     async with FaultyServer(orders=faults) as server:
-        outcome = await play(server)
-    assert outcome.termination is Termination.REFUSED
-    assert "bad weather" in outcome.message
+        result = await play(server)
+    assert result.outcome.reason is Reason.REFUSED
+    assert "bad weather" in result.outcome.message
     assert server.requests == 3
 
 
@@ -243,8 +244,8 @@ async def test_an_unknown_refusal_is_repeated_once() -> None:
 async def test_the_same_turn_again_or_an_earlier_one_is_ignored(turn: int) -> None:
     player, told = Player(), Told()
     async with FaultyServer(orders={2: Fault("stale", turn=turn), 3: Fault("stale", turn=turn)}) as server:
-        outcome = await play(server, player, told=told)
-    assert outcome.termination is Termination.FINISHED
+        result = await play(server, player, told=told)
+    assert result.outcome.reason is Reason.FINISHED
     assert player.turns == [0, 4, 8, 12, 16]
     assert server.orders == player.decided
     assert len(told.problems) == 2
@@ -255,19 +256,19 @@ async def test_a_state_of_another_game_or_hero_is_ignored(changes: dict[str, obj
     player = Player()
     changes = {**changes, "game.turn": 8}
     async with FaultyServer(orders={2: Fault("state", changes=changes)}) as server:
-        outcome = await play(server, player)
-    assert outcome.termination is Termination.FINISHED
+        result = await play(server, player)
+    assert result.outcome.reason is Reason.FINISHED
     assert server.orders == player.decided
 
 
 async def test_one_unreadable_state_is_survived_and_a_lasting_one_is_named() -> None:
     broken = Fault("state", "after", changes={"game.heroes.1.gold": "a lot"})
     async with FaultyServer(orders={2: broken}) as server:
-        assert (await play(server)).termination is Termination.FINISHED
+        assert (await play(server)).outcome.reason is Reason.FINISHED
     async with FaultyServer(orders=dict.fromkeys(range(2, 999), broken), plies=4000) as server:
-        outcome = await play(server, pauses=Pauses(), resync_patience=2)
-    assert outcome.termination is Termination.PROTOCOL_ERROR
-    assert "game.heroes[1].gold" in outcome.message
+        result = await play(server, pauses=Pauses(), resync_patience=2)
+    assert result.outcome.reason is Reason.PROTOCOL_ERROR
+    assert "game.heroes[1].gold" in result.outcome.message
 
 
 async def test_the_wall_clock_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,8 +276,8 @@ async def test_the_wall_clock_does_not_matter(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(time, "time", lambda: next(clock))
     player = Player()
     async with FaultyServer(orders={2: Fault("reset"), 3: Fault("status")}) as server:
-        outcome = await play(server, player)
-    assert outcome.termination is Termination.FINISHED
+        result = await play(server, player)
+    assert result.outcome.reason is Reason.FINISHED
     assert server.orders == player.decided
 
 
@@ -294,10 +295,10 @@ async def test_a_state_that_the_player_cannot_read_ends_the_game() -> None:
         raise ProtocolError("game.board.size: boards of 1 to 28 rows can be played, this one has 2")
 
     async with FaultyServer() as server, GameClient(settings_for(server)) as client:
-        outcome = await client.play(decide)
-    assert outcome.termination is Termination.PROTOCOL_ERROR
-    assert "game.board.size" in outcome.message
-    assert outcome.last is not None
+        result = await client.play(decide)
+    assert result.outcome.reason is Reason.PROTOCOL_ERROR
+    assert "game.board.size" in result.outcome.message
+    assert result.last is not None
 
 
 # ---- Ending early ----
@@ -313,13 +314,13 @@ async def test_stopping_finishes_the_turn() -> None:
                 client.stop_after_turn()
             return await player(answer, received_at)
 
-        outcome = await client.play(decide)
-    assert outcome.termination is Termination.INTERRUPTED
-    assert outcome.exit_code == 130
+        result = await client.play(decide)
+    assert result.outcome.reason is Reason.INTERRUPTED
+    assert result.outcome.exit_code == 130
     assert player.turns == [0, 4, 8]
     assert server.orders == player.decided
-    assert outcome.last is not None
-    assert outcome.last.game.turn == 12
+    assert result.last is not None
+    assert result.last.game.turn == 12
 
 
 async def test_stopping_with_the_last_turn_is_the_end_of_the_game() -> None:
@@ -329,7 +330,7 @@ async def test_stopping_with_the_last_turn_is_the_end_of_the_game() -> None:
             client.stop_after_turn()
             return 0
 
-        assert (await client.play(decide)).termination is Termination.FINISHED
+        assert (await client.play(decide)).outcome.reason is Reason.FINISHED
 
 
 async def test_stopping_out_of_step_ends_at_once() -> None:
@@ -342,8 +343,8 @@ async def test_stopping_out_of_step_ends_at_once() -> None:
                     client.stop_after_turn()
                 return 1
 
-            outcome = await client.play(decide)
-    assert outcome.termination is Termination.INTERRUPTED
+            result = await client.play(decide)
+    assert result.outcome.reason is Reason.INTERRUPTED
     assert server.requests == 3
 
 
@@ -386,13 +387,13 @@ async def test_random_faults_never_play_a_turn_twice() -> None:
         faults = {number: Fault(rng.choice(kinds), rng.choice(("before", "after"))) for number in rng.sample(range(1, 300), 100)}
         player = Player()
         async with FaultyServer(orders=faults, plies=400, understands_turn=understands_turn) as server:
-            outcome = await play(server, player)
-        assert outcome.termination is Termination.FINISHED
+            result = await play(server, player)
+        assert result.outcome.reason is Reason.FINISHED
         assert orders_once(server)
         if understands_turn:
             assert server.orders == player.decided
-            assert outcome.lost_turns == 0
+            assert result.lost_turns == 0
         else:
             assert len(server.orders) == 100
-            assert len(player.turns) + outcome.lost_turns == 100
-    assert TOKEN not in repr(outcome)
+            assert len(player.turns) + result.lost_turns == 100
+    assert TOKEN not in repr(result)

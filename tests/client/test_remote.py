@@ -16,7 +16,7 @@ import respx
 
 from tests.support.clientkit import KEY, Player, Told, play
 from tests.support.faulty_server import GAME, TOKEN, FaultyServer
-from vindibot.client.game_client import Termination
+from vindibot.games.outcome import Reason
 
 #: An address for documentation: nothing is ever sent there, and it needs no look-up.
 URL = "http://192.0.2.7:9000"
@@ -78,12 +78,12 @@ def network() -> Iterator[Network]:
 async def test_a_fault_on_the_way_is_told_and_costs_no_game(network: Network, fault: Any, words: str) -> None:
     network.faults = [fault]
     told, player = Told(), Player()
-    outcome = await play(URL, player, told=told)
-    assert outcome.termination is Termination.FINISHED
-    assert outcome.faults == 1
+    result = await play(URL, player, told=told)
+    assert result.outcome.reason is Reason.FINISHED
+    assert result.faults == 1
     assert words in told.problems[0]
     assert player.turns == [0, 4, 8, 12, 16]
-    everything = repr(outcome) + str(told.problems)
+    everything = repr(result) + str(told.problems)
     assert KEY not in everything
     assert TOKEN not in everything
 
@@ -91,8 +91,8 @@ async def test_a_fault_on_the_way_is_told_and_costs_no_game(network: Network, fa
 async def test_a_fault_that_quotes_the_request_tells_no_secret(network: Network) -> None:
     network.faults = [httpx.ReadError(f"POST {URL}{ORDERS} key={KEY}")]
     told = Told()
-    outcome = await play(URL, told=told)
-    assert outcome.termination is Termination.FINISHED
+    result = await play(URL, told=told)
+    assert result.outcome.reason is Reason.FINISHED
     assert "/api/game0001/********/play" in told.problems[0]
     assert KEY not in told.problems[0]
     assert TOKEN not in told.problems[0]
@@ -103,7 +103,7 @@ async def test_a_network_that_comes_back_is_joined(network: Network) -> None:
         side_effect=[httpx.ConnectError("no route"), httpx.ConnectTimeout("slow"), httpx.Response(200, json=state(0))]
     )
     told = Told()
-    outcome = await play(URL, told=told)
-    assert outcome.termination is Termination.FINISHED
-    assert outcome.faults == 0
+    result = await play(URL, told=told)
+    assert result.outcome.reason is Reason.FINISHED
+    assert result.faults == 0
     assert [problem.split(" to ")[0] for problem, _ in told.retries] == ["cannot connect", "no connection"]

@@ -16,8 +16,8 @@ from tests.support.clientkit import play
 from tests.support.faulty_server import Fault, FaultyServer
 from vindibot.base.address import ServerAddress
 from vindibot.base.redaction import Mask
-from vindibot.client.game_client import Termination
 from vindibot.client.transport import Transport, TransportError, Within
+from vindibot.games.outcome import Reason
 
 LONG = Within(connect=30.0, head=30.0, body=30.0)
 
@@ -85,9 +85,9 @@ async def test_a_server_whose_tls_does_not_fit_is_told_and_not_tried_again(
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
     async with server:
-        outcome = await play(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", connect_patience=60)
-    assert outcome.termination is Termination.REFUSED
-    assert words in outcome.message
+        result = await play(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", connect_patience=60)
+    assert result.outcome.reason is Reason.REFUSED
+    assert words in result.outcome.message
 
 
 def _self_signed(folder: Path) -> ssl.SSLContext:

@@ -25,7 +25,7 @@ from vindibot.devtools.asking import ask, recorded_bot
 from vindibot.devtools.bench import TURNS, Times, own_positions, spread
 from vindibot.devtools.trial import Position
 from vindibot.engine.agent import Agent, voters
-from vindibot.engine.deadline import Timekeeper
+from vindibot.engine.deadline import Deadline
 from vindibot.engine.runner import Vote
 from vindibot.games.protocol import Player, from_games
 from vindibot.games.recording import Header, Recorder, Recording, read_recording
@@ -80,7 +80,7 @@ async def play(bot: Bot, folder: Path, seed: int, plies: int = 80) -> Recording:
         TraitHeader(label=spec.label, weight=spec.weight, use=spec.use, parameters=dict(spec.parameters)) for spec in bot.traits
     )
     asked = voters(bot, workers=1, in_process=True)
-    agent = Agent(asked, 0, seed, Timekeeper(0.05), nodes=500)
+    agent = Agent(asked, 0, seed, Deadline(0.05), nodes=500)
     await asked.start()
     with Recorder(folder, Header(bot=bot.name, traits=traits, game="abcd1234", hero=1, mode="arena", seed=seed)) as recorder:
         while games[0]["status"] == RUNNING:

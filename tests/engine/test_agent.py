@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 
 import numpy as np
 import pytest
@@ -11,17 +12,17 @@ from hypothesis import given, strategies as st
 
 from behaviours.base import HISTORY, Behaviour, View
 from sim.board import parse
-from sim.game import EAST, GAME, NORTH, STAY, WEST, Games
+from sim.game import EAST, GAME, NORTH, RUNNING, STAY, WEST, Games
 from sim.maps import named_map
 from sim.rules import step
 from tests.support.paths import BOTS
 from vindibot.config.bots import load_bot, make_importable
 from vindibot.engine.agent import Agent, conducts, fallback, voters
-from vindibot.engine.deadline import LARGEST_SHARE, Timekeeper
+from vindibot.engine.deadline import LARGEST_SHARE, Deadline
 from vindibot.engine.health import Conduct
 from vindibot.engine.inline import Inline
 from vindibot.engine.pool import Voters
-from vindibot.games.ballot import BallotEntry
+from vindibot.games.ballot import Ballot, BallotEntry
 
 #: Seconds for a move in games that are played in process: nobody shall be late.
 PLENTY = 30.0
@@ -42,7 +43,7 @@ def inline(*behaviours: Behaviour) -> Inline:
 async def play_in_process(asked: Voters, seed: int, rounds: int = 60, nodes: int | None = None) -> list[int]:
     """Our moves in a game in which the others stay."""
     games = named_map("m1").new_game(max_turns=4 * rounds)
-    agent = Agent(asked, 0, seed, Timekeeper(0.0), nodes)
+    agent = Agent(asked, 0, seed, Deadline(0.0), nodes)
     moves = []
     while games[0]["status"] == 0:
         direction = STAY
@@ -69,10 +70,40 @@ async def test_the_same_seed_is_the_same_game_in_process_and_in_the_pool() -> No
     assert played[0] != played[3], "ties and random choices come from the seed"
 
 
+def told(ballot: Ballot) -> list[object]:
+    """All of a ballot that does not depend on the clock."""
+    entries = [(one.label, one.weight, one.votes, one.status, one.note, one.thought) for one in ballot.entries]
+    return [entries, ballot.sums, ballot.candidates, ballot.direction, ballot.fallback]
+
+
+@pytest.mark.parametrize("name", ["seed", "searcher"])
+async def test_the_ballots_are_the_same_in_the_pool_in_process_and_without_an_event_loop(name: str) -> None:
+    bot = load_bot(name)
+    async with AsyncExitStack() as stack:
+        agents = []
+        for in_process in (False, True, True):
+            asked = voters(bot, workers=2, in_process=in_process)
+            stack.push_async_callback(asked.close)
+            await asked.start()
+            agents.append(Agent(asked, 0, 7, nodes=300))
+        pool, inline_one, now = agents
+        games = named_map("m1").new_game(max_turns=4 * 30)
+        while games[0]["status"] == RUNNING:
+            direction = int(games[0]["turn"]) * 7 % 5
+            if games[0]["turn"] % 4 == 0:
+                ballots = [await agent.decide(games, time.monotonic(), PLENTY) for agent in (pool, inline_one)]
+                ballots.append(now.decide_now(games))
+                assert told(ballots[0]) == told(ballots[1]) == told(ballots[2]), games[0]["turn"]
+                direction = ballots[2].direction
+            step(games, 0, direction)
+        with pytest.raises(TypeError, match="without an event loop"):
+            pool.decide_now(games)
+
+
 async def test_the_fallback_is_played_when_nobody_answers_in_time() -> None:
     games = parse("@1  $-\n  $1  \n@2@3@4")
     asked = inline(bad("Sleeps", seconds=0.5))
-    agent = Agent(asked, 0, 1, Timekeeper(0.0))
+    agent = Agent(asked, 0, 1, Deadline(0.0))
     ballot = await agent.decide(games, time.monotonic(), 0.1)
     assert ballot.fallback
     assert ballot.direction == EAST, "towards the mine that is not ours"
@@ -84,7 +115,7 @@ async def test_the_fallback_is_played_when_nobody_answers_in_time() -> None:
 
 async def test_votes_are_weighted_and_only_what_has_an_effect_is_a_candidate() -> None:
     games = parse("##@1##\n  ##  \n@2@3@4")
-    agent = Agent(inline(bad("Answers", what="direction"), bad("Tags")), 0, 1, Timekeeper(0.0))
+    agent = Agent(inline(bad("Answers", what="direction"), bad("Tags")), 0, 1, Deadline(0.0))
     ballot = await agent.decide(games, time.monotonic(), PLENTY)
     assert ballot.candidates == (STAY,)
     assert [entry.status for entry in ballot.entries] == ["void", "ok"]
@@ -92,7 +123,7 @@ async def test_votes_are_weighted_and_only_what_has_an_effect_is_a_candidate() -
 
 
 async def test_the_history_is_kept_by_the_agent() -> None:
-    agent = Agent(inline(bad("Remembers")), 0, 1, Timekeeper(0.0))
+    agent = Agent(inline(bad("Remembers")), 0, 1, Deadline(0.0))
     seen = []
     turns = range(0, 4 * (HISTORY + 4), 4)
     for turn in turns:
@@ -129,7 +160,7 @@ class Busy:
 
     async def start(self) -> None: ...
 
-    def begin_game(self, conducts: Sequence[Conduct]) -> None: ...
+    def begin_game(self) -> None: ...
 
     async def close(self) -> None: ...
 
@@ -145,7 +176,7 @@ class Busy:
 
 async def test_the_margin_learns_from_stolen_time() -> None:
     busy = Busy([0.03, 0.0, 0.0])
-    agent = Agent(busy, 0, 1, Timekeeper(0.05))
+    agent = Agent(busy, 0, 1, Deadline(0.05))
     left = []
     for _ in range(3):
         began = time.monotonic()
@@ -167,18 +198,18 @@ async def test_the_margin_learns_from_stolen_time() -> None:
 def test_a_deadline_is_never_before_the_state_came_nor_after_the_limit(
     limit: float, margin: float, network: float, past: list[tuple[float, float]]
 ) -> None:
-    keeper = Timekeeper(margin)
+    keeper = Deadline(margin)
     for deadline, moment in past:
         keeper.decided(deadline, moment)
     received = 1000.0
-    deadline = keeper.deadline(received, limit, network)
+    deadline = keeper.moment(received, limit, network)
     assert received <= deadline <= received + limit
     assert keeper.reserve(limit) <= LARGEST_SHARE * limit
     assert keeper.reserve(limit) >= min(margin, LARGEST_SHARE * limit)
 
 
 def test_overruns_are_forgotten() -> None:
-    keeper = Timekeeper(0.05)
+    keeper = Deadline(0.05)
     keeper.decided(10.0, 10.2)
     assert keeper.reserve(1.0) > 0.3
     for _ in range(50):

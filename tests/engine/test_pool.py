@@ -69,7 +69,7 @@ async def test_a_trait_that_raises_is_void_then_benched_and_told_now_and_then() 
                 assert "no idea" in entries[0].note
             entries = await ask(pool, 100)
             assert statuses(entries) == ["benched", "ok"]
-            pool.begin_game(records(pool.plans))
+            pool.begin_game()
             assert statuses(await ask(pool)) == ["error", "ok"], "a new game, a new chance"
     told = [line["count"] for line in logs if line["event"] == "trait failed"]
     assert told in ([1, 2, 1], [1, 2, 4, 1])

@@ -17,7 +17,6 @@ from sim.rules import step
 from tests.support.recorded import record_of, states_of
 from tests.support.worlds import SAMPLE, orders
 from vindibot.games.game_record import (
-    ENDINGS,
     GameRecordError,
     dumps,
     final,
@@ -26,6 +25,7 @@ from vindibot.games.game_record import (
     read_records,
     replay,
 )
+from vindibot.games.outcome import Reason, reason_of
 from vindibot.games.protocol import ProtocolError
 from vindibot.games.verify import first_state, read_games
 
@@ -45,7 +45,7 @@ def play(games: Games, wanted: list[int]) -> tuple[list[int], list[Games]]:
 def test_there_and_back_and_every_state(seed: int, wanted: list[int], training: bool, max_turns: int) -> None:
     game_map = generate(seed, size=10)
     played, states = play(game_map.new_game(max_turns, training), wanted)
-    ending = ENDINGS[int(states[-1][0]["status"])]
+    ending = reason_of(int(states[-1][0]["status"]))
     record = record_of(game_map, played, max_turns=max_turns, training=training, ending=ending, seed=seed, extra={"pace": [1]})
     line = dumps(record)
     assert b"\n" not in line
@@ -76,7 +76,7 @@ def test_recorded_games_of_the_original_survive() -> None:
         moves = [codes[move] for move in game["moves"]]
         turns = int(games[0]["max_turns"])
         played, states = play(games.copy(), moves)
-        ending = ENDINGS[int(states[-1][0]["status"])]
+        ending = reason_of(int(states[-1][0]["status"]))
         record = record_of(
             map_before(games), moves, max_turns=turns, training=bool(games[0]["training"]), ending=ending, id=str(game["id"])
         )
@@ -100,7 +100,7 @@ def test_spawns_that_are_not_the_mirrors_and_owned_mines_are_kept() -> None:
 
 def test_a_long_game_is_a_few_kilobytes() -> None:
     states = states_of(4, 1200)
-    record = record_of(generate(7, size=28), [1] * 1200, max_turns=1200, ending="TurnMax")
+    record = record_of(generate(7, size=28), [1] * 1200, max_turns=1200, ending=Reason.FINISHED)
     assert len(states) == 1201
     assert len(dumps(record)) < 4000
 
@@ -123,7 +123,8 @@ def test_maps_that_text_cannot_hold_are_refused() -> None:
         ({"orders": [7]}, "orders.0"),
         ({"ending": "Won"}, "ending"),
         ({"names": ["a", "b", "c"]}, "names"),
-        ({"version": 2}, "newer version"),
+        ({"version": 3}, "newer version"),
+        ({"version": 1, "ending": "TurnMax"}, r"version 1; vindibot 0\.1\.0 reads it"),
         ({"started": "2030-01-01T00:00:00"}, "started"),
         ({"max_turns": 2**31}, "max_turns"),
     ],
@@ -145,10 +146,10 @@ def test_unknown_fields_are_left_alone_and_broken_lines_are_refused() -> None:
 def test_records_that_do_not_work_out_say_where() -> None:
     game_map = generate(1, size=8)
     with pytest.raises(GameRecordError, match="ply 4: an order after the end"):
-        final(record_of(game_map, [0] * 5, max_turns=4, ending="TurnMax"))
-    with pytest.raises(GameRecordError, match="after 3 plies: the record says TurnMax, but the game is still running"):
-        final(record_of(game_map, [0] * 3, max_turns=4, ending="TurnMax"))
-    with pytest.raises(GameRecordError, match="says Interrupted, but the game has ended by AllCrashed"):
+        final(record_of(game_map, [0] * 5, max_turns=4, ending=Reason.FINISHED))
+    with pytest.raises(GameRecordError, match="after 3 plies: the record says finished, but the game is still running"):
+        final(record_of(game_map, [0] * 3, max_turns=4, ending=Reason.FINISHED))
+    with pytest.raises(GameRecordError, match="says interrupted, but the game has ended: all-crashed"):
         final(record_of(game_map, [CRASH], training=True))
     broken = json.loads(dumps(record_of(game_map, [])))
     with pytest.raises(GameRecordError, match="abcd1234: the map: line 1, column 1"):
@@ -176,5 +177,5 @@ def test_a_replayed_game_of_crashes_keeps_its_turn() -> None:
     games = game_map.new_game()
     played, states = play(games, [CRASH] * 4)
     assert games[0]["status"] != RUNNING
-    assert int(final(record_of(game_map, played, ending="AllCrashed"))[0]["turn"]) == 3
+    assert int(final(record_of(game_map, played, ending=Reason.ALL_CRASHED))[0]["turn"]) == 3
     assert int(states[-1][0]["turn"]) == 3

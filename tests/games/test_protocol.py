@@ -24,6 +24,7 @@ from vindibot.client.replies import Meaning, judge
 from vindibot.client.transport import Reply
 from vindibot.engine.agent import fallback
 from vindibot.games.ballot import Ballot
+from vindibot.games.outcome import Outcome
 from vindibot.games.protocol import (
     Answer,
     Player,
@@ -298,12 +299,11 @@ def test_a_tampered_answer_is_a_game_that_can_be_recorded_or_a_protocol_error(bo
         with Recorder(Path(folder), Header(bot="x", game=answer.game.id, hero=answer.hero.id, mode="arena")) as recorder:
             if not answer.game.finished and not answer.hero.crashed:
                 recorder.turn(answer.game, Ballot([], [0.0] * 5, (0,), 0, 1.0, False))
-            recorder.finish("finished", answer.game)
+            recorder.finish(Outcome(), answer.game)
         assert recorder.path is not None
-        outcome = read_recording(recorder.path).outcome
-    assert outcome is not None
-    assert outcome.games is not None
-    assert equal(outcome.games, games)
+        last = read_recording(recorder.path).last
+    assert last is not None
+    assert equal(last.games, games)
     for _ in range(4):
         step(games, 0, 1)
 

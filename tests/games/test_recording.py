@@ -22,6 +22,7 @@ from sim.rules import step
 from tests.support.paths import SHARED
 from tests.support.recorded import BALLOT, HEADER, PLAYERS, raw, record, states_of
 from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.outcome import Outcome, Reason
 from vindibot.games.plies import replay
 from vindibot.games.protocol import ProtocolError, read_game, to_games
 from vindibot.games.recording import Header, Recorder, RecordingError, read_recording
@@ -38,10 +39,10 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert recording.turns[3].ballot == BALLOT
     assert recording.turns[3].state == read_game(raw(states[12]))
     assert equal(recording.turn(12).games, states[12])
+    assert recording.last is not None
     assert recording.outcome is not None
-    assert recording.outcome.termination == "finished"
-    assert recording.outcome.state is not None
-    assert recording.outcome.state.finished
+    assert recording.outcome.reason == "finished"
+    assert recording.last.state.finished
     assert not recording.cut
     assert equal(recording.history(12, rounds=2), np.concatenate([states[4], states[8]]))
     assert len(recording.history(12)) == 3
@@ -152,7 +153,7 @@ def test_no_secret_is_written(tmp_path: Path) -> None:
     state = raw(states_of(1)[0]) | {"token": "s3cret", "playUrl": "http://h/api/g/s3cret/play"}
     with Recorder(tmp_path, header) as recorder:
         recorder.turn(state, BALLOT)
-        recorder.finish("unreachable", None, "no answer from http://h/api/g/s3cret/play")
+        recorder.finish(Outcome(Reason.UNREACHABLE, "no answer from http://h/api/g/s3cret/play"))
     assert recorder.path is not None
     text = recorder.path.read_text()
     assert "s3cret" not in text
@@ -186,7 +187,7 @@ def test_a_full_disk_is_told_once_and_costs_only_the_turns_that_did_not_fit(tmp_
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         recorder.turn(raw(states[12]), BALLOT)
-        recorder.finish("finished")
+        recorder.finish(Outcome())
     assert [entry["log_level"] for entry in logs] == ["warning"]
     assert "the recording will lack turns" in logs[0]["event"]
     recording = read_recording(recorder.path)
@@ -198,7 +199,7 @@ def test_a_folder_that_cannot_be_made_is_told_and_nothing_else(tmp_path: Path) -
     (tmp_path / "file").write_text("")
     with capture_logs() as logs, Recorder(tmp_path / "file" / "folder", HEADER) as recorder:
         recorder.turn(raw(states_of(1)[0]), BALLOT)
-        recorder.finish("finished")
+        recorder.finish(Outcome())
     assert recorder.path is None
     assert len(logs) == 1
     assert "not recorded" in logs[0]["event"]
@@ -234,6 +235,7 @@ def test_every_cut_keeps_the_whole_lines(tmp_path: Path) -> None:
     ("line", "change", "message"),
     [
         (1, lambda value: value | {"format": "chess"}, "line 1: this is no recording"),
+        (1, lambda value: value | {"version": 1}, r"line 1: the format's version is 1; vindibot 0\.1\.0 reads it"),
         (1, lambda value: value | {"version": 99}, "line 1: the format's version is 99, .* update vindibot"),
         (1, lambda value: value | {"hero": 5}, "line 1: hero: "),
         (1, lambda _: [], "line 1: every line is a JSON object, not a list"),
@@ -242,8 +244,8 @@ def test_every_cut_keeps_the_whole_lines(tmp_path: Path) -> None:
         (3, lambda value: value | {"turn": 8}, "line 3: the line is of turn 8, its state of turn 4"),
         (3, lambda value: value | {"state": value["state"] | {"turn": "4"}}, "line 3: state: turn: "),
         (3, lambda value: value | {"state": value["state"] | {"board": {"size": 10, "tiles": "##"}}}, "line 3: state: .*tiles"),
-        (3, lambda value: {"outcome": {}}, "line 3: termination: "),
-        (3, lambda value: {"outcome": {"termination": "finished"}}, "line 4: the outcome must be the last line"),
+        (3, lambda value: {"outcome": {}}, "line 3: reason: "),
+        (3, lambda value: {"outcome": {"reason": "finished"}}, "line 4: the outcome must be the last line"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, line: int, change: Any, message: str) -> None:
@@ -289,7 +291,7 @@ def test_300_rounds_are_read_at_once(tmp_path: Path) -> None:
             if turn % 4 == 0:
                 recorder.turn(raw(games), BALLOT)
             step(games, 0, int(rng.integers(NORTH, 5)))
-        recorder.finish("finished", raw(games))
+        recorder.finish(Outcome(), raw(games))
     assert recorder.path is not None
     started = time.monotonic()
     recording = read_recording(recorder.path)

@@ -16,6 +16,7 @@ from tests.support.recorded import HEADER, raw, record, record_of, states_of
 from vindibot.cli.main import main
 from vindibot.games.ballot import Ballot
 from vindibot.games.game_record import dumps
+from vindibot.games.outcome import Outcome, Reason
 from vindibot.games.recording import Recorder
 
 
@@ -31,7 +32,7 @@ def faithful(folder: Path, seed: int, hero: int) -> Path:
         for turn in range(hero - 1, 120, 4):
             played = int(states[turn + 1][0]["hero"][hero - 1]["last_dir"])
             recorder.turn(raw(states[turn]), Ballot(direction=played))
-        recorder.finish("finished", raw(states[-1]))
+        recorder.finish(Outcome(), raw(states[-1]))
     assert recorder.path is not None
     return recorder.path
 
@@ -95,18 +96,18 @@ def test_game_records(tmp_path: Path) -> None:
     board = generate(1, size=8)
     path = tmp_path / "cup.games.jsonl"
     good = record_of(board, [1, 2, 3, 4], id="good")
-    path.write_bytes(dumps(good) + b"\n" + dumps(record_of(board, [1] * 8, id="full", max_turns=8, ending="TurnMax")))
+    path.write_bytes(dumps(good) + b"\n" + dumps(record_of(board, [1] * 8, id="full", max_turns=8, ending=Reason.FINISHED)))
     assert verify(path) == (0, ["2 games, 14 states, 0 mismatches, 0 skipped"])
     bad = tmp_path / "bad.games.jsonl"
     bad.write_bytes(
-        dumps(record_of(board, [1, 2], id="short", ending="TurnMax"))
+        dumps(record_of(board, [1, 2], id="short", ending=Reason.FINISHED))
         + b"\n"
-        + dumps(record_of(board, [1] * 9, id="long", max_turns=8, ending="TurnMax"))
+        + dumps(record_of(board, [1] * 9, id="long", max_turns=8, ending=Reason.FINISHED))
     )
     code, lines = verify(bad)
     assert code == 1
     assert lines == [
-        "wrong: bad.games.jsonl: game short, after 2 plies: the record says TurnMax, but the game is still running",
+        "wrong: bad.games.jsonl: game short, after 2 plies: the record says finished, but the game is still running",
         "wrong: bad.games.jsonl: game long, ply 8: an order after the end of the game",
         "2 games, 12 states, 2 mismatches, 0 skipped",
     ]

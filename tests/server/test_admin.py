@@ -103,7 +103,7 @@ async def test_a_private_match_from_beginning_to_end() -> None:
         assert ended["state"] == "finished"
         assert ended["game"] == bots["bob"].game["id"]
         assert ended["result"]["names"] == ["ann", "random", "bob", "ann"]
-        assert (ended["result"]["turn"], ended["result"]["ending"]) == (8, "TurnMax")
+        assert (ended["result"]["turn"], ended["result"]["ending"]) == (8, "finished")
         assert [one["id"] for one in (await admin.get("/matches")).json()] == [made["id"]]
         await close(bots)
 

@@ -93,7 +93,7 @@ async def test_a_server_that_is_stopped_keeps_how_far_its_games_were(tmp_path: P
         game_id = bot.game["id"]
     async with serving(db=db) as server, httpx.AsyncClient(base_url=server.url) as client:
         record = loads((await client.get(f"/records/{game_id}")).content)
-        assert record.ending == "Interrupted"
+        assert record.ending == "interrupted"
         assert record.training
         assert len(record.orders) >= 4
         assert record.orders[0] == 2

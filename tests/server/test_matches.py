@@ -165,7 +165,7 @@ async def test_a_match_has_its_own_time_limit_and_may_be_a_training_game() -> No
         assert joined.headers["x-vindibot-time-limit"] == "50"
         result = await match.ended()
         assert result is not None
-        assert (result.ending, result.turn, result.crashed) == ("AllCrashed", 1, (False, True, False, False))
+        assert (result.ending, result.turn, result.crashed) == ("all-crashed", 1, (False, True, False, False))
         assert (await one.move()).text == TIME_OUT
 
 

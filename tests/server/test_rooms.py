@@ -218,7 +218,7 @@ async def test_a_silent_bot_crashes_at_its_limit_and_training_ends() -> None:
             [room] = watcher.over
             assert room.turn == 0  # a game finished by a crash does not advance its turn
             assert room.orders == [CRASH]
-            assert room.all_crashed
+            assert room.ending == "all-crashed"
     assert min(late) >= -0.001
     assert min(late) < 0.020
 
@@ -316,7 +316,7 @@ async def test_when_all_have_crashed_the_arena_game_is_over() -> None:
         await asyncio.gather(*(bot.join("arena") for bot in bots))
         result = await match.ended()
         assert result is not None
-        assert result.ending == "AllCrashed"
+        assert result.ending == "all-crashed"
         assert result.turn == 3
         assert result.crashed == (True,) * 4
         assert result.orders == (CRASH,) * 4
@@ -330,7 +330,7 @@ async def test_a_crash_of_three_leaves_the_fourth_alone_with_them() -> None:
         await bots[3].play_on()
         result = await match.ended()
         assert result is not None
-        assert result.ending == "TurnMax"
+        assert result.ending == "finished"
         assert result.crashed == (True, True, True, False)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import sqlite3
@@ -17,6 +18,7 @@ import pytest
 
 from sim.generator import generate
 from vindibot.games.game_record import GameRecord, dumps
+from vindibot.games.outcome import Reason
 from vindibot.server.game_rows import begin_game, end_game, find_record, forget_games, list_games, load_bots
 from vindibot.server.schema import MIGRATIONS, VERSION, StoreError, migrate
 from vindibot.server.store import Store
@@ -26,7 +28,7 @@ WHEN = datetime(2030, 1, 2, tzinfo=UTC)
 
 
 def record(game_id: str, orders: tuple[int, ...] = (), who: tuple[str | None, ...] = ("u1", "u2", "u1", None)) -> GameRecord:
-    ending = "TurnMax" if len(orders) == 4 else "Interrupted"
+    ending = Reason.FINISHED if len(orders) == 4 else Reason.INTERRUPTED
     return GameRecord.of(
         generate(1, size=8),
         id=game_id,
@@ -114,10 +116,14 @@ def old_file(path: Path, version: int) -> None:
         for bot in ("u1", "u2"):
             values = (bot, f"bot {bot}", bot.encode(), 1234, 7, 1000.5)
             connection.execute("INSERT INTO bots (id, name, key, elo, games, created) VALUES (?, ?, ?, ?, ?, ?)", values)
+        if version > 1:
+            connection.execute("UPDATE bots SET played = 5001.0 WHERE id = 'u1'")
         for number, (game_id, state, orders) in enumerate(
             [("finished", "finished", (1, 2, 3, 4)), ("running1", "running", ())], 1
         ):
-            text = dumps(record(game_id, orders)).decode()
+            ending = "TurnMax" if state == "finished" else "Interrupted"
+            old = json.loads(dumps(record(game_id, orders))) | {"version": 1, "ending": ending}
+            text = json.dumps(old)
             values = (number, game_id, state, 5000.0 + number, "[3, 2, 1, 0]", text)
             sql = "INSERT INTO games (number, id, state, training, finished, gold, record) VALUES (?, ?, ?, 0, ?, ?, ?)"
             connection.execute(sql, values)

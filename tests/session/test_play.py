@@ -33,7 +33,7 @@ def test_a_training_game_on_our_own_server(tmp_path: Path) -> None:
     assert len(recording.turns) == 20
     assert not recording.cut
     assert recording.outcome is not None
-    assert recording.outcome.termination == "finished"
+    assert recording.outcome.reason == "finished"
     assert all(turn.ballot.margin_ms > 0 and not turn.ballot.fallback for turn in recording.turns)
     assert all(entry.status == "ok" for turn in recording.turns for entry in turn.ballot.entries)
     assert not [ply for ply in recording.plies() if ply.gap]
@@ -143,7 +143,7 @@ async def test_interrupt_ends_after_the_turn_and_keeps_what_was_played(tmp_path:
     (path,) = recordings(tmp_path)
     recording = read_recording(path)
     assert recording.outcome is not None
-    assert recording.outcome.termination == "interrupted"
+    assert recording.outcome.reason == "interrupted"
     assert not recording.cut
 
 

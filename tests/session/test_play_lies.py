@@ -42,13 +42,13 @@ async def test_a_game_with_an_impossible_state_ends_and_the_others_go_on(tmp_pat
         outcome = found[game].outcome
         assert outcome is not None
         if number not in LIES:
-            assert outcome.termination == "finished"
+            assert outcome.reason == "finished"
             continue
         answer, _, path = LIES[number]
-        assert outcome.termination == "protocol-error"
+        assert outcome.reason == "protocol-error"
         assert path in outcome.message
         assert [turn.turn for turn in found[game].turns] == list(range(0, 4 * answer, 4)), "turns before the lie"
-        assert (outcome.state is None) == (answer == 0), "the last state is the last one that was sound"
+        assert (found[game].last is None) == (answer == 0), "the last state is the last one that was sound"
 
 
 async def test_joining_that_is_answered_with_nonsense_does_not_keep_from_the_next_games(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ async def test_no_turn_is_lost_whatever_dies(tmp_path: Path) -> None:
                 assert turns == list(range(turns[0], turns[0] + 4 * ROUNDS, 4)), f"{path}: a turn was lost"
                 assert all(turn.ballot.margin_ms > 0 for turn in recording.turns), f"{path}: a turn was late"
                 assert recording.outcome is not None
-                assert recording.outcome.termination == "finished"
+                assert recording.outcome.reason == "finished"
                 played += 1
     assert played == GAMES
     assert kills > GAMES // 10

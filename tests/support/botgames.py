@@ -14,7 +14,6 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from behaviours.base import View
 from sim import kernels
 from sim.game import DIRECTIONS, RUNNING, Games
 from sim.maps import map_of, named_map
@@ -50,31 +49,18 @@ def transcript(bot: Bot) -> str:
     for me, seat in enumerate(seats):
         seat.start(games, me)
     moves: list[str] = []
-    votes = [_listen(seat) for seat in seats]
     while games[0]["status"] == RUNNING:
         me = int(games[0]["turn"]) % 4
         move = seats[me].move(games)
         step(games, 0, move)
         moves.append(f"{DIRECTIONS[move]:<5}")
         if me == 3:
+            votes = [seat.ballot.entries for seat in seats]
             lines.append(f"{len(lines) - 5:>2}  {' '.join(moves)}  {_standing(games)}  votes {_digest(votes)}")
             moves = []
     for seat in seats:
         seat.close()
     return "\n".join(lines) + "\n"
-
-
-def _listen(seat: InProcess) -> list[BallotEntry]:
-    """The votes of a seat's last move, from now on."""
-    heard: list[BallotEntry] = []
-    ask = seat._inline.vote_now
-
-    def vote_now(view: View) -> list[BallotEntry]:
-        heard[:] = ask(view)
-        return list(heard)
-
-    seat._inline.vote_now = vote_now  # type: ignore[method-assign]
-    return heard
 
 
 def _digest(votes: list[list[BallotEntry]]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tests.support.faulty_server import FaultyServer
-from vindibot.client.game_client import ClientEvents, ClientSettings, GameClient, GameOutcome
+from vindibot.client.game_client import ClientEvents, ClientResult, ClientSettings, GameClient
 from vindibot.games.protocol import Answer
 
 KEY = "k3ysecr8"
@@ -84,7 +84,7 @@ async def play(
     told: Told | None = None,
     pauses: Pauses | None = None,
     **changes: Any,
-) -> GameOutcome:
+) -> ClientResult:
     """One game to its end."""
     async with GameClient(settings_for(server, **changes), pause=pauses or Pauses()) as client:
         return await client.play(player or Player(), told)

@@ -13,9 +13,8 @@ from sim.generator import generate
 from sim.maps import Map
 from sim.rules import step
 from vindibot.games.ballot import Ballot, BallotEntry
-from vindibot.games.game_record import (
-    GameRecord,
-)
+from vindibot.games.game_record import GameRecord
+from vindibot.games.outcome import Outcome, Reason
 from vindibot.games.protocol import Player, from_games
 from vindibot.games.recording import Header, Recorder, Recording, TraitHeader, read_recording
 
@@ -66,7 +65,7 @@ def record(
             if own and int(game["turn"]) not in without:
                 recorder.turn(raw(state), BALLOT)
         if outcome:
-            recorder.finish("finished", raw(states[-1]))
+            recorder.finish(Outcome(), raw(states[-1]))
     assert recorder.path is not None
     return read_recording(recorder.path)
 
@@ -82,7 +81,7 @@ def record_of(game_map: Map, played: list[int], **changes: Any) -> GameRecord:
         "max_turns": 1200,
         "names": NAMES_OF_FOUR,
         "orders": played,
-        "ending": "Interrupted",
+        "ending": Reason.INTERRUPTED,
         "started": WHEN,
         "finished": WHEN,
     }

@@ -91,7 +91,7 @@ async def match_of_four(server: EmbeddedServer, **options: Any) -> AsyncIterator
         joins = [asyncio.create_task(bot.join("arena")) for bot in bots]
         await joins[0]
         yield bots, joins
-        server.lobby.close()
+        server.end_games()
         await asyncio.gather(*joins, return_exceptions=True)
 
 

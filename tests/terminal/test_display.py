@@ -33,6 +33,7 @@ from sim.rules import step
 from tests.support.recorded import BALLOT, record, states_of
 from vindibot.base.text import printable
 from vindibot.games.ballot import STATUSES, Ballot, BallotEntry
+from vindibot.games.outcome import Outcome
 from vindibot.terminal.board import Line, Picture, Shot, layout, main, picture
 from vindibot.terminal.display import Display, turn_line
 
@@ -247,7 +248,7 @@ def test_a_live_board_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         display.console.print("a word in between")
         over = large()
         over["turn"] = 1200
-        shown.finished("finished", over, "hooray")
+        shown.finished(Outcome(message="hooray"), over)
     text = terminal.text()
     assert "a word in between" in text
     assert "round 300/300  turn 1200  finished" in text
@@ -276,7 +277,7 @@ def test_lines_where_there_is_no_terminal() -> None:
         shown = display.game(NAMES, 3)
         for _ in range(3):
             shown.turn(parse(BOARD), BALLOT, 812.4)
-        shown.finished("finished", parse(BOARD))
+        shown.finished(Outcome(), parse(BOARD))
         shown.turn(parse(BOARD), BALLOT, 812.4)  # nobody looks any more
     display.console.print("afterwards")
     line = "round 54/300 South · @4 four\\x1b[2J\\r\\n life 100 gold 1234 mines 1 · 812 ms left · search late\n"
@@ -301,7 +302,7 @@ def test_several_games_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         one, two = display.game(NAMES, 0, "game 1"), display.game(NAMES, 2, "game 2")
         one.turn(parse(BOARD), None)
         two.turn(parse(BOARD), None)
-        one.finished("finished")
+        one.finished(Outcome())
         two.turn(parse(BOARD), None)
     lines = file.getvalue().splitlines()
     assert [line.split(" ·")[0] for line in lines] == ["game 1: round 54/300", "game 2: round 54/300", "round 54/300"]

@@ -64,7 +64,7 @@ def test_the_film_of_a_record() -> None:
         (3, 2, CRASH),
         (4, 3, 0),
     ]
-    assert film.ending == "Interrupted"
+    assert film.ending == "interrupted"
     assert "@3 drei ☃ crashed, at (" in frame_line(film, film.frames[3])
 
 
@@ -214,7 +214,7 @@ async def test_a_live_game_is_seen_whole_whatever_the_network_does() -> None:
         assert len(told) >= 3
         assert [frame.turn for frame in film.frames] == list(range(41))
         assert not any(frame.gap for frame in film.frames)
-        assert film.ending == "TurnMax"
+        assert film.ending == "finished"
         again, _, _ = await followed(f"{server.url}/events/{game}?x#y")
         assert again == states, "a finished game is seen like a live one"
 
@@ -224,7 +224,7 @@ async def test_the_newest_game_of_a_server_and_a_crash_at_the_end() -> None:
         watching = asyncio.create_task(followed(server.url))
         await bots[0].move("North")
         _, film, _ = await watching
-        assert film.ending == "AllCrashed"
+        assert film.ending == "all-crashed"
         assert [frame.order for frame in film.frames[-3:]] == [CRASH] * 3
 
 
@@ -357,7 +357,7 @@ async def test_a_live_game_as_lines() -> None:
     assert len(lines) == 14
     assert lines[0] == "turn 0: the first state"
     assert lines[1].startswith("turn 1: @1 <b>one</b> North, at (")
-    assert lines[-1].startswith(f"game {bot.game['id']} ended: TurnMax; ")
+    assert lines[-1].startswith(f"game {bot.game['id']} ended: finished; ")
 
 
 @pytest.mark.parametrize("listed", [b"<b>", b"[" * 100_000])

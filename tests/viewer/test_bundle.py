@@ -176,7 +176,7 @@ def test_a_recording_is_followed_to_every_state_it_knows(tmp_path_factory: Any, 
             assert [vote["votes"] for vote in why["votes"]] == [entry.votes for entry in BALLOT.entries]
             assert [vote["status"] for vote in why["votes"]] == ["ok", "ok", "late"]
     assert state == shown(states[-1])
-    assert bundle["ending"] == {"kind": "TurnMax", "message": ""}
+    assert bundle["ending"] == {"kind": "finished", "message": ""}
     assert [player["name"] for player in bundle["players"]] == [player.name for player in PLAYERS]
     gaps = [ply for ply in bundle["plies"] if ply.get("gap")]
     missing = len(bundle["plies"]) + bundle["start"]["turn"] < len(states) - 1
@@ -185,7 +185,7 @@ def test_a_recording_is_followed_to_every_state_it_knows(tmp_path_factory: Any, 
 
 def test_a_recording_that_breaks_off_says_so(tmp_path: Path) -> None:
     bundle = of_recording(record(tmp_path, states_of(4), 2, outcome=False))
-    assert bundle["ending"] == {"kind": "Interrupted", "message": "the recording ends here"}
+    assert bundle["ending"] == {"kind": "interrupted", "message": "the recording ends here"}
     assert not bundle["live"]
 
 

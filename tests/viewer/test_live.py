@@ -19,8 +19,9 @@ from tests.support.recorded import BALLOT, HEADER, raw, states_of
 from tests.support.serving import playing, serving
 from tests.support.waiting import until as until_inside
 from vindibot.games.game_record import loads
+from vindibot.games.outcome import Outcome
 from vindibot.games.protocol import read_game
-from vindibot.games.recording import Recording, read_recording
+from vindibot.games.recording import LastState, Recording, read_recording
 from vindibot.viewer import LiveViewer
 from vindibot.viewer.bundle import of_record
 
@@ -203,7 +204,7 @@ async def test_a_page_of_ours_that_comes_late_or_again_misses_nothing() -> None:
             await until_inside(lambda: viewer.readers == 2)
             game.turn(header, read_game(raw(own[-1])), own[-1], BALLOT)
             last = recording_states[-1]
-            game.finished("finished", "", read_game(raw(last)), last)
+            game.finished(Outcome(), LastState(read_game(raw(last)), last))
             numbers = [int(number) for number in re.findall(r"^id: (\d+)$", (await late).text, re.MULTILINE)]
             assert numbers == list(range(6, len(own) + 2))
             assert (await left).text.count("event: end") == 1

@@ -16,6 +16,7 @@ from sim.generator import generate
 from tests.support.recorded import record, states_of
 from vindibot.cli.main import main
 from vindibot.games.game_record import GameRecord, dumps
+from vindibot.games.outcome import Reason
 
 NASTY = "</script><script>alert(1)</script>"
 
@@ -37,7 +38,7 @@ def record_of(game: str) -> GameRecord:
         max_turns=8,
         names=(NASTY, "b", "c", "d"),
         orders=(1, 2, 3, 4, 0, 1, 2, 3),
-        ending="TurnMax",
+        ending=Reason.FINISHED,
         started=datetime(2026, 1, 2, tzinfo=UTC),
         finished=datetime(2026, 1, 2, tzinfo=UTC),
     )
@@ -101,7 +102,7 @@ def test_damaged_files_are_named_with_the_reason(tmp_path: Path, damage: str) ->
     result = replay(path, "--html", tmp_path / "out.html")
     if damage == "cut":  # what a crash leaves can be seen all the same
         assert result.exit_code == 0
-        assert bundle_in(tmp_path / "out.html")["ending"]["kind"] == "Interrupted"
+        assert bundle_in(tmp_path / "out.html")["ending"]["kind"] == "interrupted"
     else:
         assert result.exit_code in (1, 2)
         assert "bad.jsonl" in result.output
@@ -118,6 +119,6 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
     assert "is the game itself" in replay(path, "--html", path).output
     assert path.read_bytes() == dumps(record_of("abcdefgh")) + b"\n"
     assert "is a folder" in replay(path, "--html", tmp_path).output
-    damaged = path.read_bytes().replace(b'"TurnMax"', b'"AllCrashed"')
+    damaged = path.read_bytes().replace(b'"ending":"finished"', b'"ending":"all-crashed"')
     path.write_bytes(damaged)
-    assert "the record says AllCrashed" in replay(path, "--html", tmp_path / "x.html").output
+    assert "the record says all-crashed" in replay(path, "--html", tmp_path / "x.html").output

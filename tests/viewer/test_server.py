@@ -58,7 +58,7 @@ async def test_the_page_of_a_game_and_its_events_live_and_kept() -> None:
         watcher = asyncio.create_task(bot.client.get(events))
         await bot.play_on("North")
         live_bundle = grown(bundle, (await watcher).text)
-        await until(lambda: not server.lobby.rooms)
+        await until(lambda: not server.rooms())
         whole = await kept_bundle(bot.client, bot.game["id"])
         for key in ("plies", "ending", "results", "start", "tiles", "spawns", "map", "players", "limit_ms", "max_turns"):
             assert live_bundle[key] == whole[key], key
@@ -84,7 +84,7 @@ async def test_who_lost_the_connection_gets_the_rest() -> None:
         for after in ("59", "60", "99", "x"):
             late = (await bot.client.get(address, headers={"Last-Event-ID": after})).text
             start = whole | {"plies": whole["plies"][: int(after)] if after != "x" else [], "ending": None}
-            assert grown(start, late)["ending"] == {"kind": "TurnMax", "message": ""}
+            assert grown(start, late)["ending"] == {"kind": "finished", "message": ""}
         assert (await bot.client.get("/plies/nothing0")).status_code == 404
 
 
@@ -105,7 +105,7 @@ async def test_crashes_are_told() -> None:
         bundle = await kept_bundle(bot.client, bot.game["id"])
         assert grown(bundle | {"plies": []}, stream.text)["plies"] == [{"t": 0, "h": 0, "o": 5, **bundle["plies"][0]}]
         assert bundle["plies"][0]["e"] == [["crash", 0]]
-        assert bundle["ending"]["kind"] == "AllCrashed"
+        assert bundle["ending"]["kind"] == "all-crashed"
 
 
 async def test_the_policy_lets_in_the_pages_own_files_and_nothing_else() -> None:

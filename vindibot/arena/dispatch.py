@@ -2,7 +2,7 @@
 
 Where the games are played is the factory's business: processes of this machine (`vindibot.arena.local`) or anything else
 that has an `Executor`. A worker that dies breaks the standard one for good, so it is asked for anew and the games that
-were lost are played again, one at a time: a game that takes its worker with it is found out, and gets a termination of
+were lost are played again, one at a time: a game that takes its worker with it is found out, and gets an ending of
 its own in the end.
 """
 
@@ -20,6 +20,7 @@ from vindibot.arena.sandbox import Played, play_task
 from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats import Forfeit
 from vindibot.base import VindibotError
+from vindibot.games import Reason
 
 #: A game is given up when it has failed so often by itself.
 ATTEMPTS = 2
@@ -27,8 +28,6 @@ ATTEMPTS = 2
 HOPELESS = 12
 #: Seconds between two looks whether to stop.
 LOOK = 0.2
-#: The termination of everybody in a game that could not be played to its end anywhere.
-LOST = "lost"
 
 _log = structlog.get_logger("vindibot.arena")
 
@@ -169,8 +168,8 @@ class Dispatcher:
 
 def given_up(task: GameTask, why: str) -> Played:
     """A game that nobody could play: no ply of it is known, and nobody is to blame more than another."""
-    course = Course(ending=LOST)
+    course = Course(stopped=Reason.ABORTED)
     for seat in course.seats:
-        seat.forfeit(Forfeit(LOST, why.strip().splitlines()[-1]))
+        seat.forfeit(Forfeit(Reason.ABORTED, why.strip().splitlines()[-1]))
     line, record = line_of(task, course)
     return Played(line, record)

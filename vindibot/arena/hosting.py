@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from sim.game import ALL_CRASHED, CRASH, RUNNING, copy_of
+from sim.game import CRASH, copy_of
 from vindibot.arena.journal import Diary
 from vindibot.arena.programs import Program
 from vindibot.arena.referee import Course, decided
-from vindibot.arena.results import NORMAL
 from vindibot.arena.schedule import SEATS, GameTask, map_of_task
 from vindibot.arena.seats import Forfeit, Seat
+from vindibot.games import Reason
 from vindibot.server import EmbeddedServer, Room, ServerSettings
 
 #: Seconds between two looks at the programs.
@@ -78,9 +78,7 @@ class Hosted:
 
     def _told(self, seconds: float) -> Course:
         assert self._room is not None
-        status = int(self._room.games["status"].item(0))
         self._course.orders = list(self._room.orders)
-        self._course.ending = {ALL_CRASHED: "crashed", RUNNING: "adjudicated"}.get(status, "turns")
         self._course.seconds = seconds
         return self._course
 
@@ -121,14 +119,14 @@ class Hosted:
     async def _play_here(self, number: int, seat: Seat, pool: ThreadPoolExecutor) -> None:
         """The moves of a seat that is asked here, one thread at a time."""
         loop, own = asyncio.get_running_loop(), self._course.seats[number]
-        claim = self._server.lobby.join_arena(await self._server.lobby.user(self._keys[number]))
+        claim = await self._server.join(self._keys[number])
         await claim.waiter
         room = claim.room
         assert room is not None
         place = room.seats[number]
         limits = self._task.seats[number].entrant.limits
         while not room.finished and not room.crashed(place):
-            if own.termination != NORMAL:
+            if not own.outcome.finished:
                 room.withdraw(place)
                 return
             games, turn = copy_of(room.games), room.turn
@@ -142,7 +140,7 @@ class Hosted:
             except Forfeit as forfeit:
                 own.forfeit(forfeit)
             except TimeoutError:
-                own.forfeit(Forfeit("timeout", f"no answer in {longest:.1f} s"))
+                own.forfeit(Forfeit(Reason.TIMEOUT, f"no answer in {longest:.1f} s"))
             else:
                 own.times.append((time.perf_counter() - began) * 1000)
                 if room.finished:
@@ -157,7 +155,7 @@ class Hosted:
             for number, program in self._programs.items():
                 own, code = self._course.seats[number], program.ended()
                 if self._room is not None:
-                    if code not in (None, 0) and own.termination == NORMAL and not self._room.finished:
+                    if code not in (None, 0) and own.outcome.finished and not self._room.finished:
                         own.forfeit(program.why_it_ended())
                         self._room.withdraw(self._room.seats[number])
                 elif number not in self._match.claims:
@@ -168,15 +166,15 @@ class Hosted:
         """It has not joined yet."""
         own, waited = self._course.seats[number], time.monotonic() - self._started
         start = self._task.seats[number].entrant.limits.start_s
-        if own.termination == NORMAL:
+        if own.outcome.finished:
             if code not in (None, 0) or (code == 0 and waited > LAUNCHED):
                 own.forfeit(program.why_it_ended())
             elif waited > start:
                 words = program.last_words
-                own.forfeit(Forfeit("stall", f"it did not join in {start:g} s" + (f": {words}" if words else "")))
-        if own.termination != NORMAL:
+                own.forfeit(Forfeit(Reason.STALL, f"it did not join in {start:g} s" + (f": {words}" if words else "")))
+        if not own.outcome.finished:
             program.kill()
-            self._server.lobby.join_arena(await self._server.lobby.user(self._keys[number]))
+            await self._server.join(self._keys[number])
 
     async def _farewell(self) -> None:
         """Let the programs see the end."""
@@ -199,7 +197,7 @@ class Hosted:
         self._room, self._asked_at = room, time.perf_counter()
         for number in self._programs:
             room.seats[number].time_limit_ms = self._task.seats[number].entrant.limits.first_ms
-            if self._course.seats[number].termination != NORMAL:
+            if not self._course.seats[number].outcome.finished:
                 room.withdraw(room.seats[number])
 
     def played(self, room: Room, order: int) -> None:
@@ -223,7 +221,7 @@ class Hosted:
         if program.ended() is not None:
             return program.why_it_ended()
         first = not self._course.seats[number].times
-        return Forfeit("timeout", f"no answer in {limits.first_ms if first else limits.move_ms} ms")
+        return Forfeit(Reason.TIMEOUT, f"no answer in {limits.first_ms if first else limits.move_ms} ms")
 
     def ended(self, room: Room) -> None:
         """See `RoomObserver`."""

@@ -23,7 +23,7 @@ from rich.text import Text
 
 from vindibot.arena.ratings import Running
 from vindibot.arena.reporter import Outlook
-from vindibot.arena.results import NORMAL, GameLine
+from vindibot.arena.results import GameLine
 from vindibot.arena.summary import standing
 from vindibot.arena.table import points, standings_table
 from vindibot.base import counted, printable, terminal
@@ -164,15 +164,15 @@ class Watch:
         """What is to be told of the seats that forfeited."""
         found = []
         for number, seat in enumerate(line.seats, start=1):
-            if seat.termination == NORMAL:
+            if seat.outcome.finished:
                 continue
-            kind = seat.bot, seat.termination
+            kind = seat.bot, seat.outcome.reason
             self._forfeits[kind] += 1
             count = self._forfeits[kind]
             if count <= TOLD or (count % (4 * TOLD) == 0 and (count // (4 * TOLD)).bit_count() == 1):
                 which = f" (number {count})" if count > TOLD else ""
-                note = f": {seat.note}" if seat.note else ""
-                found.append(f"block {line.block}, game {line.game}: @{number} {seat.bot} {seat.termination}{which}{note}")
+                note = f": {seat.outcome.message}" if seat.outcome.message else ""
+                found.append(f"block {line.block}, game {line.game}: @{number} {seat.bot} {seat.outcome.reason}{which}{note}")
         return found
 
     def _opening(self) -> str:

@@ -12,10 +12,11 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from vindibot.arena.crashes import reason
+from vindibot.arena import crashes
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.seats import Forfeit
 from vindibot.base import die_with_parent
+from vindibot.games import Reason
 
 #: How much of the beginning and of the end of what a program writes in a game is kept; the middle is read and forgotten.
 FIRST_BYTES, LAST_BYTES = 192 * 1024, 64 * 1024
@@ -67,7 +68,7 @@ class Program:
                 preexec_fn=prepare,
             )
         except (OSError, subprocess.SubprocessError) as problem:
-            raise Forfeit("stall", f"cannot be started: {problem}") from None
+            raise Forfeit(Reason.STALL, f"cannot be started: {problem}") from None
         ear = self.process.stderr if piped else self.process.stdout
         assert ear is not None
         self._listener = threading.Thread(target=self._listen, args=(ear.fileno(),), name="vindibot-listener", daemon=True)
@@ -76,7 +77,7 @@ class Program:
     @property
     def last_words(self) -> str:
         """The line of what it wrote to its log that says best why it ended, see `vindibot.arena.crashes.reason`."""
-        return reason(self._tail.decode(errors="replace"))
+        return crashes.reason(self._tail.decode(errors="replace"))
 
     def ended(self) -> int | None:
         """The exit code, negative for a signal; None while it runs."""
@@ -92,8 +93,8 @@ class Program:
         code, words = self.process.poll(), self.last_words
         note = "it closed its output" if code is None else f"it ended with {_said(code)}"
         told = any(phrase in words.lower() for phrase in _OUT_OF_MEMORY)
-        termination = "memory" if told and self.entrant.limits.memory_mb is not None else "crash"
-        return Forfeit(termination, f"{note}: {words}" if words else note)
+        reason = Reason.MEMORY if told and self.entrant.limits.memory_mb is not None else Reason.CRASH
+        return Forfeit(reason, f"{note}: {words}" if words else note)
 
     def kill(self) -> None:
         """End it and all that it has started in its session."""

@@ -16,48 +16,48 @@ from itertools import pairwise
 
 import numpy as np
 
-from sim.game import ALL_CRASHED, BEER_COST, CRASH, RUNNING, STAY, UNDO, Games
+from sim.game import BEER_COST, CRASH, RUNNING, STAY, UNDO, Games
 from sim.maps import Map
 from sim.rules import step, step_saving
 from vindibot.arena.journal import Diary
-from vindibot.arena.results import NORMAL, GameLine, MapLine, SeatLine, places
+from vindibot.arena.results import GameLine, MapLine, SeatLine, places
 from vindibot.arena.schedule import SEATS, GameTask, map_of_task
 from vindibot.arena.seats import Forfeit, Seat
 from vindibot.arena.stalls import stalled_rounds
-from vindibot.games import GameRecord, game_record as gamerecord
+from vindibot.games import GameRecord, Outcome, Reason, dumps, reason_of
 
-#: The longest note of a forfeit that is kept.
-NOTE_LENGTH = 300
+#: The longest message of a forfeit that is kept.
+MESSAGE_LENGTH = 300
 
 
 @dataclass
 class SeatCourse:
     """How a seat fared so far: how its part ended, and the milliseconds of its moves."""
 
-    termination: str = NORMAL
-    note: str = ""
+    outcome: Outcome = field(default_factory=Outcome)
     times: list[float] = field(default_factory=list)
 
     def forfeit(self, forfeit: Forfeit) -> None:
         """Its part is over; the first reason counts."""
-        if self.termination == NORMAL:
-            self.termination, self.note = forfeit.termination, " ".join(forfeit.note.split())[:NOTE_LENGTH]
+        if self.outcome.finished:
+            self.outcome = Outcome(forfeit.outcome.reason, " ".join(forfeit.outcome.message.split())[:MESSAGE_LENGTH])
 
 
 @dataclass
 class Course:
-    """How a game went. `orders` are 0..4 or `sim.game.CRASH`; `ending` is as in `GameLine`."""
+    """How a game went. `orders` are 0..4 or `sim.game.CRASH`; `stopped` is why the game ended if its last state is still
+    running."""
 
     orders: list[int] = field(default_factory=list)
     seats: list[SeatCourse] = field(default_factory=lambda: [SeatCourse() for _ in range(SEATS)])
-    ending: str = "turns"
+    stopped: Reason = Reason.ADJUDICATED
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     seconds: float = 0.0
 
     @property
     def trouble(self) -> bool:
         """Whether anybody forfeited."""
-        return any(seat.termination != NORMAL for seat in self.seats)
+        return any(not seat.outcome.finished for seat in self.seats)
 
 
 def play(task: GameTask, seats: Sequence[Seat], diary: Diary) -> Course:
@@ -85,7 +85,6 @@ def play(task: GameTask, seats: Sequence[Seat], diary: Diary) -> Course:
     finally:
         for seat in seats:
             seat.close()
-    course.ending = {ALL_CRASHED: "crashed", RUNNING: "adjudicated"}.get(status.item(0), "turns")
     course.seconds = time.monotonic() - began
     return course
 
@@ -93,7 +92,7 @@ def play(task: GameTask, seats: Sequence[Seat], diary: Diary) -> Course:
 def _ask(seat: Seat, games: Games, mover: int, course: Course, diary: Diary) -> int:
     """The order of a seat, or the crash of its hero."""
     own = course.seats[mover]
-    if own.termination != NORMAL:
+    if not own.outcome.finished:
         return CRASH
     diary.asking(mover)
     began = time.perf_counter()
@@ -157,6 +156,8 @@ def line_of(task: GameTask, course: Course) -> tuple[GameLine, bytes]:
     games, deeds = recompute(where, task.rounds, course.orders)
     heroes = games["hero"][0]
     golds = heroes["gold"].tolist()
+    status = games["status"].item(0)
+    ending = course.stopped if status == RUNNING else reason_of(status)
     by_gold = places(golds)
     seats = tuple(
         SeatLine(
@@ -172,8 +173,7 @@ def line_of(task: GameTask, course: Course) -> tuple[GameLine, bytes]:
             stalled=deeds.stalled[number],
             life=heroes["life"].item(number),
             crashed=bool(heroes["crashed"].item(number)),
-            termination=own.termination,
-            note=own.note,
+            outcome=own.outcome,
             moves=len(own.times),
             **_times(own.times),
         )
@@ -191,7 +191,7 @@ def line_of(task: GameTask, course: Course) -> tuple[GameLine, bytes]:
         seed=task.seed,
         rounds=task.rounds,
         seats=seats,
-        ending=course.ending,
+        ending=ending,
         plies=len(course.orders),
         played=hashlib.sha256(where.digest.encode() + bytes(course.orders)).hexdigest()[:16],
         started=course.started.isoformat(timespec="milliseconds"),
@@ -204,13 +204,13 @@ def line_of(task: GameTask, course: Course) -> tuple[GameLine, bytes]:
         max_turns=SEATS * task.rounds,
         names=labels,  # type: ignore[arg-type]
         orders=course.orders,
-        ending=gamerecord.ENDINGS[games["status"].item(0)],
+        ending=ending,
         started=course.started,
         finished=datetime.now(UTC),
         seed=task.seed,
         extra={"tournament": task.tournament, "block": task.block, "game": task.game, "map": task.map_name},
     )
-    return line, gamerecord.dumps(record)
+    return line, dumps(record)
 
 
 def _times(times: list[float]) -> dict[str, float]:

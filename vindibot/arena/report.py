@@ -17,13 +17,13 @@ import numpy as np
 
 from vindibot import __version__
 from vindibot.arena.charts import COLOURS, Line, Range, colour, lines, ranges
-from vindibot.arena.results import NORMAL, GameLine
+from vindibot.arena.results import GameLine
 from vindibot.arena.store import REPORT_MARK, logs_path, owned, records_path, report_path
 from vindibot.arena.summary import Standing, Summary
 from vindibot.arena.table import head_line, interval, match_lines, milliseconds, percent, points, rounds
 from vindibot.arena.versions import builds, mixture
 from vindibot.base import VindibotError
-from vindibot.games import GameRecord, read_records, replay
+from vindibot.games import GameRecord, Reason, read_records, replay
 
 #: Games that are listed one by one, those with forfeits first, and those that are recomputed for gold over time.
 LISTED, RECOMPUTED = 500, 200
@@ -121,7 +121,7 @@ def report(
         page.match(),
         page.standings(),
         f'<div class="cards">{page.ratings()}{page.gold()}{page.gold_over_time(kept)}{page.places()}'
-        f"{page.pairs()}{page.terminations(logs)}</div>",
+        f"{page.pairs()}{page.outcomes(logs)}</div>",
         page.games(results, kept, logs),
         f'<p class="soft">{escape(mixture(games))}</p>' if mixture(games) else "",
         f'<p class="soft">Played by vindibot {escape("; ".join(map(str, builds(games))) or __version__)}. {_HOW}</p>',
@@ -258,14 +258,14 @@ class _Page:
             rows.append(row)
         return _section("Ahead of", _rows(["bot", *map(_name, bots)], rows))
 
-    def terminations(self, logs: Path | None) -> str:
+    def outcomes(self, logs: Path | None) -> str:
         """How bots' games ended, with a link to the folder of what they wrote."""
-        words = self._summary.terminations
-        if not set(words) - {NORMAL}:
+        reasons = self._summary.reasons
+        if not set(reasons) - {Reason.FINISHED}:
             return ""
-        rows = [[self._key(one.bot), *(str(one.terminations.get(word, "")) for word in words)] for one in self._played()]
+        rows = [[self._key(one.bot), *(str(one.reasons.get(reason, "")) for reason in reasons)] for one in self._played()]
         kept = f"<p>What bots wrote is in the folder {self._link(logs, escape(logs.name))}.</p>" if logs is not None else ""
-        return _section("How their games ended, in seats", _rows(["bot", *map(escape, words)], rows) + kept)
+        return _section("How their games ended, in seats", _rows(["bot", *reasons], rows) + kept)
 
     def _link(self, path: Path, said: str) -> str:
         try:
@@ -279,15 +279,14 @@ class _Page:
         files = [self._link(results, "results, a line per game")] if results is not None else []
         files += [self._link(records, "game records")] if records is not None else []
         files += [self._link(logs, "what bots wrote")] if logs is not None else []
-        ordered = sorted(
-            self._games, key=lambda game: (all(seat.termination == NORMAL for seat in game.seats), game.block, game.game)
-        )
+        ordered = sorted(self._games, key=lambda game: (all(seat.outcome.finished for seat in game.seats), game.block, game.game))
         rows = []
         for game in ordered[:LISTED]:
             row = [f"{game.block}/{game.game}", f'<td class="left">{escape(game.map.name)}</td>', str(game.map.size)]
             for seat in game.seats:
-                ended = "" if seat.termination == NORMAL else f" ({escape(seat.termination)})"
-                row.append(f'<td class="left" title="{escape(seat.note, quote=True)}">{_name(seat.bot)} {seat.gold}{ended}</td>')
+                ended = "" if seat.outcome.finished else f" ({seat.outcome.reason})"
+                known = escape(seat.outcome.message, quote=True)
+                row.append(f'<td class="left" title="{known}">{_name(seat.bot)} {seat.gold}{ended}</td>')
             row.append(f'<td class="left">{escape(game.record)}</td>')
             rows.append(row)
         if not rows:

@@ -18,26 +18,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vindibot.base import VindibotError
 from vindibot.config import Build, dotted, explain, short
+from vindibot.games import Outcome, Reason
 
 #: The newest version of the lines that this program writes and reads.
-VERSION: Final = 2
+VERSION: Final = 3
+#: The release that reads version 1. Version 2 was never released.
+READER_BEFORE: Final = "0.1.0"
 
 #: The formats of a tournament: every four of the bots; one bot against a field; two bots, two seats each.
 Format = Literal["all", "gauntlet", "ab"]
-
-#: How a bot's part in a game can end, best first. All but the first mean that the bot forfeited: from there on its hero
-#: stood still, as a hero whose answers do not come. Others may be added; readers take any word.
-TERMINATIONS: Final = (
-    "normal",  # it answered every turn
-    "timeout",  # an answer came too late, or used up the time of the game
-    "illegal",  # it answered rubbish
-    "flood",  # it wrote more than anybody reads
-    "memory",  # it went over its memory
-    "crash",  # it raised, or its process ended
-    "stall",  # it did not come up in its start-up time, so it never moved
-    "lost",  # all four: the game could not be played to its end anywhere
-)
-NORMAL: Final = "normal"
 
 _Count = Annotated[int, Field(ge=0)]
 _Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -64,10 +53,11 @@ class SeatLine(_Part):
 
     `place` is 1..4 by gold at the end, where equals share the mean of their places (two winners are both at 1.5), as
     `places` computes it. `deaths`, `kills` and `mines_taken` count over the game, `mines` and `life` are those of the last
-    state. `stalled` is the number of rounds in which the hero was stalled (`vindibot.arena.stalls`); None in version 1.
-    `crashed` says that the world marked the hero so. `ms_median`, `ms_p99` and `ms_max` are milliseconds per move
-    of this bot (0 if it never moved), `moves` how many it made itself. `version` is that of a bot file, `digest` names the
-    bot's own files (empty for what is built in); version 1 has neither.
+    state. `stalled` is the number of rounds in which the hero was stalled (`vindibot.arena.stalls`), None if it is not known.
+    `outcome` says how its part in the game ended: for any reason but "finished" the bot forfeited, and from there on its
+    hero stood still, as a hero whose answers do not come. `crashed` says that the world marked the hero so. `ms_median`,
+    `ms_p99` and `ms_max` are milliseconds per move of this bot (0 if it never moved), `moves` how many it made itself.
+    `version` is that of a bot file, `digest` names the bot's own files (empty for what is built in).
     """
 
     bot: str = Field(min_length=1)
@@ -82,8 +72,7 @@ class SeatLine(_Part):
     stalled: _Count | None = None
     life: int = Field(100, ge=0, le=100)
     crashed: bool = False
-    termination: str = NORMAL
-    note: str = ""  # what is known of a termination that is not normal: an error's last line
+    outcome: Outcome = Outcome()
     moves: _Count = 0
     ms_median: _Milliseconds = 0.0
     ms_p99: _Milliseconds = 0.0
@@ -94,18 +83,18 @@ class GameLine(_Part):
     """One finished game.
 
     `tournament` is a digest of the configuration (bots, format, maps, seed, budgets): lines of different tournaments never
-    belong in one table. `build` says what played the game; None in version 1. `block` (from 0) is the unit of evidence: one
+    belong in one table. `build` says what played the game, None if it is not known. `block` (from 0) is the unit of evidence: one
     map and seed with its set of seatings; `game` (from 0) numbers the games of the block and `games` is how many it has when
     whole. `seed` is what the game's randomness came from, `rounds` the moves each hero was to have, `plies` how many moves
     were played by all.
-    `ending` is "turns" if all were played, "crashed" if all heroes were, "adjudicated" if the game was ended early, "wall"
-    if it took too long.
+    `ending` is "finished", "all-crashed", "adjudicated" if the game was ended early, "timeout" if it took too long, "aborted"
+    if it could not be played anywhere.
     `played` is a digest of map and orders: two games with the same one are the same game, whoever sat where. `started`
     is ISO 8601 with zone, `seconds` how long the game took. `record` names the game record in the file beside the
     results; empty if there is none.
     """
 
-    version: int = Field(VERSION, ge=1, le=VERSION)
+    version: int = Field(VERSION, ge=VERSION, le=VERSION)
     tournament: str
     build: Build | None = None
     format: Format = "all"
@@ -116,7 +105,7 @@ class GameLine(_Part):
     seed: int = 0
     rounds: int = Field(ge=1)
     seats: tuple[SeatLine, SeatLine, SeatLine, SeatLine]
-    ending: str = "turns"
+    ending: Reason = Reason.FINISHED
     plies: _Count = 0
     played: str = ""
     started: str = ""
@@ -144,12 +133,14 @@ def decode(text: str | bytes) -> GameLine:
     try:
         return GameLine.model_validate_json(text)
     except ValidationError as problem:
-        first = problem.errors()[0]
+        errors = problem.errors()
+        first = next((error for error in errors if error["loc"] == ("version",)), errors[0])
         if first["type"] == "json_invalid":
             raise ValueError("this is not JSON") from None
         if first["loc"] == ("version",):
+            older = f", vindibot {READER_BEFORE} reads it" if first["input"] == 1 else ""
             raise ValueError(
-                f"version {first['input']!r} of the results is not known here; this program knows {VERSION}"
+                f"version {first['input']!r} of the results is not known here; this program knows {VERSION}{older}"
             ) from None
         raise ValueError(f"{dotted(first['loc']) or 'the line'} {explain(first)}".strip()) from None
 

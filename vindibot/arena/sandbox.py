@@ -37,6 +37,7 @@ from vindibot.arena.schedule import SEATS, GameTask, SeatTask
 from vindibot.arena.seats import Forfeit, Scripted, Seat, local_seat
 from vindibot.arena.stdio import LineSpeaker
 from vindibot.base import VindibotError, adopt_orphans, die_with_parent, end_descendants
+from vindibot.games import Reason
 
 #: Seconds between two looks at the diary of a running game.
 LOOK = 0.1
@@ -203,9 +204,9 @@ class _Attempt:
     def _overdue(self, now: float) -> Forfeit | None:
         seat, waited = self._diary.waiting_for()
         if now > self._deadline:
-            return Forfeit("timeout", f"the game reached its wall limit of {self._task.wall_s:g} s")
+            return Forfeit(Reason.TIMEOUT, f"the game reached its wall limit of {self._task.wall_s:g} s")
         if seat != NOBODY and seat not in self._scripts and waited > _longest(self._task.seats[seat].entrant):
-            return Forfeit("timeout", f"it did not come back in {waited:.1f} s and had to be killed")
+            return Forfeit(Reason.TIMEOUT, f"it did not come back in {waited:.1f} s and had to be killed")
         return None
 
     def _judge(self, status: int, killed: Forfeit | None) -> Course | tuple[int, Forfeit]:
@@ -227,7 +228,7 @@ class _Attempt:
 
     def _ended_at_the_wall(self, seat: int, killed: Forfeit) -> Course:
         """A game that is ended where it stands, whoever is being asked forfeits."""
-        course = Course(orders=self._diary.orders(), ending="wall", seconds=time.monotonic() - self._began)
+        course = Course(orders=self._diary.orders(), stopped=Reason.TIMEOUT, seconds=time.monotonic() - self._began)
         if seat != NOBODY:
             course.seats[seat].forfeit(killed)
         return course
@@ -254,8 +255,8 @@ def _why(status: int, entrant: Entrant) -> Forfeit:
     """What to say of a game's process that died while this entrant was being asked."""
     killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
     if killed and entrant.limits.memory_mb is not None:
-        return Forfeit("memory", "its process was killed")
-    return Forfeit("crash", f"its process ended with {_said(status)}")
+        return Forfeit(Reason.MEMORY, "its process was killed")
+    return Forfeit(Reason.CRASH, f"its process ended with {_said(status)}")
 
 
 def _said(status: int) -> str:

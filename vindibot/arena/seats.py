@@ -15,30 +15,20 @@ from typing import Protocol
 
 import numpy as np
 
-from behaviours.base import HISTORY, Budget, View
-from sim.game import GAME, STAY, Games
-from sim.maps import Map, map_of
+from sim.game import STAY, Games
 from vindibot.arena.entrants import Limits
 from vindibot.arena.schedule import SeatTask
 from vindibot.config import Bot
-from vindibot.engine import Inline, conducts, fallback
-from vindibot.games import tally
-
-#: Moves between which a thread looks whether the time of one is over are never shorter than this, in seconds.
-SHORTEST_LOOK = 0.002
+from vindibot.engine import Agent, OutOfTime, in_process_voters
+from vindibot.games import Ballot, Outcome, Reason
 
 
 class Forfeit(Exception):  # noqa: N818 - the word of the field
-    """A bot's part in a game has ended before the game: how (`vindibot.arena.results.TERMINATIONS`), and what is known."""
+    """A bot's part in a game has ended before the game: `outcome` says why."""
 
-    def __init__(self, termination: str, note: str = "") -> None:
-        super().__init__(termination, note)
-        self.termination = termination
-        self.note = note
-
-
-class OutOfTime(BaseException):
-    """The time of a move is over: raised in the middle of a trait's Python code, which could not be stopped otherwise."""
+    def __init__(self, reason: Reason, message: str = "") -> None:
+        super().__init__(reason, message)
+        self.outcome = Outcome(reason, message)
 
 
 class Seat(Protocol):
@@ -99,113 +89,59 @@ class Scripted:
         """Nothing to do."""
 
 
-class Stopper:
-    """Sets a stop word when the time of a move is over.
-
-    One thread for a whole game. It is never told of a move: it sleeps until the deadline it knows, or as long as a move may
-    take, and a deadline that is set meanwhile lies behind that. `watch` starts the clock of a move, `rest` stops it.
-    """
-
-    def __init__(self, stop: np.ndarray, shortest: float) -> None:
-        self._stop, self._shortest = stop, max(SHORTEST_LOOK, shortest)
-        self._deadline = float("inf")
-        self._ended = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def watch(self, seconds: float) -> None:
-        self._stop[0] = 0
-        self._deadline = time.monotonic() + seconds
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="vindibot-stopper", daemon=True)
-            self._thread.start()
-
-    def rest(self) -> None:
-        self._deadline = float("inf")
-
-    def close(self) -> None:
-        self._ended.set()
-
-    def _run(self) -> None:
-        while not self._ended.is_set():
-            left = self._deadline - time.monotonic()
-            if left <= 0:
-                self._stop[0] = 1
-                left = self._shortest
-            self._ended.wait(min(left, self._shortest))
-
-
 class InProcess:
-    """A bot file, its traits in this very process, as `vindibot.engine.agent.Agent` has them: the same votes, the same sums.
+    """A bot file, its traits in this very process.
 
     With a number of nodes nothing is timed. Else the stop word is set after `move_ms`; a Python loop that does not look at it
-    is interrupted after the grace (in the main thread only); a kernel that does not must be ended from outside.
+    is interrupted after the grace (in the main thread only); a kernel that does not must be ended from outside. `ballot` is
+    that of the last move.
     """
 
     def __init__(self, bot: Bot, limits: Limits, seed: int, strikes: int = 3) -> None:
         self._limits, self._seed = limits, seed
-        self._inline = Inline([behaviour for _, behaviour in bot.build()], conducts(bot, strikes))
-        self._budget = Budget(limits.nodes)
-        self._timed = limits.nodes is None
-        self._stopper = Stopper(self._budget.stop, limits.seconds(first=False))
-        self._seen: Games = np.zeros(0, GAME)
-        self._count = 0
-        self._me = 0
-        self._map: Map | None = None
+        self._voters = in_process_voters(bot, strikes)
+        self._agent: Agent | None = None
+        self._first = True
+        self.ballot = Ballot()
 
     def start(self, games: Games, me: int) -> None:
-        """Make room for all states we shall see."""
-        self._me = me
-        self._map = map_of(games)
-        turns = int(games["max_turns"].item(0)) // 4 + 2
-        self._seen = np.zeros(turns, GAME)
+        """The game begins."""
+        self._agent = Agent(self._voters, me, self._seed, nodes=self._limits.nodes)
 
     def move(self, games: Games) -> int:
         """The order. Raises `Forfeit` for an answer that comes too late, and when all traits have been benched."""
-        count, self._count = self._count, self._count + 1
-        self._seen[count : count + 1] = games
-        view = View(
-            self._seen[count : count + 1],
-            self._me,
-            history=self._seen[max(0, count - HISTORY) : count],
-            budget=self._budget,
-            seed=self._seed,
-            map=self._map,
-        )
-        if not self._timed:
-            return self._decide(view)
-        limit = self._limits.seconds(first=count == 0)
+        if self._limits.nodes is not None:
+            return self._decide(games, None)
+        limit, self._first = self._limits.seconds(first=self._first), False
         allowed = limit + self._limits.grace_ms / 1000
         began = time.monotonic()
-        self._stopper.watch(limit)
         try:
             with _interrupted_after(allowed):
-                direction = self._decide(view)
+                direction = self._decide(games, limit)
         except OutOfTime:
-            raise Forfeit("timeout", self._slowest(time.monotonic() - began)) from None
-        finally:
-            self._stopper.rest()
-        spent = time.monotonic() - began
-        if spent > allowed:
-            raise Forfeit("timeout", self._slowest(spent))
+            raise _late(began) from None
+        if time.monotonic() - began > allowed:
+            raise _late(began)
         return direction
 
-    def _decide(self, view: View) -> int:
-        entries = self._inline.vote_now(view)
-        if all(conduct.benched for conduct in self._inline.conducts):
-            raise Forfeit("crash", f"every trait failed: {entries[-1].label}: {entries[-1].note or 'benched'}")
+    def _decide(self, games: Games, limit: float | None) -> int:
+        assert self._agent is not None
+        self.ballot = self._agent.decide_now(games, limit)
+        entries = self.ballot.entries
+        if all(conduct.benched for conduct in self._voters.conducts):
+            raise Forfeit(Reason.CRASH, f"every trait failed: {entries[-1].label}: {entries[-1].note or 'benched'}")
         for entry in entries:
             if entry.status == "error" and entry.note.startswith("MemoryError"):
-                raise Forfeit("memory", f"{entry.label}: {entry.note}")
-        if all(entry.status != "ok" and entry.votes is None for entry in entries):
-            return fallback(view)
-        return tally(entries, view.moves, lambda: view.rng("tie")).direction
-
-    def _slowest(self, spent: float) -> str:
-        return f"{spent * 1000:.0f} ms for a move"
+                raise Forfeit(Reason.MEMORY, f"{entry.label}: {entry.note}")
+        return self.ballot.direction
 
     def close(self) -> None:
-        """Let the thread go."""
-        self._stopper.close()
+        """Let the thread go that keeps the time."""
+        self._voters.let_go()
+
+
+def _late(began: float) -> Forfeit:
+    return Forfeit(Reason.TIMEOUT, f"{(time.monotonic() - began) * 1000:.0f} ms for a move")
 
 
 @contextlib.contextmanager
@@ -236,4 +172,4 @@ def local_seat(task: SeatTask) -> Seat:
     try:
         return InProcess(entrant.bot, entrant.limits, task.seed)
     except Exception as problem:
-        raise Forfeit("stall", f"{type(problem).__name__}: {problem}"[:300]) from problem
+        raise Forfeit(Reason.STALL, f"{type(problem).__name__}: {problem}"[:300]) from problem

@@ -39,6 +39,7 @@ from sim.paths import FAR, distances_from, next_steps
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.programs import Program
 from vindibot.arena.seats import Forfeit
+from vindibot.games import Reason
 
 #: An answer, or all that comes between two questions, may have so many bytes.
 FLOOD_BYTES = 64 * 1024
@@ -105,8 +106,8 @@ class LineSpeaker:
 
     def _late(self) -> Forfeit:
         if self._answered:
-            return Forfeit("timeout", f"no answer in {self._limits.move_ms} ms")
-        return Forfeit("stall", f"no first answer in {self._limits.start_s:g} s")
+            return Forfeit(Reason.TIMEOUT, f"no answer in {self._limits.move_ms} ms")
+        return Forfeit(Reason.STALL, f"no first answer in {self._limits.start_s:g} s")
 
     def _forget(self) -> None:
         """Throw away what was said without being asked."""
@@ -116,7 +117,7 @@ class LineSpeaker:
             while data := os.read(self._from, 65536):
                 dropped += len(data)
                 if dropped > FLOOD_BYTES:
-                    raise Forfeit("flood", f"more than {FLOOD_BYTES} bytes between two plies")
+                    raise Forfeit(Reason.FLOOD, f"more than {FLOOD_BYTES} bytes between two plies")
 
     def _write(self, data: bytes, deadline: float) -> None:
         poll = select.poll()
@@ -136,7 +137,7 @@ class LineSpeaker:
         poll.register(self._from, select.POLLIN)
         while b"\n" not in self._buffer:
             if len(self._buffer) > FLOOD_BYTES:
-                raise Forfeit("flood", f"a line of more than {FLOOD_BYTES} bytes")
+                raise Forfeit(Reason.FLOOD, f"a line of more than {FLOOD_BYTES} bytes")
             left = deadline - time.monotonic()
             if left <= 0 or not poll.poll(left * 1000):
                 raise self._late()
@@ -200,7 +201,7 @@ def read_answer(line: str, games: Games, me: int) -> tuple[int, str]:
     """The direction of an answer, and its message. Raises `Forfeit`."""
     match = _ANSWER.match(line)
     if match is None:
-        raise Forfeit("illegal", f"answered {line.strip()[:80]!r}")
+        raise Forfeit(Reason.ILLEGAL, f"answered {line.strip()[:80]!r}")
     word = match["word"].capitalize()
     if match["x"] is not None:
         return towards(games, me, int(match["y"]), int(match["x"])), match["message"]

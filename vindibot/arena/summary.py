@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 from vindibot.arena.bounds import Bounds
 from vindibot.arena.ratings import RESAMPLES, Rating, rate
-from vindibot.arena.results import NORMAL, TERMINATIONS, Format, GameLine, SeatLine
+from vindibot.arena.results import Format, GameLine, SeatLine
 from vindibot.arena.sprt import Difference, State, block_score, difference, distinct_share, follow, whole_blocks
+from vindibot.games import Reason
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Standing:
     alone on most gold; the other figures are means over its seats.
 
     `ms_median` is the median of its games' medians, `ms_p99` that of their 99th percentiles, `ms_max` the slowest move of
-    all; None if it never moved. `stalled` is rounds per game, None if the results do not tell. `terminations` counts seats
+    all; None if it never moved. `stalled` is rounds per game, None if the results do not tell. `reasons` counts seats
     by how they ended, `sizes` has its places by map size: {size: (mean place, seats)}, `golds` the gold of every seat, sorted.
     """
 
@@ -41,19 +42,19 @@ class Standing:
     ms_p99: float | None = None
     ms_max: float | None = None
     rating: Rating | None = None
-    terminations: dict[str, int] = field(default_factory=dict)
+    reasons: dict[Reason, int] = field(default_factory=dict)
     sizes: dict[int, tuple[float, int]] = field(default_factory=dict)
     golds: tuple[int, ...] = field(default=(), repr=False)
 
     @property
     def seats(self) -> int:
         """How many seats it has played in."""
-        return sum(self.terminations.values())
+        return sum(self.reasons.values())
 
     @property
     def forfeits(self) -> int:
         """Seats that did not end normally."""
-        return self.seats - self.terminations.get(NORMAL, 0)
+        return self.seats - self.reasons.get(Reason.FINISHED, 0)
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Summary:
     seconds: float
     standings: tuple[Standing, ...]
     pairs: tuple[Pair, ...]
-    terminations: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     anchor: str | None = None
     match: Match | None = None
     interrupted: bool = False
@@ -127,7 +128,7 @@ def summarise(
     ratings = rate(games, names, anchor=anchor, resamples=resamples)
     standings = tuple(standing(one.bot, games, one) for one in ratings)
     whole = whole_blocks(games)
-    words = {word for one in standings for word in one.terminations}
+    known = {reason for one in standings for reason in one.reasons}
     kind = games[0].format if games else "all"
     return Summary(
         format=kind,
@@ -138,7 +139,7 @@ def summarise(
         seconds=sum(game.seconds for game in games),
         standings=standings,
         pairs=tuple(_pairs(games, [one.bot for one in standings])),
-        terminations=(*(word for word in TERMINATIONS if word in words), *sorted(words.difference(TERMINATIONS))),
+        reasons=tuple(reason for reason in Reason if reason in known),
         anchor=anchor if anchor in names else None,
         match=_match(games, names, bounds or Bounds(), planned) if kind == "ab" and len(names) == 2 else None,
         interrupted=planned is not None and len(whole) < planned,
@@ -175,7 +176,7 @@ def standing(bot: str, games: Iterable[GameLine], rating: Rating | None = None) 
         ms_p99=statistics.median(seat.ms_p99 for seat in moved) if moved else None,
         ms_max=max(seat.ms_max for seat in moved) if moved else None,
         rating=rating,
-        terminations=dict(Counter(seat.termination for seat in seats)),
+        reasons=dict(Counter(seat.outcome.reason for seat in seats)),
         sizes={size: (statistics.fmean(found), len(found)) for size, found in sorted(sizes.items())},
         golds=tuple(sorted(seat.gold for seat in seats)),
     )

@@ -15,10 +15,10 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from vindibot.arena.ratings import FEWEST_BLOCKS
-from vindibot.arena.results import NORMAL
 from vindibot.arena.sprt import Verdict
 from vindibot.arena.summary import Match, Standing, Summary
 from vindibot.base import counted, printable
+from vindibot.games import Reason
 
 #: Labels are cut to so many characters.
 LABEL = 18
@@ -109,11 +109,11 @@ def pairs_table(summary: Summary) -> Table:
     return table
 
 
-def terminations_table(summary: Summary) -> Table:
+def outcomes_table(summary: Summary) -> Table:
     """How bots' games ended, in seats."""
-    table = _table("its games ended", *map(printable, summary.terminations))
+    table = _table("its games ended", *summary.reasons)
     for one in summary.standings:
-        table.add_row(label(one.bot), *(str(one.terminations.get(word, 0) or "") for word in summary.terminations))
+        table.add_row(label(one.bot), *(str(one.reasons.get(reason, 0) or "") for reason in summary.reasons))
     return table
 
 
@@ -179,12 +179,12 @@ def _plain(console: Console, lines: Iterable[str]) -> None:
 
 
 def show(console: Console, summary: Summary) -> None:
-    """Print the end of a tournament: standings, pairs, terminations if any was not normal, and the A/B match."""
+    """Print the end of a tournament: standings, pairs, how the games ended if any bot forfeited, and the A/B match."""
     _plain(console, [head_line(summary)])
     _whole(console, standings_table(summary.standings))
     if 1 < len(summary.standings) <= MOST_PAIRS:
         _whole(console, pairs_table(summary))
-    if set(summary.terminations) - {NORMAL}:
-        _whole(console, terminations_table(summary))
+    if set(summary.reasons) - {Reason.FINISHED}:
+        _whole(console, outcomes_table(summary))
     if summary.match is not None:
         _plain(console, match_lines(summary.match))

@@ -20,7 +20,7 @@ from vindibot.arena.entrants import BUILT_IN, Entrant, read_entrants, split_labe
 from vindibot.arena.local import local_workers
 from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.reporter import Outlook, Reporter
-from vindibot.arena.results import NORMAL, GameLine
+from vindibot.arena.results import GameLine
 from vindibot.arena.schedule import GameTask, Schedule
 from vindibot.arena.settings import RESULTS_FOLDER, WORDS, ArenaSettings
 from vindibot.arena.sprt import follow
@@ -102,7 +102,7 @@ class Tournament:
         for line in self.lines:
             for seat in line.seats:
                 seats[seat.bot] += 1
-                forfeits[seat.bot] += seat.termination != NORMAL
+                forfeits[seat.bot] += not seat.outcome.finished
         shares = {bot: forfeits[bot] / seats[bot] for bot in seats}
         return {bot: share for bot, share in shares.items() if share > self.settings.max_forfeits}
 

@@ -9,10 +9,14 @@ import atexit
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from posix import _exit  # not that of os: while modules of bots are imported, another stands in its place
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 #: The exit code of a command that was interrupted.
 INTERRUPTED = 130
@@ -70,6 +74,20 @@ def saying(words: str) -> Iterator[None]:
         yield
     finally:
         _words = before
+
+
+@contextmanager
+def calling(callback: Callable[[], object], loop: AbstractEventLoop) -> Iterator[None]:
+    """Within this block Ctrl-C and SIGTERM call `callback` in the event loop, and do nothing else."""
+    before = signal.getsignal(signal.SIGINT)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, callback)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+        signal.signal(signal.SIGINT, before)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -22,8 +22,8 @@ from vindibot.base import log
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, cores
-from vindibot.engine import Voters, conducts, voters
-from vindibot.games import Ballot, GameState, Header
+from vindibot.engine import Voters, voters
+from vindibot.games import Ballot, GameState, Header, LastState, Outcome
 from vindibot.server import EmbeddedServer, Match, MatchResult, Room
 from vindibot.session import Player
 
@@ -80,7 +80,7 @@ class Decisions:
         self.made.append(Decision(header, games, ballot))
         self._wake()
 
-    def finished(self, termination: str, message: str, state: GameState | None, games: Games | None) -> None:
+    def finished(self, outcome: Outcome, last: LastState | None) -> None:
         """See `Onlooker`."""
 
     def end(self) -> None:
@@ -138,7 +138,7 @@ class Bout:
             order.map, seats, rounds=order.rounds, seed=order.seed, time_limit_ms=order.limit_ms, seat_limits_ms=limits
         )
         for number, (bot, key, own) in enumerate(zip(order.bots, keys, asked, strict=True)):
-            own.begin_game(conducts(bot, settings.pool.strikes))
+            own.begin_game()
             player = self._player(bot, key, own, number)
             self._tasks.append(asyncio.create_task(player.play(), name=f"vindibot-opponent-{number}"))
 
@@ -215,10 +215,7 @@ class Bout:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._match is not None:
-            self._server.lobby.cancel(self._match)
-        if self.room is not None:
-            for seat in self.room.seats:
-                self.room.withdraw(seat)
+            self._server.end(self._match)
         self.decisions.end()
         await self._stack.aclose()
 

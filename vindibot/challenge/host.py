@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-import signal
 import webbrowser
 from collections.abc import AsyncIterator, Callable, Sequence
 
@@ -155,16 +154,8 @@ def told(bout: Bout) -> str:
 
 async def _host(host: Host, address: str, shown: Callable[[EmbeddedServer], None]) -> None:
     """Serve until SIGINT or SIGTERM."""
-    loop, stop = asyncio.get_running_loop(), asyncio.Event()
     async with host.serving(address) as server:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop.set)
-        try:
-            shown(server)
-            await stop.wait()
-        finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
+        await server.until_signal(shown)
 
 
 def challenge(settings: ChallengeSettings, bots: Sequence[str], console: Console, *, lan: bool, open_page: bool) -> None:

@@ -1,9 +1,8 @@
 from .game_client import (
     ClientEvents as ClientEvents,
+    ClientResult as ClientResult,
     ClientSettings as ClientSettings,
     GameClient as GameClient,
-    GameOutcome as GameOutcome,
-    Termination as Termination,
 )
 from .transport import (
     Transport as Transport,

@@ -2,7 +2,7 @@
 
 The law is that a game is not lost to a fault that passes. A lost reply is followed by one repeat of the order at once; a
 server that then says it is not our turn has accepted the first one, and is asked again in short intervals, with a harmless
-order, until it hands out a state. What cannot be cured ends the game with a named termination and the server's words.
+order, until it hands out a state. What cannot be cured ends the game with a named reason and the server's words.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from enum import StrEnum
 from types import TracebackType
 from typing import Any, Literal, NoReturn, TypeVar
 
@@ -25,7 +24,7 @@ from vindibot.client.api import Line
 from vindibot.client.backoff import Backoff, Patience, Pause
 from vindibot.client.replies import Meaning, Verdict
 from vindibot.client.transport import TransportError, Within
-from vindibot.games import Answer, ProtocolError, check_answer, check_hero_id
+from vindibot.games import Answer, Outcome, ProtocolError, Reason, check_answer, check_hero_id
 
 #: Pauses between attempts to join, and between repeats of an order, in seconds: the first and the longest.
 JOIN_PAUSES = (0.25, 30.0)
@@ -73,38 +72,19 @@ class ClientSettings(BaseModel):
         return self.join_patience
 
 
-class Termination(StrEnum):
-    """How a game ended for us."""
-
-    FINISHED = "finished"
-    TIMED_OUT = "timed-out"
-    UNKNOWN_GAME = "unknown-game"
-    REFUSED = "refused"
-    PROTOCOL_ERROR = "protocol-error"
-    UNREACHABLE = "unreachable"
-    NO_GAME = "no-game"
-    INTERRUPTED = "interrupted"
-
-
 @dataclass(frozen=True)
-class GameOutcome:
-    """The end of a game: why, in words for people, and the last state we saw (None if we never joined).
+class ClientResult:
+    """What came of one `play`: how it ended, and the last state we saw (None if we never joined).
 
     `orders` counts the turns we decided, `faults` the replies that were lost or useless, `lost_turns` the turns that were
     played by a harmless order while the client was out of step.
     """
 
-    termination: Termination
-    message: str
+    outcome: Outcome
     last: Answer | None = None
     orders: int = 0
     faults: int = 0
     lost_turns: int = 0
-
-    @property
-    def exit_code(self) -> int:
-        """Of a command that played this game and nothing else: 0 finished, 130 interrupted, 1 for any failure."""
-        return {Termination.FINISHED: 0, Termination.INTERRUPTED: 130}.get(self.termination, 1)
 
 
 class ClientEvents:
@@ -129,17 +109,16 @@ class ClientEvents:
 class _Ended(Exception):  # noqa: N818 - not an error
     """Leaves the loop of the game from wherever it is."""
 
-    def __init__(self, termination: Termination, message: str) -> None:
+    def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
-        self.termination = termination
-        self.message = message
+        self.outcome = Outcome(reason, message)
 
 
 class GameClient:
-    """Plays one game. Use it as ``async with GameClient(settings) as client: outcome = await client.play(decide)``.
+    """Plays one game. Use it as ``async with GameClient(settings) as client: result = await client.play(decide)``.
 
     Raises `UsageError` at once for an address or a key that cannot be used; what a server or the network does later ends in
-    a `GameOutcome`, never in an exception. Cancelling `play` closes the connection and ends at once. `pause` and `rng` are
+    a `ClientResult`, never in an exception. Cancelling `play` closes the connection and ends at once. `pause` and `rng` are
     arguments for the sake of tests.
     """
 
@@ -176,7 +155,7 @@ class GameClient:
         "interrupted". Without a game, or out of step with the server, it returns at once. May be called repeatedly."""
         self._stop.set()
 
-    async def play(self, decide: Decide, events: ClientEvents | None = None) -> GameOutcome:
+    async def play(self, decide: Decide, events: ClientEvents | None = None) -> ClientResult:
         """Join and play to the end. `decide` is called once per turn of ours, with rising turns.
 
         A state that contradicts itself ends the game; it is not given to `decide`. Errors of `decide` pass through, except
@@ -193,12 +172,12 @@ class GameClient:
         except _Ended as end:
             ended = end
         except ProtocolError as error:
-            ended = _Ended(Termination.PROTOCOL_ERROR, f"{self.address} sent a state that cannot be played: {error.message}")
+            ended = _Ended(Reason.PROTOCOL_ERROR, f"{self.address} sent a state that cannot be played: {error.message}")
         finally:
             await self._line.aclose()
-        outcome = GameOutcome(ended.termination, ended.message, self._last, self._orders, self._faults, self._lost_turns)
-        self._log.debug("the game is over", termination=str(outcome.termination), reason=outcome.message, faults=outcome.faults)
-        return outcome
+        outcome = ended.outcome
+        self._log.debug("the game is over", reason=str(outcome.reason), message=outcome.message, faults=self._faults)
+        return ClientResult(outcome, self._last, self._orders, self._faults, self._lost_turns)
 
     def _check_end(self, answer: Answer) -> None:
         """Take a new state in, and leave the game if it is the last one. Raises `ProtocolError` if it contradicts itself."""
@@ -207,11 +186,11 @@ class GameClient:
         self._log = self._log.bind(turn=answer.game.turn)
         if answer.hero.crashed:
             turn = before.game.turn if before is not None else answer.game.turn
-            _end(Termination.TIMED_OUT, f"the order of turn {turn} came too late, the game is forfeited")
+            _end(Reason.TIMEOUT, f"the order of turn {turn} came too late, the game is forfeited")
         if answer.game.finished:
-            _end(Termination.FINISHED, f"the game is finished after {answer.game.turn} plies")
+            _end(Reason.FINISHED, f"the game is finished after {answer.game.turn} plies")
         if self._stop.is_set():
-            _end(Termination.INTERRUPTED, f"stopped as asked, on turn {answer.game.turn}")
+            _end(Reason.INTERRUPTED, f"stopped as asked, on turn {answer.game.turn}")
 
     # ---- Joining ----
 
@@ -231,15 +210,15 @@ class GameClient:
             if repeats >= JOIN_REPEATS:
                 self._give_up_joining(verdict)
             if waiting.exhausted:
-                _end(Termination.NO_GAME, f"no game on {self.address} within {waiting.spent:.0f} s")
+                _end(Reason.NO_GAME, f"no game on {self.address} within {waiting.spent:.0f} s")
             if time.monotonic() - begun > JOIN_PAUSES[1]:  # it was reached, and for long: begin anew
                 reaching = Patience(self.settings.connect_patience)
                 backoff.reset()
             pause = max(backoff.next(), verdict.retry_after or 0.0)
             if reaching.exhausted:
-                _end(Termination.UNREACHABLE, f"gave up after {reaching.spent:.0f} s: {verdict.words}")
+                _end(Reason.UNREACHABLE, f"gave up after {reaching.spent:.0f} s: {verdict.words}")
             if verdict.retry_after is not None and pause > (reaching.left or 0.0):
-                _end(Termination.UNREACHABLE, f"{self.address} asks to come back in {pause:.0f} s: {verdict.words}")
+                _end(Reason.UNREACHABLE, f"{self.address} asks to come back in {pause:.0f} s: {verdict.words}")
             self._log.warning("cannot join yet", problem=verdict.words, pause=round(pause, 2))
             self._events.retrying(verdict.words, pause)
             await self._unless_stopped(reaching.pause(pause, self._pause))
@@ -275,17 +254,17 @@ class GameClient:
     def _check_join(self, verdict: Verdict) -> None:
         """Leave where the server's answer is final."""
         if verdict.meaning is Meaning.UNKNOWN:
-            _end(Termination.REFUSED, f"{self.address} does not know /api/{self.settings.mode}: {verdict.words}")
+            _end(Reason.REFUSED, f"{self.address} does not know /api/{self.settings.mode}: {verdict.words}")
         if verdict.meaning is Meaning.MALFORMED:
-            _end(Termination.PROTOCOL_ERROR, f"{self.address} does not speak the protocol: {verdict.words}")
+            _end(Reason.PROTOCOL_ERROR, f"{self.address} does not speak the protocol: {verdict.words}")
         if verdict.meaning not in (Meaning.LOST, Meaning.BUSY, Meaning.GARBLED):
-            _end(Termination.REFUSED, f"{self.address} refuses: {verdict.words}" if verdict.status else verdict.words)
+            _end(Reason.REFUSED, f"{self.address} refuses: {verdict.words}" if verdict.status else verdict.words)
 
     def _give_up_joining(self, verdict: Verdict) -> NoReturn:
         if verdict.status == 500:
             hint = " (the original server answers so to a map that it cannot read)" if self.settings.map else ""
-            _end(Termination.REFUSED, f"{self.address} fails with status 500{hint}: {verdict.words}")
-        _end(Termination.PROTOCOL_ERROR, f"{self.address} is not a Vindinium server: {verdict.words}")
+            _end(Reason.REFUSED, f"{self.address} fails with status 500{hint}: {verdict.words}")
+        _end(Reason.PROTOCOL_ERROR, f"{self.address} is not a Vindinium server: {verdict.words}")
 
     # ---- Orders ----
 
@@ -320,9 +299,9 @@ class GameClient:
             accepted = verdict.meaning is Meaning.WAIT or (verdict.sent and now - begun > ACCEPTED_AFTER + self.network_seconds)
             out_of_step = out_of_step or accepted or now > received_at + self.time_limit
             if self._stop.is_set() and out_of_step:
-                _end(Termination.INTERRUPTED, f"stopped as asked, on turn {turn}, whose answer was lost")
+                _end(Reason.INTERRUPTED, f"stopped as asked, on turn {turn}, whose answer was lost")
             if refusals >= ORDER_REPEATS:
-                _end(Termination.REFUSED, f"{self.address} refuses the order of turn {turn}: {problem}")
+                _end(Reason.REFUSED, f"{self.address} refuses the order of turn {turn}: {problem}")
             if patience.exhausted:
                 self._give_up_order(verdict, turn, problem, patience.spent)
             if faults > 1 or verdict.meaning in (Meaning.WAIT, Meaning.BUSY):
@@ -347,11 +326,11 @@ class GameClient:
     def _check_order(self, verdict: Verdict, turn: int) -> None:
         """Leave where the server's answer is final."""
         if verdict.meaning is Meaning.TIMED_OUT:
-            _end(Termination.TIMED_OUT, f"the order of turn {turn} came too late, the game is forfeited: {verdict.words}")
+            _end(Reason.TIMEOUT, f"the order of turn {turn} came too late, the game is forfeited: {verdict.words}")
         if verdict.meaning is Meaning.UNKNOWN:
-            _end(Termination.UNKNOWN_GAME, f"{self.address} no longer knows this game or our place in it: {verdict.words}")
+            _end(Reason.UNKNOWN_GAME, f"{self.address} no longer knows this game or our place in it: {verdict.words}")
         if verdict.meaning is Meaning.OVER:
-            _end(Termination.FINISHED, f"the game is finished; its last state was lost after turn {turn}: {verdict.words}")
+            _end(Reason.FINISHED, f"the game is finished; its last state was lost after turn {turn}: {verdict.words}")
 
     def _faulty(self, turn: int, problem: str) -> None:
         self._faults += 1
@@ -366,8 +345,8 @@ class GameClient:
 
     def _give_up_order(self, verdict: Verdict, turn: int, problem: str, spent: float) -> NoReturn:
         malformed = verdict.meaning in (Meaning.MALFORMED, Meaning.GARBLED)
-        termination = Termination.PROTOCOL_ERROR if malformed else Termination.UNREACHABLE
-        _end(termination, f"gave the game up on turn {turn} after {spent:.0f} s: {problem}")
+        reason = Reason.PROTOCOL_ERROR if malformed else Reason.UNREACHABLE
+        _end(reason, f"gave the game up on turn {turn} after {spent:.0f} s: {problem}")
 
     # ---- Stopping ----
 
@@ -380,7 +359,7 @@ class GameClient:
             while not task.done():
                 await asyncio.wait((task, stop), timeout=self.settings.report_every, return_when=asyncio.FIRST_COMPLETED)
                 if self._stop.is_set() and not task.done():
-                    _end(Termination.INTERRUPTED, "stopped as asked, before a game began")
+                    _end(Reason.INTERRUPTED, "stopped as asked, before a game began")
                 if report is not None and not task.done():
                     report(time.monotonic() - begun)
             return task.result()
@@ -390,5 +369,5 @@ class GameClient:
             await asyncio.gather(task, stop, return_exceptions=True)
 
 
-def _end(termination: Termination, message: str) -> NoReturn:
-    raise _Ended(termination, message)
+def _end(reason: Reason, message: str) -> NoReturn:
+    raise _Ended(reason, message)

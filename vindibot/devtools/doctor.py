@@ -31,7 +31,7 @@ from vindibot.client import Transport, TransportError, Within, look_up
 from vindibot.config import Bot, Config, PlaySettings, build, cores, load_bot, short
 from vindibot.devtools import catalogue
 from vindibot.devtools.conformance import usual
-from vindibot.engine import Agent, Pool, Timekeeper, conducts, voters, warm
+from vindibot.engine import Agent, Deadline, Pool, voters, warm
 from vindibot.games import Ballot, BallotEntry, why_not_into
 from vindibot.server import EmbeddedServer
 
@@ -238,7 +238,7 @@ async def _round_trip(address: ServerAddress, name: str) -> tuple[Finding, float
 def time_to_think(settings: PlaySettings, network: float) -> Finding:
     """What is left of a turn."""
     limit, margin = (settings.time.limit_ms or 1000) / 1000, settings.time.margin_ms / 1000
-    left = Timekeeper(margin).deadline(0.0, limit, network)
+    left = Deadline(margin).moment(0.0, limit, network)
     words = f"{left * 1000:.0f} ms of {limit * 1000:.0f} to think: {network * 1000:.0f} for the network, {margin * 1000:g} margin"
     if left < LITTLE:
         return Finding("time", "broken", words, "raise the server's limit, lower --margin-ms, or play on a server that is nearer")
@@ -270,8 +270,8 @@ async def bot_at_work(bot: Bot, settings: PlaySettings, network: float) -> Async
         limit = (settings.time.limit_ms or 1000) / 1000
         ballots: list[Ballot] = []
         for position in usual():
-            asked.begin_game(conducts(bot, pool.strikes))
-            agent = Agent(asked, position.me, position.seed, Timekeeper(settings.time.margin_ms / 1000), pool.nodes)
+            asked.begin_game()
+            agent = Agent(asked, position.me, position.seed, Deadline(settings.time.margin_ms / 1000), pool.nodes)
             turns = 1 if any(conduct.anytime for conduct in asked.conducts) and pool.nodes is None else TURNS
             games = position.games.copy()
             rng = np.random.default_rng(position.seed)

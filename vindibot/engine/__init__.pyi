@@ -4,11 +4,10 @@ from . import (
 )
 from .agent import (
     Agent as Agent,
-    conducts as conducts,
-    fallback as fallback,
+    in_process_voters as in_process_voters,
     voters as voters,
 )
-from .deadline import Timekeeper as Timekeeper
+from .deadline import Deadline as Deadline
 from .failures import (
     OutOfTime as OutOfTime,
     debug_command as debug_command,
@@ -19,7 +18,6 @@ from .health import (
     entry as entry,
     is_anytime as is_anytime,
 )
-from .inline import Inline as Inline
 from .pool import (
     Pool as Pool,
     Voters as Voters,

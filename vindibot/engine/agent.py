@@ -1,4 +1,4 @@
-"""The agent: one hero's mind for one game. It turns a state and a deadline into a ballot, in time, every turn.
+"""The agent decides the moves of one hero in one game: it turns a state and a deadline into a ballot, in time, every turn.
 
 The fallback move comes first, then the traits are asked, and at the deadline what has been voted is summed. The history
 that traits see is kept here, so that a replaced worker forgets nothing.
@@ -6,19 +6,21 @@ that traits see is kept here, so that a replaced worker forgets nothing.
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import structlog
 
-from behaviours.base import HISTORY, View
+from behaviours.base import HISTORY, Budget, View
 from behaviours.classic.mine import MineFinder
 from behaviours.classic.tavern import TavernFinder
 from sim.game import GAME, STAY, Games
+from sim.maps import Map, map_of
 from vindibot.config import Bot
-from vindibot.engine.deadline import Timekeeper
-from vindibot.engine.health import Conduct, is_anytime
+from vindibot.engine.deadline import Deadline
+from vindibot.engine.health import STRIKES, Conduct, is_anytime
 from vindibot.engine.inline import Inline
 from vindibot.engine.pool import Pool, Voters
 from vindibot.engine.runner import Vote, run
@@ -41,27 +43,58 @@ class Agent:
     voters: Voters
     me: int
     seed: int
-    timekeeper: Timekeeper
+    deadline: Deadline = field(default_factory=Deadline)
     nodes: int | None = None
 
     def __post_init__(self) -> None:
-        self.history: Games = np.zeros(0, GAME)
+        self._seen: Games = np.zeros(4 * HISTORY, GAME)  # the states of our turns, the latest of `_count` at the end
+        self._count = 0
+        self._map: Map | None = None
+
+    @property
+    def history(self) -> Games:
+        """The games of our last turns, oldest first: at most `HISTORY` of them."""
+        return self._seen[max(0, self._count - HISTORY) : self._count]
 
     async def decide(self, games: Games, received_at: float, limit: float, network: float = 0.0) -> Ballot:
         """The ballot for a state that was received at `received_at` (monotonic). Times are seconds.
 
         `limit` is the server's limit for the move, `network` what of it the order and its answer spend on the way.
         """
-        view = View(games, self.me, history=self.history, seed=self.seed)
+        view = self._look(games)
         prepared = fallback(view)
-        deadline = self.timekeeper.deadline(received_at, limit, network)
-        entries = await self.voters.ask(games, self.me, self.history, deadline=deadline, seed=self.seed, nodes=self.nodes)
+        deadline = self.deadline.moment(received_at, limit, network)
+        entries = await self.voters.ask(view.games, self.me, view.history, deadline=deadline, seed=self.seed, nodes=self.nodes)
         now = time.monotonic()
-        self.timekeeper.decided(deadline, now)
+        self.deadline.decided(deadline, now)
         margin_ms = (received_at + limit - network - now) * 1000
-        ballot = tally(entries, view.moves, lambda: view.rng("tie"), fallback=prepared, margin_ms=margin_ms)
-        self.history = np.concatenate((self.history, games))[-HISTORY:]
-        return ballot
+        return tally(entries, view.moves, lambda: view.rng("tie"), fallback=prepared, margin_ms=margin_ms)
+
+    def decide_now(self, games: Games, limit: float | None = None) -> Ballot:
+        """The ballot for a state, decided in the calling thread by voters that are in this process.
+
+        With a budget of nodes it is the ballot of `decide`. The stop word is set after `limit` seconds, never if None; a trait
+        that does not look at it is not ended. Raises `TypeError` if the voters are other processes.
+        """
+        if not isinstance(self.voters, Inline):
+            raise TypeError("only voters in this process can be asked without an event loop")
+        began = time.monotonic()
+        view = self._look(games, self.voters.budget(self.nodes))
+        entries = self.voters.vote_now(view, limit)
+        margin_ms = math.inf if limit is None else (began + limit - time.monotonic()) * 1000
+        return tally(entries, view.moves, lambda: view.rng("tie"), fallback=lambda: fallback(view), margin_ms=margin_ms)
+
+    def _look(self, games: Games, budget: Budget | None = None) -> View:
+        """What we see in a state, which is kept for the history: `games` may change afterwards."""
+        history, number = self.history, self._count
+        if number == len(self._seen):  # a new array: traits may still look at the old one
+            self._seen, number = np.zeros(4 * HISTORY, GAME), len(history)
+            self._seen[:number] = history
+        self._seen[number : number + 1] = games
+        self._count = number + 1
+        if self._map is None:
+            self._map = map_of(games)
+        return View(self._seen[number : number + 1], self.me, history=history, budget=budget, seed=self.seed, map=self._map)
 
 
 def fallback(view: View) -> int:
@@ -85,10 +118,15 @@ def conducts(bot: Bot, strikes: int) -> list[Conduct]:
     return [Conduct(spec.label, spec.weight, is_anytime(behaviour), strikes) for spec, behaviour in bot.build()]
 
 
-def voters(bot: Bot, *, workers: int, in_process: bool = False, grace: float = 0.1, strikes: int = 3) -> Voters:
+def in_process_voters(bot: Bot, strikes: int = STRIKES) -> Inline:
+    """The traits of a bot in this process."""
+    return Inline([behaviour for _, behaviour in bot.build()], conducts(bot, strikes))
+
+
+def voters(bot: Bot, *, workers: int, in_process: bool = False, grace: float = 0.1, strikes: int = STRIKES) -> Voters:
     """Whoever votes for a bot: worker processes, or the traits in this process. To be started, and closed at the end."""
-    records = conducts(bot, strikes)
     if in_process:
-        return Inline([behaviour for _, behaviour in bot.build()], records)
+        return in_process_voters(bot, strikes)
+    records = conducts(bot, strikes)
     plans = [TraitPlan(spec.class_path, dict(spec.parameters)) for spec in bot.traits]
     return Pool(plans, records, workers=workers, folders=bot.folders, grace=grace)

@@ -43,6 +43,10 @@ class Conduct:
     strikes: deque[bool] = field(default_factory=lambda: deque(maxlen=WINDOW))
     suspect: bool = False  # whether it is to run alone
 
+    def fresh(self) -> Conduct:
+        """A clean record of the same trait."""
+        return Conduct(self.label, self.weight, self.anytime, self.allowed)
+
     def note(self, status: Status, note: str, ms: float) -> None:
         """It came back with a final vote."""
         if status == "error":

@@ -17,12 +17,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-import numpy as np
-
 from behaviours.base import Behaviour, Budget, View
 from sim.game import Games
+from vindibot.engine.deadline import STOP_AHEAD, StopWord
 from vindibot.engine.health import STILL_RUNNING, Conduct, entry
-from vindibot.engine.pool import STOP_AHEAD
 from vindibot.engine.runner import Vote, run
 from vindibot.games import BallotEntry
 
@@ -35,12 +33,13 @@ _deadlines: list[float] = []  # of the turns that are being decided
 
 
 class Inline:
-    """See `vindibot.engine.pool.Voters`. `vote_now` is the synchronous heart of it."""
+    """See `vindibot.engine.pool.Voters`. `vote_now` asks in the calling thread; a view for it needs the budget of `budget`."""
 
     def __init__(self, behaviours: Sequence[Behaviour], conducts: Sequence[Conduct]) -> None:
         self.behaviours, self.conducts = list(behaviours), list(conducts)
         self._busy: asyncio.Future[None] | None = None
         self._running = 0  # the trait that is asked at present
+        self._stop = StopWord()
 
     async def start(self) -> None:
         """Nothing to wait for."""
@@ -49,33 +48,48 @@ class Inline:
         """Wait for a trait that is still at work, but not for one that hangs."""
         if self._busy is not None:
             await asyncio.wait((self._busy,), timeout=FAREWELL)
+        self.let_go()
 
-    def begin_game(self, conducts: Sequence[Conduct]) -> None:
+    def let_go(self) -> None:
+        """End the thread that keeps the time. Enough of a `close` where only `vote_now` was used."""
+        self._stop.close()
+
+    def begin_game(self) -> None:
         """A new game: every trait starts with a clean record."""
-        self.conducts = list(conducts)
+        self.conducts = [conduct.fresh() for conduct in self.conducts]
 
-    def vote_now(self, view: View) -> list[BallotEntry]:
-        """Ask every trait that is not benched, here and now; it takes as long as it takes."""
+    def budget(self, nodes: int | None) -> Budget:
+        """A budget of `nodes` (None: as long as there is time) with the stop word that is set here."""
+        return Budget(nodes, self._stop.word)
+
+    def vote_now(self, view: View, seconds: float | None = None) -> list[BallotEntry]:
+        """Ask every trait that is not benched, here and now; the stop word is set after `seconds`, never if None.
+
+        It takes as long as it takes: a trait that does not look at the stop word is not ended.
+        """
         votes: dict[int, Vote] = {}
-        self._run(view, votes)
+        if seconds is None:
+            self._stop.clear()
+        else:
+            self._stop.set_at(time.monotonic() + seconds)
+        try:
+            self._run(view, votes)
+        finally:
+            self._stop.rest()
         return self._entries(votes)
 
     async def ask(
         self, games: Games, me: int, history: Games, *, deadline: float, seed: int, nodes: int | None = None
     ) -> list[BallotEntry]:
         """The votes of every trait that came in by `deadline` (monotonic seconds); sooner if all are in."""
-        stop = np.zeros(1, np.int64)
-        view = View(games, me, history=history, budget=Budget(nodes, stop), seed=seed)
+        view = View(games, me, history=history, budget=self.budget(nodes), seed=seed)
         votes: dict[int, Vote] = {}
         if self._busy is None or self._busy.done():
-            timer = threading.Timer(max(0.0, deadline - STOP_AHEAD - time.monotonic()), stop.__setitem__, (0, 1))
-            timer.daemon = True
-            timer.start()
+            self._stop.set_at(deadline - STOP_AHEAD)
             with _ended_if_stuck(deadline):
                 self._busy = _in_thread(partial(self._run, view, votes))
                 await asyncio.wait((self._busy,), timeout=max(0.0, deadline - time.monotonic()))
-            timer.cancel()
-            stop[0] = 1
+            self._stop.set()
         else:  # a trait of an earlier turn still holds the thread: nobody can be asked
             with _ended_if_stuck(deadline):
                 await asyncio.wait((self._busy,), timeout=max(0.0, deadline - time.monotonic()))

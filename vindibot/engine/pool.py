@@ -21,6 +21,7 @@ import structlog
 from sim.game import Games
 from vindibot.engine import worker
 from vindibot.engine.blame import Blame
+from vindibot.engine.deadline import STOP_AHEAD
 from vindibot.engine.health import STILL_RUNNING, Conduct, entry
 from vindibot.engine.process import WorkerProcess
 from vindibot.engine.runner import Vote
@@ -30,8 +31,6 @@ from vindibot.games import BallotEntry, Status
 
 log = structlog.get_logger("vindibot.engine.pool")
 
-#: Seconds before the deadline at which the stop word is set, so that what looks at it can still have a last word.
-STOP_AHEAD = 0.010
 #: Seconds that a turn is waited for without the event loop.
 BRIEFLY = 0.001
 #: Seconds after which what is queued behind a slow trait is given to a worker that has nothing to do.
@@ -58,7 +57,7 @@ class Voters(Protocol):
         """One entry for each trait of the bot, by `deadline` (on the monotonic clock)."""
         raise NotImplementedError
 
-    def begin_game(self, conducts: Sequence[Conduct]) -> None:
+    def begin_game(self) -> None:
         """A new game begins: forget how the traits behaved in the last one."""
 
     async def close(self) -> None:
@@ -197,9 +196,9 @@ class Pool:
                     turn.failures[running] = "late", STILL_RUNNING
                 asyncio.get_running_loop().call_later(self.grace, self._reap, one, turn.number)
 
-    def begin_game(self, conducts: Sequence[Conduct]) -> None:
+    def begin_game(self) -> None:
         """A new game: every trait starts with a clean record."""
-        self.conducts = list(conducts)
+        self.conducts = [conduct.fresh() for conduct in self.conducts]
         self._blame = Blame(self.conducts)
 
     async def close(self) -> None:

@@ -10,8 +10,6 @@ from .game_file import (
     read_game_file as read_game_file,
 )
 from .game_record import (
-    ENDINGS as ENDINGS,
-    Ending as Ending,
     GameRecord as GameRecord,
     GameRecordError as GameRecordError,
     dumps as dumps,
@@ -19,6 +17,11 @@ from .game_record import (
     map_before as map_before,
     read_records as read_records,
     replay as replay,
+)
+from .outcome import (
+    Outcome as Outcome,
+    Reason as Reason,
+    reason_of as reason_of,
 )
 from .plies import (
     Ply as Ply,
@@ -43,6 +46,7 @@ from .protocol import (
 )
 from .recording import (
     Header as Header,
+    LastState as LastState,
     RecordedTurn as RecordedTurn,
     Recorder as Recorder,
     Recording as Recording,

@@ -73,15 +73,15 @@ def tally(
     candidates: Sequence[int],
     rng: np.random.Generator | Callable[[], np.random.Generator],
     *,
-    fallback: int | None = None,
+    fallback: int | Callable[[], int] | None = None,
     margin_ms: float = 0.0,
 ) -> Ballot:
     """Count the votes: the candidate (0..4) with the largest weighted sum wins, ties are drawn from `rng`.
 
     `rng`, a generator or a function that makes one, is used only where there is a tie, and the result does not depend on
     the order of the entries or candidates.
-    If no entry has votes and none is "ok", the direction is `fallback`, if one is given. Raises ValueError if there is no
-    candidate, or one that is no direction.
+    If no entry has votes and none is "ok", the direction is `fallback` (a direction, or a function that chooses one), where it
+    is given. Raises ValueError if there is no candidate, or one that is no direction.
     """
     entries = list(entries)
     standing = tuple(sorted({int(candidate) for candidate in candidates}))
@@ -91,11 +91,11 @@ def tally(
     # fsum rounds once, so the order of the traits cannot make or break a tie.
     sums = [math.fsum(share[direction] for share in shares) if direction in standing else 0.0 for direction in range(5)]
     if fallback is not None and not shares and all(entry.status != "ok" for entry in entries):
-        return Ballot(entries, sums, standing, fallback, margin_ms, fallback=True)
+        direction = fallback() if callable(fallback) else fallback
+        return Ballot(entries, sums, standing, direction, margin_ms, fallback=True)
     best = max(sums[direction] for direction in standing)
     winners = [direction for direction in standing if sums[direction] == best]
     if len(winners) == 1:
         return Ballot(entries, sums, standing, winners[0], margin_ms)
     drawn = (rng() if callable(rng) else rng).integers(len(winners))
-    direction = winners[int(drawn)]
-    return Ballot(entries, sums, standing, direction, margin_ms)
+    return Ballot(entries, sums, standing, winners[int(drawn)], margin_ms)

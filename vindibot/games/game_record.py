@@ -17,20 +17,19 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, PlainSerializer, TypeAdapter, ValidationError
 
-from sim.game import ALL_CRASHED, CRASH, RUNNING, STRIDE, TILE_BITS, TURN_MAX, Games, row_column
+from sim.game import CRASH, RUNNING, STRIDE, TILE_BITS, Games, row_column
 from sim.maps import Map, MapError, parse_map
 from sim.rules import step
 from vindibot.base import VindibotError
+from vindibot.games.outcome import Reason, reason_of, status_of
 
 #: The newest version of the format that this program writes and reads.
-VERSION = 1
+VERSION = 2
+#: The release that reads the version before it.
+READER_BEFORE = "0.1.0"
 #: How an order is written: a direction as its digit, a crash as an x.
 _LETTERS = {0: "0", 1: "1", 2: "2", 3: "3", 4: "4", CRASH: "x"}
 _CODES = {letter: code for code, letter in _LETTERS.items()}
-
-Ending = Literal["TurnMax", "AllCrashed", "Interrupted"]
-_STATUS = {"TurnMax": TURN_MAX, "AllCrashed": ALL_CRASHED, "Interrupted": RUNNING}
-ENDINGS: dict[int, Ending] = {TURN_MAX: "TurnMax", ALL_CRASHED: "AllCrashed", RUNNING: "Interrupted"}
 
 
 class GameRecordError(VindibotError):
@@ -64,8 +63,8 @@ class GameRecord:
     `map` is the map's text (`sim.maps.parse_map`), owners of mines as they were at the start; `spawns` the (row, column) of
     the spawn squares where they are not the mirrors of hero 1's start. `max_turns` counts plies. `names` and `who` are of
     heroes 1..4; `who` are ids that mean something to whoever keeps the record (users, bots), None for nobody known.
-    `orders` are one per ply, 0..4 as the directions or `sim.game.CRASH`. `ending` is "Interrupted" for a game that did not
-    come to its end. `extra` is for the keeper; it must be JSON.
+    `orders` are one per ply, 0..4 as the directions or `sim.game.CRASH`. `ending` is "finished" or "all-crashed" for
+    a game that came to its end, any other reason for one that did not. `extra` is for the keeper; it must be JSON.
     """
 
     __pydantic_config__ = ConfigDict(extra="ignore")
@@ -78,12 +77,12 @@ class GameRecord:
     who: tuple[str | None, str | None, str | None, str | None] = (None, None, None, None)
     seed: int = 0
     orders: Orders
-    ending: Ending
+    ending: Reason
     started: AwareDatetime
     finished: AwareDatetime
     spawns: tuple[Square, Square, Square, Square] | None = None
     extra: dict[str, Any] = field(default_factory=dict)
-    version: Annotated[int, Field(ge=1, le=VERSION)] = VERSION
+    version: Annotated[int, Field(ge=VERSION, le=VERSION)] = VERSION
 
     @classmethod
     def of(
@@ -94,7 +93,7 @@ class GameRecord:
         max_turns: int,
         names: tuple[str, str, str, str],
         orders: tuple[int, ...] | list[int],
-        ending: Ending,
+        ending: Reason,
         started: datetime,
         finished: datetime,
         training: bool = False,
@@ -158,8 +157,11 @@ def loads(line: bytes | str, where: str = "game record") -> GameRecord:
     try:
         return _ADAPTER.validate_json(line)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        errors = error.errors(include_input=False, include_url=False, include_context=False)
+    first = next((one for one in errors if one["loc"] == ("version",)), errors[0])
     path = ".".join(map(str, first["loc"]))
+    if path == "version" and first["type"] == "greater_than_equal":
+        raise GameRecordError(f"{where}: this record has version {VERSION - 1}; vindibot {READER_BEFORE} reads it")
     if path == "version":
         raise GameRecordError(f"{where}: this record was written by a newer version of vindibot")
     raise GameRecordError(f"{where}: {path + ': ' if path else ''}{first['msg']}")
@@ -191,8 +193,8 @@ def replay(record: GameRecord) -> Iterator[Games]:
             raise GameRecordError(f"game {record.id}, ply {ply}: an order after the end of the game")
         yield games.copy()
     status = games["status"].item(0)
-    if status != _STATUS[record.ending]:
-        is_so = "is still running" if status == RUNNING else f"has ended by {ENDINGS[status]}"
+    if status != status_of(record.ending):
+        is_so = "is still running" if status == RUNNING else f"has ended: {reason_of(status)}"
         raise GameRecordError(
             f"game {record.id}, after {len(record.orders)} plies: the record says {record.ending}, but the game {is_so}"
         )

@@ -32,13 +32,16 @@ from sim.game import DIRECTIONS, GAME, Games
 from vindibot import __version__
 from vindibot.base import VindibotError, short
 from vindibot.games.ballot import Ballot
+from vindibot.games.outcome import Outcome, Reason
 from vindibot.games.plies import Ply, replay
 from vindibot.games.protocol import GameState, ProtocolError, read_game, to_games
 from vindibot.games.vote_line import Five, VoteLine, read_number, write_entry, write_number
 
 #: The file's format and the newest version of it that this program writes and reads.
 FORMAT: Final = "vindibot-recording"
-VERSION: Final = 1
+VERSION: Final = 2
+#: The release that reads the version before it.
+READER_BEFORE: Final = "0.1.0"
 #: How the file of a recording ends.
 SUFFIX = ".jsonl"
 
@@ -67,7 +70,7 @@ class Header(_Line):
     """The first line. `hero` is our hero's id 1..4, `server` scheme, host and port only, `started` ISO 8601 with zone."""
 
     format: Literal["vindibot-recording"] = FORMAT
-    version: int = Field(VERSION, ge=1, le=VERSION)
+    version: int = Field(VERSION, ge=VERSION, le=VERSION)
     program: str = __version__
     bot: str
     traits: tuple[TraitHeader, ...] = ()
@@ -98,13 +101,11 @@ class RecordedTurn:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How the game ended for us: the termination's name, and the last state, if it reached us."""
+class LastState:
+    """The last state of a game that reached us, as on the wire and as a game (an array of one record)."""
 
-    termination: str
-    message: str = ""
-    state: GameState | None = None
-    games: Games | None = field(default=None, repr=False, compare=False)
+    state: GameState
+    games: Games = field(repr=False, compare=False)
 
 
 # ---- Writing ----
@@ -137,14 +138,14 @@ class Recorder:
         line |= {"candidates": ballot.candidates, "margin_ms": write_number(ballot.margin_ms), "fallback": ballot.fallback}
         self._write(line | {"state": raw})
 
-    def finish(self, termination: str, state: GameState | Mapping[str, Any] | None = None, message: str = "") -> None:
-        """Record how the game ended for us, and close the file."""
+    def finish(self, outcome: Outcome, state: GameState | Mapping[str, Any] | None = None) -> None:
+        """Record how the game ended for us, with the last state if it reached us, and close the file."""
         # A last resort: an error's text might quote the URL of a request.
-        message = re.sub(r"(/api/[^/\s]+/)[^/\s]+(/play)", r"\1...\2", message)
-        outcome: dict[str, Any] = {"termination": termination, "message": message}
+        message = re.sub(r"(/api/[^/\s]+/)[^/\s]+(/play)", r"\1...\2", outcome.message)
+        told: dict[str, Any] = {"reason": outcome.reason, "message": message}
         if state is not None:
-            outcome["state"] = _raw(state)
-        self._write({"outcome": outcome})
+            told["state"] = _raw(state)
+        self._write({"outcome": told})
         self.close()
 
     def close(self) -> None:
@@ -241,8 +242,8 @@ class _TurnLine(_Line):
     state: dict[str, Any]
 
 
-class _Ending(_Line):
-    termination: str
+class _OutcomeLine(_Line):
+    reason: Reason
     message: str = ""
     state: dict[str, Any] | None = None
 
@@ -250,12 +251,13 @@ class _Ending(_Line):
 @dataclass(frozen=True)
 class Recording:
     """A recording as read. `turns` are our turns in order; `outcome` is None where the file has none, because the game was
-    interrupted; `cut` says that the last line was cut off and left out."""
+    interrupted, `last` where no last state reached us; `cut` says that the last line was cut off and left out."""
 
     path: Path
     header: Header
     turns: tuple[RecordedTurn, ...]
     outcome: Outcome | None = None
+    last: LastState | None = None
     cut: bool = False
 
     @property
@@ -266,7 +268,7 @@ class Recording:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of heroes 1..4; empty strings where no state was recorded."""
-        state = self.turns[0].state if self.turns else self.outcome.state if self.outcome else None
+        state = self.turns[0].state if self.turns else self.last.state if self.last else None
         return tuple(hero.name for hero in state.heroes) if state else ("", "", "", "")
 
     def turn(self, turn: int) -> RecordedTurn:
@@ -290,8 +292,8 @@ class Recording:
         The first is the state before the first ply, if it can be told; a state after unknown plies is marked as a gap.
         """
         known = [own.games for own in self.turns]
-        if self.outcome is not None and self.outcome.games is not None:
-            known.append(self.outcome.games)
+        if self.last is not None:
+            known.append(self.last.games)
         return replay(known)
 
 
@@ -343,12 +345,13 @@ def _assemble(path: Path, objects: list[dict[str, Any]], cut: bool) -> Recording
         header = _read_header(objects[0])
     turns: list[RecordedTurn] = []
     outcome: Outcome | None = None
+    last: LastState | None = None
     for number, value in enumerate(objects[1:], 2):
         with _located(path, number):
             if outcome is not None:
                 raise RecordingError("the outcome must be the last line")
             if "outcome" in value:
-                outcome = _read_outcome(value["outcome"], header.mode == "training")
+                outcome, last = _read_outcome(value["outcome"], header.mode == "training")
                 continue
             turn = _read_turn(value, header.mode == "training")
             if turns and turn.turn <= turns[-1].turn:
@@ -356,15 +359,17 @@ def _assemble(path: Path, objects: list[dict[str, Any]], cut: bool) -> Recording
             if turn.turn % 4 != header.hero - 1:
                 raise RecordingError(f"turn {turn.turn} is not one of hero {header.hero}, the recording's own")
             turns.append(turn)
-    return Recording(path, header, tuple(turns), outcome, cut)
+    return Recording(path, header, tuple(turns), outcome, last, cut)
 
 
 def _read_header(value: dict[str, Any]) -> Header:
     if value.get("format") != FORMAT:
         raise RecordingError(f"this is no recording: its first line must say that its format is {FORMAT!r}")
     version = value.get("version")
+    if version == VERSION - 1:
+        raise RecordingError(f"the format's version is {version}; vindibot {READER_BEFORE} reads it")
     if isinstance(version, int) and version > VERSION:
-        raise RecordingError(f"the format's version is {version}, this program reads up to {VERSION}: update vindibot")
+        raise RecordingError(f"the format's version is {version}, this program reads {VERSION}: update vindibot")
     return Header.model_validate(value)
 
 
@@ -379,10 +384,10 @@ def _read_turn(value: dict[str, Any], training: bool) -> RecordedTurn:
     return RecordedTurn(line.turn, state, games, ballot)
 
 
-def _read_outcome(value: Any, training: bool) -> Outcome:
-    line = _Ending.model_validate(value)
-    state, games = _read_state(line.state, training) if line.state is not None else (None, None)
-    return Outcome(line.termination, line.message, state, games)
+def _read_outcome(value: Any, training: bool) -> tuple[Outcome, LastState | None]:
+    line = _OutcomeLine.model_validate(value)
+    last = LastState(*_read_state(line.state, training)) if line.state is not None else None
+    return Outcome(line.reason, line.message), last
 
 
 def _read_state(value: dict[str, Any], training: bool) -> tuple[GameState, Games]:

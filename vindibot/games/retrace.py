@@ -56,8 +56,8 @@ def _difference(game: str, before: Games, seen: Games) -> Difference:
 def _compare_orders(recording: Recording, tally: Tally) -> None:
     """Whether the game shows the orders that we decided on: one that came late, or was lost, is told."""
     known = [(own.turn, own.games, own.ballot.direction) for own in recording.turns]
-    if recording.outcome is not None and recording.outcome.games is not None:
-        known.append((int(recording.outcome.games[0]["turn"]), recording.outcome.games, 0))
+    if recording.last is not None:
+        known.append((int(recording.last.games[0]["turn"]), recording.last.games, 0))
     for (turn, _, direction), (later, games, _) in pairwise(known):
         hero = games[0]["hero"][recording.me]
         if turn < later <= turn + PLIES_PER_ROUND and not hero["crashed"] and hero["last_dir"] != direction:

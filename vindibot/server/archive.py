@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 
 from sim.game import Games
-from vindibot.games import Ending, GameRecord, GameRecordError, map_before
+from vindibot.games import GameRecord, GameRecordError, Reason, map_before
 from vindibot.server.game_rows import begin_game, end_game, forget_games, rate_bot
 from vindibot.server.ratings import BONUS_CHANCE, Rated, counts, elo_after, load_model, skill_after
 from vindibot.server.room import Room
@@ -57,7 +57,7 @@ class Archive:
         names, who, extra = _names(room), _who(room), _extra(room)
 
         def begin(connection: sqlite3.Connection) -> None:
-            begin_game(connection, _record(begun, names, who, extra, (), "Interrupted"))
+            begin_game(connection, _record(begun, names, who, extra, (), Reason.INTERRUPTED))
 
         self._write(room, "the beginning of a game", begin)
 
@@ -67,20 +67,20 @@ class Archive:
     def ended(self, room: Room) -> asyncio.Future[Any] | None:
         """See `RoomObserver`: what it returns is done when the game is on the disk."""
         rated = self._rate(room) if room.rated else []
-        kept = self._keep(self._running.pop(room), "AllCrashed" if room.all_crashed else "TurnMax", rated)
+        kept = self._keep(self._running.pop(room), room.ending, rated)
         return asyncio.wrap_future(kept) if self._store.persistent else None
 
     def close(self) -> None:
         """Keep the games that still run as interrupted ones, up to where they are."""
         for begun in list(self._running.values()):
-            self._keep(begun, "Interrupted", [])
+            self._keep(begun, Reason.INTERRUPTED, [])
         self._running.clear()
 
-    def _keep(self, begun: _Begun, ending: Ending, rated: list[User]) -> Future[bool]:
+    def _keep(self, begun: _Begun, ending: Reason, rated: list[User]) -> Future[bool]:
         room = begun.room
         names, who, extra, orders = _names(room), _who(room), _extra(room), tuple(room.orders)
         gold: list[int] = room.games[0]["hero"]["gold"].tolist()
-        if ending != "Interrupted":
+        if ending is not Reason.INTERRUPTED:
             for user in filter(None, map(self._users.by_id, who)):
                 user.played = time.time()
         ratings = [(user.id, user.elo, user.games, user.mu, user.sigma) for user in rated]
@@ -139,7 +139,7 @@ def _extra(room: Room) -> dict[str, Any]:
     return {"elo": [seat.player.elo for seat in room.seats], "time_limit_ms": room.time_limit_ms, "pace": room.pace}
 
 
-def _record(begun: _Begun, names: Any, who: Any, extra: dict[str, Any], orders: tuple[int, ...], ending: Ending) -> GameRecord:
+def _record(begun: _Begun, names: Any, who: Any, extra: dict[str, Any], orders: tuple[int, ...], ending: Reason) -> GameRecord:
     room = begun.room
     return GameRecord.of(
         map_before(begun.first),

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import signal
 import socket
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from sim.kernels import warm
 from sim.maps import Map
-from vindibot.base import Guest, VindibotError
+from vindibot.base import Guest, VindibotError, interrupts
 from vindibot.server.app import AddRoutes, create_app
 from vindibot.server.connection import connection_class
 from vindibot.server.league.hall import Hall
 from vindibot.server.lobby import NO_LIMITS, Lobby
-from vindibot.server.match import Match
-from vindibot.server.room import RoomObserver
+from vindibot.server.match import Claim, Match
+from vindibot.server.room import Room, RoomObserver
 from vindibot.server.settings import ServerSettings
 
 #: Seconds that an idle connection is kept: longer than any client keeps it, so that it is never closed under a new order.
@@ -86,6 +85,29 @@ class EmbeddedServer:
             seat_limits_ms=seat_limits_ms,
         )
 
+    async def join(self, key: str) -> Claim:
+        """Take the seat that is reserved for this key, or a place in the next arena game. Raises `Refusal`."""
+        return self.lobby.join_arena(await self.lobby.user(key))
+
+    def room(self, game_id: str) -> Room:
+        """The room of a game that runs or has just ended. Raises `Refusal`."""
+        return self.lobby.room(game_id)
+
+    def rooms(self) -> list[Room]:
+        """The rooms of all games that run or have just ended."""
+        return list(self.lobby.rooms.values())
+
+    def end(self, match: Match) -> None:
+        """Call off a match that has not begun; in one that runs, every hero crashes when its turn comes."""
+        self.lobby.cancel(match)
+        if match.room is not None:
+            for seat in match.room.seats:
+                match.room.withdraw(seat)
+
+    def end_games(self) -> None:
+        """Stop every game at once, without a result, and answer all open requests."""
+        self.lobby.close()
+
     async def __aenter__(self) -> EmbeddedServer:
         warm()
         try:
@@ -110,11 +132,19 @@ class EmbeddedServer:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.leagues.close()
-        self.lobby.close()
+        self.end_games()
         self.app.state.streams.close()
         if self._guest is not None:
             await self._guest.end()
         await self.lobby.store.close()
+
+    async def until_signal(self, ready: Callable[[EmbeddedServer], None] | None = None) -> None:
+        """Wait for SIGINT or SIGTERM; `ready` is told of this server first."""
+        stop = asyncio.Event()
+        with interrupts.calling(stop.set, asyncio.get_running_loop()):
+            if ready is not None:
+                ready(self)
+            await stop.wait()
 
     async def stopped(self) -> None:
         """Wait until the server has stopped by itself (an error that is raised here)."""
@@ -144,18 +174,8 @@ def _listen(settings: ServerSettings) -> socket.socket:
 
 async def serve(settings: ServerSettings, ready: Callable[[EmbeddedServer], None] | None = None) -> None:
     """Serve until SIGINT or SIGTERM. `ready` is told once the server listens. Raises `ServerError`."""
-    loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
     async with EmbeddedServer(settings) as server:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop.set)
-        try:
-            if ready is not None:
-                ready(server)
-            await stop.wait()
-        finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
+        await server.until_signal(ready)
 
 
 def run_server(settings: ServerSettings, ready: Callable[[EmbeddedServer], None] | None = None) -> None:

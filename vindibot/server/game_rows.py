@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vindibot.games import GameRecord, Player, dumps, loads
+from vindibot.games import GameRecord, Player, Reason, dumps, loads
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def begin_game(connection: sqlite3.Connection, record: GameRecord) -> None:
 def end_game(connection: sqlite3.Connection, record: GameRecord, gold: Sequence[int], rated: bool) -> None:
     """The end of a game that was begun: the whole record; those who played it have played now."""
     finished = record.finished.timestamp()
-    state = "interrupted" if record.ending == "Interrupted" else "finished"
+    state = "interrupted" if record.ending is Reason.INTERRUPTED else "finished"
     connection.execute(
         "UPDATE games SET state = ?, finished = ?, gold = ?, rated = ?, record = ? WHERE id = ?",
         (state, finished, json.dumps(list(gold)), rated, dumps(record).decode(), record.id),

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Sequence
 
+from sim.game import PLIES_PER_ROUND
 from sim.generator import GeneratorError, generate
 from sim.maps import ALIASES, NAMES, Map, MapError, named_map, parse_map
 from vindibot.base import UsageError
@@ -25,7 +26,6 @@ SEATS = 4
 #: Every seat has the limit of its match.
 NO_LIMITS = (None,) * SEATS
 ID_LENGTH = 8
-PLIES_PER_ROUND = 4
 MAX_TRAINING_ROUNDS = 600
 FULL = "Vindinium - The server is full, try again later"
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from sim.maps import Map
+from vindibot.games import Reason
 from vindibot.server.room import Room, Waiter
 from vindibot.server.users import User
 
 
 @dataclass(frozen=True)
 class MatchResult:
-    """How a match went. `orders` are 0..4 or `sim.game.CRASH`, from the first ply on; `ending` is "TurnMax" or "AllCrashed"."""
+    """How a match went. `orders` are 0..4 or `sim.game.CRASH`, from the first ply on; `ending` is "finished" or
+    "all-crashed"."""
 
     game_id: str
     map: Map
@@ -23,7 +25,7 @@ class MatchResult:
     crashed: tuple[bool, ...]
     orders: tuple[int, ...]
     turn: int
-    ending: str
+    ending: Reason
 
     @property
     def winner(self) -> int | None:
@@ -120,7 +122,7 @@ class Match:
             crashed=tuple(bool(crashed) for crashed in heroes["crashed"]),
             orders=tuple(room.orders),
             turn=room.turn,
-            ending="AllCrashed" if room.all_crashed else "TurnMax",
+            ending=room.ending,
         )
 
     def set_begun(self, room: Room) -> None:

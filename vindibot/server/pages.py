@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from sim.board import draw
 from sim.game import ALL_CRASHED, RUNNING, Games
-from vindibot.games import Player
+from vindibot.games import Player, Reason
 from vindibot.server.game_rows import GameRow
 from vindibot.server.thumbnail import thumbnail
 from vindibot.server.users import User
@@ -192,7 +192,7 @@ def games_page(kept: Sequence[GameRow], more: int | None) -> str:
 
 
 def game_page(
-    game_id: str, games: Games, players: Sequence[Player], *, ply: int, plies: int, live: bool, ending: str = ""
+    game_id: str, games: Games, players: Sequence[Player], *, ply: int, plies: int, live: bool, ending: Reason | None = None
 ) -> str:
     """One game: as it stands if it is `live`, else after `ply` of its `plies`."""
     rows = []
@@ -210,12 +210,12 @@ def game_page(
     return page(f"Game {game_id}", body, REFRESH_SECONDS if live else None)
 
 
-def _standing(games: Games, ending: str) -> str:
+def _standing(games: Games, ending: Reason | None) -> str:
     turn, last = games["turn"].item(0), games["max_turns"].item(0)
     gold: list[int] = games["hero"]["gold"][0].tolist()
     status = games["status"].item(0)
     if status == RUNNING:
-        return f"Turn {turn} of {last}." + (" The game was interrupted." if ending == "Interrupted" else "")
+        return f"Turn {turn} of {last}." + (" The game was interrupted." if ending is Reason.INTERRUPTED else "")
     winner = f"Hero {gold.index(max(gold)) + 1} has won." if gold.count(max(gold)) == 1 else "No winner."
     return f"The game is over at turn {turn} of {last}{' by crashes' if status == ALL_CRASHED else ''}. {winner}"
 

@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from sim.game import ALL_CRASHED, CRASH, DIRECTIONS, RUNNING, STAY, Games
+from sim.game import CRASH, DIRECTIONS, RUNNING, STAY, Games
 from sim.rules import step
-from vindibot.games import Player, encode_json, from_games
+from vindibot.games import Player, Reason, encode_json, from_games, reason_of
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.users import random_word
 
@@ -138,9 +138,9 @@ class Room:
         return bool(self._status.item(0) != RUNNING)
 
     @property
-    def all_crashed(self) -> bool:
-        """Whether the game was ended by crashes."""
-        return bool(self._status.item(0) == ALL_CRASHED)
+    def ending(self) -> Reason:
+        """Why the game ended; a game that still runs is interrupted."""
+        return reason_of(self._status.item(0))
 
     def crashed(self, seat: Seat) -> bool:
         """Whether this seat's hero has crashed."""

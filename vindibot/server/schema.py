@@ -56,6 +56,10 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE games ADD COLUMN rated INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX games_running ON games (state) WHERE state = 'running';
     """,
+    """
+    UPDATE games SET record = json_set(record, '$.version', 2, '$.ending', CASE json_extract(record, '$.ending')
+        WHEN 'TurnMax' THEN 'finished' WHEN 'AllCrashed' THEN 'all-crashed' ELSE 'interrupted' END);
+    """,
 )
 VERSION = len(MIGRATIONS)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-import signal
 import webbrowser
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -20,10 +19,10 @@ from rich.table import Table
 from sim.generator import generate
 from sim.maps import Map, MapError, parse_map
 from vindibot.base import UsageError, VindibotError, interrupts, log, printable, require_key
-from vindibot.client import ClientSettings, GameOutcome, Termination
+from vindibot.client import ClientSettings
 from vindibot.config import Bot, Config, MapChoice, PlaySettings, cores, load_bot, named_modules, read_map
-from vindibot.engine import Needs, Voters, conducts, loading_beside, voters, warm
-from vindibot.games import refusal
+from vindibot.engine import Needs, Voters, loading_beside, voters, warm
+from vindibot.games import Reason, refusal
 from vindibot.server import EmbeddedServer, ServerSettings, read_map as map_called
 from vindibot.session.player import Player, Report
 from vindibot.terminal import Display
@@ -141,18 +140,18 @@ class Session:
         finally:
             self._playing.difference_update(players)
         self.reports.append(report)
-        self.refused |= self._hopeless(report.outcome)
+        self.refused |= self._hopeless(report)
         self._tell(number, report)
 
-    def _hopeless(self, outcome: GameOutcome) -> bool:
+    def _hopeless(self, report: Report) -> bool:
         """Whether the next game would not begin either."""
-        useless = outcome.last is None and outcome.termination is Termination.PROTOCOL_ERROR
+        useless = not report.joined and report.outcome.reason is Reason.PROTOCOL_ERROR
         self._useless_joins = self._useless_joins + 1 if useless else 0
-        return self._useless_joins >= USELESS_JOINS if useless else outcome.last is None
+        return self._useless_joins >= USELESS_JOINS if useless else not report.joined
 
     def _player(self, entrant: Entrant, seed: int, seat: int, number: int) -> Player:
         settings = self.settings
-        entrant.voters.begin_game(conducts(entrant.bot, settings.pool.strikes))
+        entrant.voters.begin_game()
         embedded = self.server is not None
         choice = read_map(settings.map)
         client = ClientSettings(
@@ -215,7 +214,7 @@ class Session:
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
         """Ctrl-C and SIGTERM: the first ends the games after this turn, the second ends everything at once."""
-        loop, me = asyncio.get_running_loop(), asyncio.current_task()
+        me = asyncio.current_task()
 
         def stop() -> None:
             if me is None or me.cancelling():
@@ -228,15 +227,8 @@ class Session:
             for player in list(self._playing):
                 player.stop_after_turn()
 
-        before = signal.getsignal(signal.SIGINT)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop)
-        try:
+        with interrupts.calling(stop, asyncio.get_running_loop()):
             yield
-        finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
-            signal.signal(signal.SIGINT, before)
 
     def _note(self, text: str) -> None:
         self.console.print(printable(text), style="dim", markup=False, highlight=False, soft_wrap=True)
@@ -244,15 +236,15 @@ class Session:
     def _tell(self, number: int, report: Report) -> None:
         ours, outcome = report.ours, report.outcome
         words = outcome.message
-        if outcome.termination is Termination.FINISHED and ours is not None:
+        if outcome.finished and ours is not None:
             others = ", ".join(f"{place.name} {place.gold}" for place in report.places if not place.mine)
             words = f"{self.bot.name} came {_ORDINALS[ours.rank]} with {ours.gold} gold ({others})"
         if report.late_turns:
             words += f"; {report.late_turns} turns were late"
         if report.benched:
             words += f"; benched: {', '.join(report.benched)}"
-        style = "bold green" if outcome.termination is Termination.FINISHED else "bold red"
-        line = printable(f"game {number}: {outcome.termination}: {words}")
+        style = "bold green" if outcome.finished else "bold red"
+        line = printable(f"game {number}: {outcome.reason}: {words}")
         self.console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
         if report.recording is not None:
             self.console.print(f"recording: {report.recording}", style="dim", markup=False, highlight=False, soft_wrap=True)
@@ -330,9 +322,7 @@ def _summary(session: Session) -> None:
     """What all games came to, and how to go on after an interrupt."""
     settings, reports, console = session.settings, session.reports, session.console
     if len(reports) > 1:
-        finished = [
-            report for report in reports if report.ours is not None and report.outcome.termination is Termination.FINISHED
-        ]
+        finished = [report for report in reports if report.ours is not None and report.outcome.finished]
         table = Table(title=f"{escape(session.bot.name)}: {len(reports)} games", title_justify="left")
         for heading in ("finished", "first", "second", "third", "fourth", "mean gold", "late turns"):
             table.add_column(heading, justify="right")
@@ -345,6 +335,6 @@ def _summary(session: Session) -> None:
     if settings.recording.enabled and any(report.recording for report in reports):
         console.print(f"recordings are in {settings.recording.folder}", markup=False, highlight=False, soft_wrap=True)
     if session.interrupted:
-        left = settings.games - len([report for report in reports if report.outcome.termination is Termination.FINISHED])
+        left = settings.games - len([report for report in reports if report.outcome.finished])
         again = f"; the same command with --games {left} plays the rest" if settings.games > 1 else ""
         console.print(f"interrupted: nothing that was played is lost{again}", style="yellow")

@@ -17,10 +17,10 @@ import structlog
 
 from sim.game import DIRECTIONS, Games
 from vindibot.base import log
-from vindibot.client import ClientEvents, ClientSettings, GameClient, GameOutcome
+from vindibot.client import ClientEvents, ClientResult, ClientSettings, GameClient
 from vindibot.config import Bot, shipped_folder, short
-from vindibot.engine import Agent, Timekeeper, Voters, debug_command
-from vindibot.games import Answer, Ballot, GameState, Header, Recorder, TraitHeader, to_games
+from vindibot.engine import Agent, Deadline, Voters, debug_command
+from vindibot.games import Answer, Ballot, GameState, Header, LastState, Outcome, Recorder, TraitHeader, to_games
 from vindibot.terminal import Display, Shown
 
 _log = structlog.get_logger("vindibot.session.player")
@@ -41,10 +41,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Report:
-    """One game of ours, ended: how, where its recording is (None if there is none), the final standing if known, and the
-    labels of the traits that were benched."""
+    """One game of ours, ended: how, whether we joined it at all, where its recording is (None if there is none), the final
+    standing if known, and the labels of the traits that were benched."""
 
-    outcome: GameOutcome
+    outcome: Outcome
+    joined: bool
     recording: Path | None
     places: tuple[Place, ...] = ()
     late_turns: int = 0
@@ -63,7 +64,7 @@ class Onlooker(Protocol):
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
         """A turn of ours, shortly after its order: the head of the recording, the state as on the wire and as a game."""
 
-    def finished(self, termination: str, message: str, state: GameState | None, games: Games | None) -> None:
+    def finished(self, outcome: Outcome, last: LastState | None) -> None:
         """How the game ended for us; the last state, if it reached us."""
 
 
@@ -79,7 +80,6 @@ class Player(ClientEvents):
         seed: int,
         margin: float,
         nodes: int | None = None,
-        strikes: int = 3,
         folder: Path | None = None,
         display: Display | None = None,
         title: str = "",
@@ -87,7 +87,6 @@ class Player(ClientEvents):
         onlooker: Onlooker | None = None,
     ) -> None:
         self.settings, self.bot, self.voters, self.seed, self.nodes = settings, bot, voters, seed, nodes
-        self.strikes = strikes
         self._margin = margin
         self._folder = folder
         self._display, self._title = display, title
@@ -113,16 +112,18 @@ class Player(ClientEvents):
         with log.context():
             try:
                 async with GameClient(self.settings) as self._client:
-                    outcome = await self._client.play(self._decide, self)
+                    result = await self._client.play(self._decide, self)
                 self._catch_up()
-                self._finish(outcome)
+                self._finish(result)
             finally:
                 self._catch_up()
                 if self._recorder is not None:
                     self._recorder.close()
             path = self._recorder.path if self._recorder is not None else None
             benched = tuple(conduct.label for conduct in self.voters.conducts if conduct.benched)
-            return Report(outcome, path, places(outcome.last), self._late_turns, self._thinnest, benched)
+            return Report(
+                result.outcome, result.last is not None, path, places(result.last), self._late_turns, self._thinnest, benched
+            )
 
     # -- a turn --
 
@@ -147,7 +148,7 @@ class Player(ClientEvents):
         log.add_secret(answer.token, token=True)
         limit, network = self._client.time_limit * 1000, self._client.network_seconds * 1000
         self._tell(f"game {answer.game.id} begins: we are hero {me + 1}, {limit:.0f} ms a move, {network:.1f} ms on the network")
-        self._agent = Agent(self.voters, me, self.seed, Timekeeper(self._margin), self.nodes)
+        self._agent = Agent(self.voters, me, self.seed, Deadline(self._margin), self.nodes)
         self._head = self._header(answer, self._client.time_limit)
         if self._folder is not None:
             self._recorder = Recorder(self._folder, self._head)
@@ -205,15 +206,15 @@ class Player(ClientEvents):
         own = any(":" in trait.use for trait in self.bot.traits)
         return short(self.bot.path) if own and not folders <= {*found} else ""
 
-    def _finish(self, outcome: GameOutcome) -> None:
-        last = outcome.last.game if outcome.last is not None else None
-        games = to_games(last) if last is not None else None
+    def _finish(self, result: ClientResult) -> None:
+        outcome = result.outcome
+        last = LastState(result.last.game, to_games(result.last.game)) if result.last is not None else None
         if self._recorder is not None:
-            self._recorder.finish(str(outcome.termination), last, outcome.message)
+            self._recorder.finish(outcome, last.state if last is not None else None)
         if self._onlooker is not None:
-            self._onlooker.finished(str(outcome.termination), outcome.message, last, games)
+            self._onlooker.finished(outcome, last)
         if self._shown is not None:
-            self._shown.finished(str(outcome.termination), games, outcome.message)
+            self._shown.finished(outcome, last.games if last is not None else None)
 
     # -- what the client tells --
 

@@ -7,7 +7,7 @@
         ...
         shown.turn(games, ballot, ms_left)
         ...
-        shown.finished("finished", games)
+        shown.finished(outcome, games)
 
 The game comes first. `Shown.turn` only notes what is to be seen; a thread draws the newest state, ten times a second at
 most, and writes it. A terminal that is stopped (Ctrl-S) or gone (a broken pipe) stops the thread, never the game, and no
@@ -33,7 +33,7 @@ from rich.text import Text
 
 from sim.game import DIRECTIONS, Games
 from vindibot.base import printable, terminal
-from vindibot.games import Ballot
+from vindibot.games import Ballot, Outcome
 from vindibot.terminal.board import Line, Picture, Shot, layout, rounds
 
 #: Pictures per second at most.
@@ -122,13 +122,13 @@ class Shown:
         """Any picture: a state that is not a turn of ours, say. What it shows must not be changed any more."""
         self._display._note(self, shot)
 
-    def finished(self, termination: str, games: Games | None = None, message: str = "") -> None:
-        """The end of the game for us: the termination's name, the last state if there is one, and what else is known.
+    def finished(self, outcome: Outcome, games: Games | None = None) -> None:
+        """The end of the game for us, with the last state if there is one.
 
         The last picture shows it; a line that says so is for the caller to print."""
         shot = None
         if games is not None:
-            shot = Shot(games.copy(), self._me, self._names, ending=termination, message=message)
+            shot = Shot(games.copy(), self._me, self._names, ending=outcome.reason, message=outcome.message)
         self._display._note(self, shot, ended=True)
 
 

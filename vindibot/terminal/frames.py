@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sim.game import CRASH, DIRECTIONS, RUNNING, Games, row_column
 from vindibot.base import printable
-from vindibot.games import ENDINGS, Ballot, GameRecord, GameState, Recording, following, replay, to_games
+from vindibot.games import Ballot, GameRecord, GameState, Recording, following, reason_of, replay, to_games
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Film:
         self.whole = True
         if self.frames and not self.ending:
             status = int(self.frames[-1].games[0]["status"])
-            self.ending = ENDINGS[status] if status != RUNNING else "it broke off"
+            self.ending = reason_of(status) if status != RUNNING else "it broke off"
 
     def at_turn(self, turn: int) -> int:
         """The number of the first frame that is not before the wire's `turn`; the last one if all are."""
@@ -90,7 +90,7 @@ def _of_recording(recording: Recording) -> Film:
     ballots = {own.turn: own.ballot for own in recording.turns}
     film = Film(f"game {recording.header.game}", recording.names, recording.me)
     if recording.outcome is not None:
-        film.ending = recording.outcome.termination
+        film.ending = recording.outcome.reason
     for ply in recording.plies():
         game = ply.games[0]
         seen = game["status"] == RUNNING and (ply.seen or not film.frames)

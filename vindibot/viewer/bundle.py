@@ -11,7 +11,7 @@ from vindibot.games import GameRecord, Player, Ply, replay
 from vindibot.viewer.states import Scribe, ending_of, results
 
 FORMAT = "vindibot-bundle"
-VERSION = 1
+VERSION = 2
 
 Bundle = dict[str, Any]
 Patch = dict[str, Any]

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from sim.game import RUNNING, Games
-from vindibot.games import Ballot, GameState, Header, Player, Ply, Recording, RecordingError, following
+from vindibot.games import (
+    Ballot,
+    GameState,
+    Header,
+    LastState,
+    Outcome,
+    Player,
+    Ply,
+    Reason,
+    Recording,
+    RecordingError,
+    following,
+)
 from vindibot.viewer.bundle import Bundle, Patch, head
 from vindibot.viewer.states import Scribe, ending_of, results
 from vindibot.viewer.why import Reasons
@@ -29,18 +41,16 @@ class Chronicle:
         self.bundle["why"]["turns"] += why
         return patch | {"why": why}
 
-    def finish(self, termination: str, message: str, state: GameState | None, games: Games | None) -> Patch:
+    def finish(self, outcome: Outcome, last: LastState | None) -> Patch:
         """How it ended for us, with the last state if it reached us."""
-        patch = self._see(state, games) if state is not None and games is not None else {}
+        patch = self._see(last.state, last.games) if last is not None else {}
         if self._last is None or self.bundle is None:
             return patch
         ended = self._last["status"].item(0) != RUNNING
-        ending = ending_of(self._last, "" if ended else message)
-        if not ended and termination:
-            ending["kind"] = termination
-        self.bundle |= (last := {"ending": ending, "results": results(self._last)})
+        ending = ending_of(self._last) if ended else {"kind": outcome.reason, "message": outcome.message}
+        self.bundle |= (end := {"ending": ending, "results": results(self._last)})
         self.bundle["live"] = False
-        return patch | last
+        return patch | end
 
     def _see(self, state: GameState, games: Games) -> Patch:
         plies = following(self._last, games)
@@ -81,11 +91,10 @@ def of_recording(recording: Recording) -> Bundle:
     chronicle = Chronicle(recording.header)
     for own in recording.turns:
         chronicle.turn(own.state, own.games, own.ballot)
-    outcome = recording.outcome
-    if outcome is not None:
-        chronicle.finish(outcome.termination, outcome.message, outcome.state, outcome.games)
+    if recording.outcome is not None:
+        chronicle.finish(recording.outcome, recording.last)
     if chronicle.bundle is None:
         raise RecordingError(f"{recording.path}: there is nothing to show, the game ended before our first turn", 2)
-    if outcome is None:
-        chronicle.finish("", "the recording ends here", None, None)
+    if recording.outcome is None:
+        chronicle.finish(Outcome(Reason.INTERRUPTED, "the recording ends here"), None)
     return chronicle.bundle

@@ -24,7 +24,7 @@ from starlette.routing import Route
 
 from sim.game import Games
 from vindibot.base import Guest, VindibotError
-from vindibot.games import Ballot, GameState, Header
+from vindibot.games import Ballot, GameState, Header, LastState, Outcome
 from vindibot.viewer.bundle import Bundle, Patch
 from vindibot.viewer.history import Chronicle
 from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
@@ -65,11 +65,11 @@ class LiveGame:
         if len(self._events) == 1:
             self._viewer.began(header.game, self)
 
-    def finished(self, termination: str, message: str, state: GameState | None, games: Games | None) -> None:
+    def finished(self, outcome: Outcome, last: LastState | None) -> None:
         """See `vindibot.session.player.Onlooker`."""
         if self._chronicle is not None and not self.over:
             self.over = True
-            self._tell(self._chronicle.finish(termination, message, state, games), "event: end\n")
+            self._tell(self._chronicle.finish(outcome, last), "event: end\n")
 
     def _tell(self, patch: Patch, kind: str = "") -> None:
         number = len(self._events) + 1

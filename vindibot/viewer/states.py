@@ -12,7 +12,7 @@ from sim import events
 from sim.game import AIR, MINE, STRIDE, TAVERN, TILE_BITS, WALL, Games
 from sim.maps import map_of
 from sim.replay import events_of
-from vindibot.games import ENDINGS, Ply
+from vindibot.games import Ply, reason_of
 
 _TILES = {AIR: ".", WALL: "#", TAVERN: "T"}
 #: The kinds of events after which mines have other owners.
@@ -137,4 +137,4 @@ def results(games: Games) -> list[dict[str, int]]:
 
 def ending_of(games: Games, message: str = "") -> dict[str, str]:
     """How a game ended that ended in this state; a running one was interrupted."""
-    return {"kind": ENDINGS[games["status"].item(0)], "message": message}
+    return {"kind": reason_of(games["status"].item(0)), "message": message}

@@ -3,7 +3,7 @@
 import { el, foreign, set } from 'viewer/dom.js';
 import { HEROES } from 'viewer/sprites.js';
 
-const ENDINGS = { TurnMax: 'Played to the end', AllCrashed: 'Ended by crashes', Interrupted: 'Interrupted' };
+const ENDINGS = { finished: 'Played to the end', 'all-crashed': 'Ended by crashes', interrupted: 'Interrupted' };
 
 export class HeroTable {
   /** `chosen` is called with the hero 0..3 that is chosen, -1 for none. */
@@ -112,7 +112,7 @@ export class HeroTable {
     this.told = ending;
     const first = (results ?? []).filter((result) => result.rank === 1);
     const parts = [ENDINGS[ending.kind] ?? `Our end: ${ending.kind}`];
-    if (ending.kind !== 'Interrupted' && results)
+    if (ending.kind !== 'interrupted' && results)
       parts.push(
         ...(first.length === 1
           ? [`. ${first[0].hero + 1} `, foreign(names[first[0].hero]), ' has won.']

@@ -1,0 +1,33 @@
+"""How games end: the words of the documents, and what a last state says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sim.game import ALL_CRASHED, RUNNING, TURN_MAX
+from vindibot.games.outcome import Outcome, Reason, reason_of, status_of
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "recordings.md"
+
+
+def test_the_documents_list_every_reason() -> None:
+    _, _, table = DOCUMENT.read_text().partition("## How a game ends")
+    assert re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE) == list(Reason)
+
+
+@pytest.mark.parametrize("status", [RUNNING, ALL_CRASHED, TURN_MAX])
+def test_a_last_state_says_why_its_game_ended(status: int) -> None:
+    assert status_of(reason_of(status)) == status
+
+
+@pytest.mark.parametrize("reason", sorted(set(Reason) - {Reason.FINISHED, Reason.ALL_CRASHED}))
+def test_a_game_that_ended_early_still_runs_in_its_last_state(reason: Reason) -> None:
+    assert status_of(reason) == RUNNING
+
+
+@pytest.mark.parametrize(("reason", "code"), [(Reason.FINISHED, 0), (Reason.INTERRUPTED, 130), (Reason.TIMEOUT, 1)])
+def test_exit_codes(reason: Reason, code: int) -> None:
+    assert Outcome(reason).exit_code == code
