@@ -24,6 +24,7 @@ from sim.game import (
     TAVERN,
     TILE_BITS,
     WALL,
+    Game,
     Games,
     mirrored,
     new_game,
@@ -78,7 +79,7 @@ class Map:
                 rows[start[0]][start[1]] = f"@{hero}"
         return "\n".join("".join(row) for row in rows) + "\n"
 
-    def new_game(self, max_turns: int = 1200, training: bool = False) -> Games:
+    def new_game(self, max_turns: int = 1200, training: bool = False) -> Game:
         """A game on this map before its first ply; `max_turns` counts plies."""
         return new_game(self.tiles, self.starts, self.spawns, max_turns=max_turns, training=training)
 

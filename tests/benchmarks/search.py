@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from behaviours.base import View
+from behaviours import View
 from behaviours.common.evaluation import Weights, compiled_weights, evaluate
 from behaviours.common.map_tables import ground_of
 from behaviours.common.policy import policy, policy_order

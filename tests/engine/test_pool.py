@@ -19,7 +19,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from behaviours.base import HISTORY, Behaviour
+from behaviours import HISTORY, Behaviour
 from sim.board import parse
 from sim.game import GAME, Games
 from sim.rules import step

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from behaviours.base import View
+from behaviours import View
 from sim.game import CRASH, DIRECTIONS, equal
 from sim.generator import generate
 from sim.rules import step

@@ -14,7 +14,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from behaviours.base import View
+from behaviours import View
 from sim import kernels
 from sim.game import DIRECTIONS, RUNNING, Games
 from sim.maps import map_of, named_map

@@ -27,6 +27,7 @@ from .orphans import (
     kill_children as kill_children,
     name_process as name_process,
 )
+from .packages import hidden_package as hidden_package
 from .redaction import (
     Mask as Mask,
     mask_library_logs as mask_library_logs,
