@@ -27,7 +27,7 @@ from sim import kernels
 from sim.game import Games, mover
 from sim.maps import map_of
 from sim.rules import step
-from vindibot.arena.mapsets import standard_maps
+from vindibot.config import standard_maps
 
 from . import Row, best
 from .yardstick import SOURCE, Yardstick

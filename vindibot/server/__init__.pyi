@@ -13,7 +13,6 @@ from .league.roster import (
 )
 from .league.settings import LeagueSettings as LeagueSettings
 from .league.standings import as_csv as as_csv
-from .lobby import read_map as read_map
 from .match import (
     Match as Match,
     MatchResult as MatchResult,
