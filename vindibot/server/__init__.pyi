@@ -17,7 +17,6 @@ from .match import (
     Match as Match,
     MatchResult as MatchResult,
 )
-from .names import unseen_character as unseen_character
 from .parameters import read_body as read_body
 from .refusal import Refusal as Refusal
 from .room import (
