@@ -28,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from sim.game import ABSENT, DIRECTIONS, GAME, MAX_SIZE, OFFSET, STAY, Games, copy_of, row_column
+from sim.board import draw
+from sim.game import ABSENT, DIRECTIONS, GAME, MAX_SIZE, OFFSET, STAY, Game, Games, copy_of, row_column
 from sim.maps import Map, map_of
 from sim.rules import effects, step
 
@@ -85,14 +86,14 @@ class Budget:
 class View:
     """What a trait may see on one turn of ours. Built once per turn and worker, shared by the traits: never change it.
 
-    `games` is an array of one record (`sim.game.GAME`), `me` our hero's index 0..3, `history` the games as they were on
-    our last turns (oldest first, this turn not included; it may be empty), `budget` how long to think, `seed` the source
-    of all randomness of this game; `map` is the game's map (`sim.maps.map_of`) where it is at hand.
+    `games` is the game (a `Game`), `me` our hero's index 0..3, `history` the games as they were on our last turns (oldest
+    first, this turn not included; it may be empty), `budget` how long to think, `seed` the source of all randomness of this
+    game; `map` is the game's map (`sim.maps.map_of`) where it is at hand. ``print(view)`` draws the board.
     """
 
     def __init__(
         self,
-        games: Games,
+        games: Game,
         me: int,
         *,
         history: Games | None = None,
@@ -108,6 +109,17 @@ class View:
         self._kept: dict[Any, Any] = {}
         if map is not None:
             self.__dict__["map"] = map
+
+    def __repr__(self) -> str:
+        """One line: the turn, our hero and where it stands."""
+        row, column = row_column(self.pos)
+        hero = f"@{self.me + 1} at {row},{column}: life {self.life}, gold {self.gold}, mines {self.mines}"
+        return f"<View turn {self.turn} of {self.game['max_turns']}, {hero}>"
+
+    def __str__(self) -> str:
+        """The game as `sim.board.draw` draws it (`sim.board.parse` reads it), after a line that names our hero and its moves."""
+        moves = ", ".join(DIRECTIONS[move] for move in self.moves)
+        return f"@{self.me + 1} is to move: {moves}\n{draw(self.games).rstrip()}"
 
     @cached_property
     def map(self) -> Map:
@@ -173,10 +185,10 @@ class View:
         mask = effects(self.games, 0, self.me)
         return tuple(direction for direction in range(5) if mask >> direction & 1)
 
-    def after(self, direction: int) -> Games:
-        """The game (an array of one record) after our move, before anybody else's. Kept for the turn: do not change it."""
+    def after(self, direction: int) -> Game:
+        """The game after our move, before anybody else's. Kept for the turn: do not change it."""
 
-        def compute() -> Games:
+        def compute() -> Game:
             games = copy_of(self.games)
             step(games, 0, direction)
             return games

@@ -99,7 +99,7 @@ def _load(use: str, path: str) -> type[Behaviour]:
             raise BehaviourError(f"the trait {shown}: the module {name} has no class {part!r}{hint}")
         found = getattr(found, part)
     if not isinstance(found, type) or not issubclass(found, Behaviour):
-        raise BehaviourError(f"the trait {shown} is not a subclass of behaviours.base.Behaviour")
+        raise BehaviourError(f"the trait {shown} is not a subclass of behaviours.Behaviour")
     if found is Behaviour or found.vote is Behaviour.vote:
         raise BehaviourError(f"the trait {shown} has no method vote")
     return found

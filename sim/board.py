@@ -43,6 +43,7 @@ from sim.game import (
     STRIDE,
     TILE_BITS,
     TURN_MAX,
+    Game,
     Games,
     new_game,
     place_heroes,
@@ -201,8 +202,8 @@ _FACT = re.compile(r"\s*(turn\b|@[1-4]\s+[a-z])")
 _HERO_WORDS = {"at": 1, "on": 1, "life": 1, "gold": 1, "mines": 1, "spawn": 1, "last": 1, "away": 0, "crashed": 0}
 
 
-def parse(text: str) -> Games:
-    """Read a drawing (see the module): an array of one game.
+def parse(text: str) -> Game:
+    """Read a drawing (see the module) of one game.
 
     - With bars at the left (and, if you like, at the right) every character between them counts. Without bars, blanks
       that mean nothing to the eye mean nothing: the indentation that all lines of the picture share, blanks at the ends of

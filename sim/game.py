@@ -1,6 +1,6 @@
 """A game: one flat structured record that holds all that changes from ply to ply.
 
-In Python a game is an array of one record (dtype `GAME`), and N games are an array of N records; kernels take the array
+In Python a game is an array of one record (`Game`), and N games are an array of N records (`Games`); kernels take the array
 and an index, because a record that crosses from Python into a kernel costs microseconds. Copying is one memcpy, equality
 is a comparison of the fields, and the bytes of the array are what other processes get.
 
@@ -118,8 +118,10 @@ UNDO = np.dtype(
 GAMES = numba.types.Array(numba.from_dtype(GAME), 1, "C")
 UNDOS = numba.types.Array(numba.from_dtype(UNDO), 1, "C")
 
-#: An array of dtype `GAME`. A single game is an array of length one.
+#: Games: an array of dtype `GAME`, of any length.
 Games = NDArray[np.void]
+#: One game: an array of shape (1,) of dtype `GAME`. Kernels take it as they take `Games`, with the index 0.
+Game = NDArray[np.void]
 
 
 def square(row: int, column: int) -> int:
@@ -150,8 +152,8 @@ def new_game(
     *,
     max_turns: int = 1200,
     training: bool = False,
-) -> Games:
-    """A game before its first ply: an array of one record.
+) -> Game:
+    """A game before its first ply.
 
     `tiles` is a (size, size) array of tile codes without heroes; `starts` and `spawns` give (row, column) for heroes
     1..4, or None for a hero who is absent. Lives are 100, gold 0; mines are counted from the tiles.

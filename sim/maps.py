@@ -1,6 +1,6 @@
 """Maps: what never changes during a game.
 
-A `Map` comes from a text (`parse_map`), from the maps that we ship (`named_map`), from the generator
+A `Map` comes from a text (`parse_map`), from the maps that we ship (`named_map`), from either (`read_map`), from the generator
 (`sim.generator.generate`), or from a game in progress (`map_of`).
 """
 
@@ -24,6 +24,7 @@ from sim.game import (
     TAVERN,
     TILE_BITS,
     WALL,
+    Game,
     Games,
     mirrored,
     new_game,
@@ -43,6 +44,13 @@ class MapError(ValueError):
         super().__init__(f"line {line}, column {column}: {message}")
         self.line = line
         self.column = column
+
+
+class UnknownMapError(KeyError):
+    """A name that none of our own maps has; the message lists those there are."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class Map:
@@ -78,7 +86,7 @@ class Map:
                 rows[start[0]][start[1]] = f"@{hero}"
         return "\n".join("".join(row) for row in rows) + "\n"
 
-    def new_game(self, max_turns: int = 1200, training: bool = False) -> Games:
+    def new_game(self, max_turns: int = 1200, training: bool = False) -> Game:
         """A game on this map before its first ply; `max_turns` counts plies."""
         return new_game(self.tiles, self.starts, self.spawns, max_turns=max_turns, training=training)
 
@@ -222,8 +230,21 @@ def _size_of(lines: list[str], dropped: int) -> int:
 
 
 def named_map(name: str) -> Map:
-    """One of our own maps, by its name (see `NAMES`) or as ``m1`` .. ``m6``. Raises `KeyError` for any other name."""
-    return parse_map(ATLAS[ALIASES.get(name, name)], ALIASES.get(name, name))
+    """One of our own maps, by its name (see `NAMES`) or as ``m1`` .. ``m6``. Raises `UnknownMapError` for any other name."""
+    full = ALIASES.get(name, name)
+    if full not in ATLAS:
+        raise UnknownMapError(f"there is no map named {name[:40]!r}; there are {', '.join([*ALIASES, *NAMES])}")
+    return parse_map(ATLAS[full], full)
+
+
+def read_map(text: str) -> Map:
+    """The map that a text from elsewhere means: one of our own by its name, or else the one that the text draws.
+
+    Opens no file. Raises `MapError`, or `UnknownMapError` for what looks like a name.
+    """
+    if text in ALIASES or text in NAMES or text.replace("-", "").replace("_", "").isalnum():
+        return named_map(text)
+    return parse_map(text)
 
 
 #: The names of our own maps, the six first also answer to ``m1`` .. ``m6``.

@@ -11,7 +11,7 @@ import hashlib
 import numpy as np
 
 from sim.board import tile_text
-from sim.game import NO_DIRECTION, Games, row_column
+from sim.game import NO_DIRECTION, Game, Games, row_column
 from sim.rules import step_all
 
 
@@ -40,7 +40,7 @@ def state_line(games: Games, index: int = 0) -> str:
     return f"{game['turn']} {game['status']}|{numbers}|{tile_text(games, index)}"
 
 
-def perft(games: Games, depth: int) -> tuple[int, str]:
+def perft(games: Game, depth: int) -> tuple[int, str]:
     """The number of distinct states `depth` plies after ``games[0]``, and 16 hexadecimal digits that name them."""
     states = distinct_states(games[:1], depth)
     lines = sorted(state_line(states, index) for index in range(len(states)))

@@ -42,23 +42,23 @@ def below(state, bound):
 
 
 @kernel
-def random_order(game, state):
-    """The uniform policy: any of the five orders, looking at nothing. `state` is a fresh generator state."""
+def random_move(game, state):
+    """The uniform policy: any of the five moves, looking at nothing. `state` is a fresh generator state."""
     return below(state, 5)
 
 
 @kernel
 def play_out(game, state):
-    """Play `game` to its end with `random_order` for everybody; returns the generator state it ended with."""
+    """Play `game` to its end with `random_move` for everybody; returns the generator state it ended with."""
     while game.status == RUNNING:
         state = next_random(state)
-        play(game, random_order(game, state), None)
+        play(game, random_move(game, state), None)
     return state
 
 
 @entry(types.int64(GAMES, types.int64))
 def play_out_all(games, seed):
-    """Play every game in place to its end with random orders, ``games[i]`` from stream i of `seed`.
+    """Play every game in place to its end with random moves, ``games[i]`` from stream i of `seed`.
 
     Returns the number of plies played. Equal games and seeds give equal results.
     """

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import os
 import re
 import shutil
+import sys
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
@@ -51,6 +53,17 @@ def test_the_first_bot_from_an_installed_wheel(tmp_path: Path) -> None:
     """Outside any checkout, in a new environment, with kernels that nobody has compiled yet."""
     programs = install(tmp_path)
     follow_the_first_bot(tmp_path, environment(programs, NUMBA_CACHE_DIR=str(tmp_path / "kernels")))
+
+
+def test_the_session_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is one in the folder of the project that `vindibot init` writes."""
+    (session,) = blocks((TOP / "docs" / "first-bot.md").read_text(), "pycon")
+    monkeypatch.syspath_prepend(TOP / "config" / "project")
+    monkeypatch.delitem(sys.modules, "coward", raising=False)
+    test = doctest.DocTestParser().get_doctest(session.text, {}, "first-bot.md", None, None)
+    told: list[str] = []
+    assert doctest.DocTestRunner().run(test, out=told.append) == (0, len(test.examples)), "".join(told)
+    sys.modules.pop("coward")  # others have one too
 
 
 def test_the_anytime_trait(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pydantic import Field
 
-from behaviours.base import HISTORY, Answer, Behaviour, View, VoteError, Votes
+from behaviours import HISTORY, Answer, Behaviour, View, VoteError, Votes
 from sim.board import BoardError, draw, parse
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST, equal
 from sim.rules import step

@@ -22,13 +22,16 @@ def _leave_current_folder() -> None:
 if __name__ == "__main__":
     _leave_current_folder()
 
-from vindibot.base import interrupts  # noqa: E402 - after the current folder has been left
+from vindibot.base import hidden_package, interrupts  # noqa: E402 - after the current folder has been left
 
 
 def main() -> None:
     """Run a command. Until it runs, and after it has run, Ctrl-C ends the program at once."""
     interrupts.at_once()
     interrupts.never_after_exit()
+    if hidden := hidden_package():
+        print(f"error: {hidden}", file=sys.stderr)
+        sys.exit(2)
     try:
         from vindibot.cli.main import main as command
 

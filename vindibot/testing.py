@@ -31,6 +31,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vindibot.base import hidden_package
+
+if _hidden := hidden_package():
+    raise ImportError(_hidden)
+
 from behaviours.base import Behaviour, Thought, View, as_votes, plain_thought, plain_votes
 from vindibot.devtools import CHECKS, MOST_ANSWERS, Check, ConformanceError, check_trait, check_turn
 from vindibot.games import NODES as NODES, view
@@ -52,7 +57,7 @@ def votes(behaviour: Behaviour, view: View) -> NDArray[np.float64] | None:
     """What a trait says in the end, before any weight: five votes in the order of the directions, None for no opinion.
 
     An anytime trait is run until it ends (it should, within the view's budget), or has given `MOST_ANSWERS` answers. Raises
-    what the trait raises, and `behaviours.base.VoteError` for an answer that is no vote.
+    what the trait raises, and `behaviours.VoteError` for an answer that is no vote.
     """
     return as_votes(thought(behaviour, view))
 

@@ -37,7 +37,7 @@ from behaviours.route.search import (
     search,
     worth_of,
 )
-from sim.game import GAMES, MINE, STAY, TILE_BITS, Games
+from sim.game import GAMES, MINE, STAY, TILE_BITS, Game, Games
 from sim.kernels import entry, kernel
 
 _INT64S = types.Array(types.int64, 1, "C")
@@ -199,7 +199,7 @@ _STAGES = (
 class Task:
     """What a plan is made for.
 
-    `games` is an array of one record, `me` the hero 0..3, `afters` the games after each of his five directions and `directions`
+    `games` is the game, `me` the hero 0..3, `afters` the games after each of its five directions and `directions`
     the set of those that count (bit d is direction d). `mines` are the squares of mines worth taking (at most `MOST_MINES`),
     with the `weights` of a gold from each and its `deadlines`: with our ply of this number (1 is the present one) we are still
     before every enemy. `drinks` are squares of air beside taverns (at most `MOST_DRINKS`). `blocked` squares (uint8[1024], 1 =
@@ -208,7 +208,7 @@ class Task:
     mine that an enemy reaches first is worth `late` as much; a move home costs `home` gold.
     """
 
-    games: Games
+    games: Game
     me: int
     afters: Games
     directions: int

@@ -19,7 +19,7 @@ from behaviours.common.evaluation import UNIT, Weights, compiled_weights
 from behaviours.common.map_tables import ground_of
 from behaviours.search.engine import search_below
 from behaviours.search.records import ENTRY, FRAME, INFINITE, MAX_PLY, MEMORY, TASK
-from sim.game import UNDO, Games, copy_of
+from sim.game import UNDO, Game, copy_of
 from sim.maps import Map
 from sim.rules import effects
 
@@ -118,7 +118,7 @@ def borrowed() -> Iterator[Workspace]:
 
 
 def deepen(
-    games: Games,
+    games: Game,
     where: Map,
     question: Question,
     weights: Weights,
@@ -137,7 +137,7 @@ def deepen(
 
 
 def _deepen(
-    games: Games,
+    games: Game,
     where: Map,
     question: Question,
     weights: Weights,

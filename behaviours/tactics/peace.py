@@ -6,7 +6,7 @@ from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
 from behaviours.common.duel import fallen
-from sim.game import BEER_COST, OFFSET, TAVERN, TILE_BITS, Games
+from sim.game import BEER_COST, OFFSET, TAVERN, TILE_BITS, Game
 
 
 class TavernPeace(Behaviour):
@@ -29,7 +29,7 @@ class TavernPeace(Behaviour):
         return votes or None
 
 
-def _can_drink(view: View, games: Games, hero: int) -> bool:
+def _can_drink(view: View, games: Game, hero: int) -> bool:
     """Whether a hero stands beside a tavern and can pay for a beer."""
     pos = int(games["hero"]["pos"].item(hero))
     beside = any(int(view.cells[pos + int(offset)]) & TILE_BITS == TAVERN for offset in OFFSET[1:])

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from behaviours.base import Behaviour, View, Votes
+from behaviours import Behaviour, View, Votes
 
 
 class Coward(Behaviour):

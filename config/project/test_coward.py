@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from coward import Coward
 
-from sim.game import STAY, WEST
+from behaviours import STAY, WEST
 from vindibot.testing import CHECKS, Check, favourites, view
 
 GAME = Path(__file__).parent / "recordings" / "sample.jsonl"

@@ -173,7 +173,7 @@ def test_children_of_programs_die_with_the_game(tmp_path: Path) -> None:
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     trait = tmp_path / "assassin.py"
     trait.write_text(
-        "import os, signal\nfrom pathlib import Path\nfrom behaviours.base import Behaviour\n\n\n"
+        "import os, signal\nfrom pathlib import Path\nfrom behaviours import Behaviour\n\n\n"
         "class Assassin(Behaviour):\n    once: str = ''\n\n    def vote(self, view):\n"
         "        if view.turn // 4 == 3 and not (self.once and Path(self.once).exists()):\n"
         "            if self.once:\n                Path(self.once).touch()\n"

@@ -152,7 +152,7 @@ def test_children_of_traits_die_with_the_game(tmp_path: Path) -> None:
 
 def test_memory_is_limited(tmp_path: Path) -> None:
     (tmp_path / "hoarder.py").write_text(
-        "from behaviours.base import Behaviour\n\n\nclass Hoarder(Behaviour):\n"
+        "from behaviours import Behaviour\n\n\nclass Hoarder(Behaviour):\n"
         "    def vote(self, view):\n        return len(bytearray(600 << 20)) and 0\n"
     )
     bot = tmp_path / "bot.toml"
@@ -185,8 +185,7 @@ def test_own_traits_of_two_bots_may_have_the_same_names(tmp_path: Path) -> None:
         folder = tmp_path / name
         folder.mkdir()
         (folder / "own.py").write_text(
-            "from behaviours.base import Behaviour\n\n\nclass Own(Behaviour):\n"
-            f"    def vote(self, view):\n        return {votes}\n"
+            f"from behaviours import Behaviour\n\n\nclass Own(Behaviour):\n    def vote(self, view):\n        return {votes}\n"
         )
         (folder / "bot.toml").write_text(f'name = "{name}"\n[traits.own]\nuse = "own:Own"\n')
     task = first_task(str(tmp_path / "one" / "bot.toml"), str(tmp_path / "two" / "bot.toml"), "stay", "stay", rounds=3)

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from tests.support.arenabots import line_bot, schedule
 from vindibot.arena.entrants import read_entrants
-from vindibot.arena.mapsets import read_map_set, standard_maps
+from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.sandbox import play_task
 from vindibot.arena.schedule import SEATS, rotations, seatings
 from vindibot.arena.seeds import derive
@@ -120,13 +120,6 @@ def test_derived_numbers(seed: int, purpose: list[int | str]) -> None:
 
 
 # ---- Maps ----
-
-
-def test_the_standard_set() -> None:
-    maps = standard_maps()
-    assert len(maps) == len({found.digest for found in maps}) == 40
-    for start in range(0, 40, 10):
-        assert sorted(found.size for found in maps[start : start + 10]) == list(range(10, 30, 2))
 
 
 def test_map_sets(tmp_path: Path) -> None:

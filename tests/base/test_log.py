@@ -23,7 +23,7 @@ from pydantic import SecretStr
 from rich.console import Console
 
 from tests.support.paths import TOP
-from vindibot.base import log, redaction as masking
+from vindibot.base import log, redaction
 from vindibot.base.errors import UsageError
 from vindibot.games.ballot import Ballot, BallotEntry
 from vindibot.session.player import log_turn
@@ -63,7 +63,7 @@ def logged(tmp_path: Path) -> Iterator[Log]:
 
 @pytest.fixture(autouse=True)
 def no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(masking, "_secrets", type(masking._secrets)())
+    monkeypatch.setattr(redaction, "_redact", redaction.Redactor(shortest=4))
 
 
 def test_a_line_knows_game_turn_and_hero(logged: Log) -> None:
@@ -220,10 +220,10 @@ def test_a_long_token_is_masked_wherever_it_stands(logged: Log) -> None:
 
 
 def test_memory_of_tokens_is_bounded() -> None:
-    for number in range(5 * masking.KEPT_TOKENS):
+    for number in range(5 * redaction.KEPT_TOKENS):
         log.add_secret(f"t{number:05}", token=True)
-    assert len(masking._secrets._tokens) == masking.KEPT_TOKENS
-    assert masking.censor(f"t{5 * masking.KEPT_TOKENS - 1:05} t00000") == "******** t00000"
+    assert len(redaction._redact._tokens) == redaction.KEPT_TOKENS
+    assert redaction.redacted(f"t{5 * redaction.KEPT_TOKENS - 1:05} t00000") == "******** t00000"
 
 
 plain = st.recursive(
@@ -242,7 +242,7 @@ plain = st.recursive(
 @given(value=plain, before=st.text(max_size=5), after=st.text(max_size=5))
 def test_whatever_is_told_comes_out_as_plain_data(value: Any, before: str, after: str) -> None:
     log.add_secret(KEY)
-    censored = masking.censor([value, f"{before}{KEY}{after}"])
+    censored = redaction.redacted([value, f"{before}{KEY}{after}"])
     assert json.loads(json.dumps(censored, allow_nan=False)) == censored
     assert KEY not in json.dumps(censored)
 

@@ -30,7 +30,7 @@ from vindibot.cli.main import main
 EVIL = "\x1b]0;pwned\x07\x1b[31m\u202e"
 SHOWN = r"\x1b]0;pwned\x07\x1b[31m\u202e"
 TRAIT = f"""
-from behaviours.base import Behaviour, View, Votes
+from behaviours import Behaviour, View, Votes
 
 class Says(Behaviour):
     def vote(self, view: View) -> Votes:
@@ -138,7 +138,7 @@ def test_what_a_server_logs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_trait(tmp_path: Path) -> None:
     (tmp_path / "says.py").write_text(TRAIT)
-    (tmp_path / "broken.py").write_text(f"from behaviours.base import Behaviour\nraise ImportError({EVIL!r})\nclass A: pass\n")
+    (tmp_path / "broken.py").write_text(f"from behaviours import Behaviour\nraise ImportError({EVIL!r})\nclass A: pass\n")
     (tmp_path / "says.toml").write_text('[traits.says]\nuse = "says:Says"\n')
     (tmp_path / "broken.toml").write_text('[traits.broken]\nuse = "broken:Broken"\n')
     for expected, words in [

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from behaviours.base import Behaviour, Budget, View
+from behaviours import Behaviour, Budget, View
 from behaviours.registry import BUILT_IN, find
 from sim.board import parse, read_tiles
 from sim.game import DIRECTIONS, RUNNING, Games, mover, new_game, place_heroes, square

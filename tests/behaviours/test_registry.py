@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from behaviours.base import Behaviour
+from behaviours import Behaviour
 from behaviours.registry import BUILT_IN, BehaviourError, find, names
 from tests.support.paths import TOP
 
 OWN = """
-from behaviours.base import Behaviour
+from behaviours import Behaviour
 
 class Coward(Behaviour):
     def vote(self, view):

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from behaviours.base import View
+from behaviours import View
 from behaviours.common.evaluation import Weights, compiled_weights, evaluate
 from behaviours.common.map_tables import ground_of
 from behaviours.common.policy import policy, policy_order
@@ -27,7 +27,7 @@ from sim import kernels
 from sim.game import Games, mover
 from sim.maps import map_of
 from sim.rules import step
-from vindibot.arena.mapsets import standard_maps
+from vindibot.config import standard_maps
 
 from . import Row, best
 from .yardstick import SOURCE, Yardstick

@@ -11,7 +11,7 @@ from itertools import islice
 
 import numpy as np
 
-from behaviours.base import Behaviour, Budget, View
+from behaviours import Behaviour, Budget, View
 from behaviours.registry import BUILT_IN, find
 from behaviours.rollout import Rollout
 from behaviours.rollout.plans import plans_of

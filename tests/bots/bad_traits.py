@@ -16,8 +16,7 @@ from pathlib import Path
 import numba
 from pydantic import PrivateAttr
 
-from behaviours.base import Behaviour, Thought, View, Votes
-from sim.game import square
+from behaviours import Behaviour, Thought, View, Votes, square
 
 
 class Raises(Behaviour):

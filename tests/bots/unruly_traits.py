@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from pydantic import PrivateAttr
 
-from behaviours.base import Answer, Behaviour, Thought, View, Votes
-from sim.game import STAY
+from behaviours import STAY, Answer, Behaviour, Thought, View, Votes
 
 turns = 0
 

@@ -19,7 +19,7 @@ from tests.support.faulty_server import TOKEN, Fault, FaultyServer
 from vindibot.base.address import ServerAddress, is_old_domain
 from vindibot.base.errors import UsageError
 from vindibot.base.keys import KEY_VARIABLE, check_key, find_key, read_key_file, require_key
-from vindibot.base.redaction import MASK, Mask, masked
+from vindibot.base.redaction import MASK, Redactor
 from vindibot.client.game_client import GameClient
 from vindibot.client.replies import Meaning, judge
 from vindibot.client.transport import Reply, Transport, TransportError, Within
@@ -192,36 +192,37 @@ def test_a_prefix_is_put_before_a_path_that_lacks_it() -> None:
 
 
 def test_masked_texts() -> None:
+    masked = Redactor()
     assert masked("POST http://h/api/abc/tk0n/play 200") == f"POST http://h/api/abc/{MASK}/play 200"
     assert masked("key=abc&turns=3") == f"key={MASK}&turns=3"
     assert masked('{"token":"tk0n","x":1}') == f'{{"token":"{MASK}","x":1}}'
     assert masked("Did you forget the key parameter?") == "Did you forget the key parameter?"
-    mask = Mask("s3cret/+", "")
-    assert mask("is s3cret/+ or s3cret%2F%2B") == f"is {MASK} or {MASK}"
+    redact = Redactor("s3cret/+", "")
+    assert redact("is s3cret/+ or s3cret%2F%2B") == f"is {MASK} or {MASK}"
 
 
 def test_short_tokens_are_masked_as_words_and_long_ones_anywhere() -> None:
-    mask = Mask()
+    redact = Redactor()
     for token in ("lte0", "to", "x8k2m5v9q1z7", "a-b_c.d~e/f"):
-        mask.add(token, token=True)
-    assert mask("lte0 xlte0 lte0x /api/g/other/play to") == f"{MASK} xlte0 lte0x /api/g/{MASK}/play to"
-    assert mask("_x8k2m5v9q1z7x a-b_c.d~e/f a-b_c.d~e%2Ff") == f"_{MASK}x {MASK} {MASK}"
+        redact.add(token, token=True)
+    assert redact("lte0 xlte0 lte0x /api/g/other/play to") == f"{MASK} xlte0 lte0x /api/g/{MASK}/play to"
+    assert redact("_x8k2m5v9q1z7x a-b_c.d~e/f a-b_c.d~e%2Ff") == f"_{MASK}x {MASK} {MASK}"
 
 
 @pytest.mark.parametrize("word", ["turn", "your", "time", "finished", "is finished", "not your turn"])
 def test_a_token_that_is_a_word_of_a_refusal_does_not_hide_its_meaning(word: str) -> None:
-    mask = Mask()
-    mask.add(word, token=True)
+    redact = Redactor()
+    redact.add(word, token=True)
     for text, meaning in [
         ("Vindinium - Not your turn to move", Meaning.WAIT),
         ("Vindinium - Time out! You must play faster", Meaning.TIMED_OUT),
         ("Vindinium - The game is finished", Meaning.OVER),
     ]:
-        assert judge(Reply(400, {}, text.encode(), 0.0, 0.0), mask).meaning is meaning
+        assert judge(Reply(400, {}, text.encode(), 0.0, 0.0), redact).meaning is meaning
 
 
 def test_an_excerpt_is_one_short_line() -> None:
-    excerpt = Mask("s3cret").excerpt(b"<html>\n  s3cret \x1b[31m\xff" + b"x" * 999)
+    excerpt = Redactor("s3cret").excerpt(b"<html>\n  s3cret \x1b[31m\xff" + b"x" * 999)
     assert excerpt.startswith(f"<html> {MASK} \\x1b[31m�xxx")
     assert len(excerpt) == 120
 
@@ -260,9 +261,9 @@ async def test_no_secret_in_logs_messages_and_events(fault: Fault, caplog: pytes
 
 
 async def test_an_error_of_the_transport_drags_no_request_along() -> None:
-    mask = Mask(KEY)
+    redact = Redactor(KEY)
     async with FaultyServer(orders={1: Fault("reset")}) as server:
-        transport = Transport(ServerAddress.parse(server.url), mask)
+        transport = Transport(ServerAddress.parse(server.url), redact)
         with pytest.raises(TransportError) as caught:
             await transport.post(f"{server.url}/api/g/{TOKEN}/play", {"key": KEY}, Within())
     assert caught.value.__cause__ is None

@@ -15,7 +15,7 @@ import pytest
 from tests.support.clientkit import play
 from tests.support.faulty_server import Fault, FaultyServer
 from vindibot.base.address import ServerAddress
-from vindibot.base.redaction import Mask
+from vindibot.base.redaction import Redactor
 from vindibot.client.transport import Transport, TransportError, Within
 from vindibot.games.outcome import Reason
 
@@ -30,7 +30,7 @@ async def server() -> AsyncIterator[FaultyServer]:
 
 @pytest.fixture
 async def transport(server: FaultyServer) -> AsyncIterator[Transport]:
-    made = Transport(ServerAddress.parse(server.url), Mask())
+    made = Transport(ServerAddress.parse(server.url), Redactor())
     yield made
     await made.aclose()
 
@@ -62,7 +62,7 @@ async def test_faults(fault: Fault, within: Within, words: str, server: FaultySe
 
 async def test_a_refused_connection_was_not_sent() -> None:
     async with FaultyServer() as gone:
-        transport = Transport(ServerAddress.parse(gone.url), Mask())
+        transport = Transport(ServerAddress.parse(gone.url), Redactor())
     with pytest.raises(TransportError, match="connection refused") as caught:
         await post(transport, gone)
     assert not caught.value.sent

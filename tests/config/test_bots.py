@@ -23,7 +23,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from behaviours.base import Behaviour
+from behaviours import Behaviour
 
 
 class Coward(Behaviour):

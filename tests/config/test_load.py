@@ -17,7 +17,8 @@ from tests.support.paths import TOP
 from vindibot.base.errors import UsageError
 from vindibot.config import files
 from vindibot.config.files import TomlFile, read
-from vindibot.config.load import Config, PlaySettings, load_config, load_play, read_map, variable
+from vindibot.config.load import Config, PlaySettings, load_config, load_play, variable
+from vindibot.config.maps import map_text
 from vindibot.config.settings import WORDS
 
 KEY = "k3yk3y42"
@@ -175,7 +176,7 @@ def test_files_named_in_a_file_lie_beside_it(folder: Path) -> None:
     settings = load_play("project/mine.toml", environ={}).settings
     assert Path(settings.bot) == project / "bots" / "careful.toml"
     assert settings.key_file == project / "my.key"
-    assert read_map(settings.map).text == "@1@2\n@3@4"
+    assert map_text(settings.map) == "@1@2\n@3@4"
     assert Path(settings.against) == files.shipped("bots/random.toml")
 
 
@@ -185,21 +186,6 @@ def test_what_is_written_goes_to_the_current_folder(folder: Path) -> None:
     settings = load_play("project/mine", environ={}).settings
     assert settings.recording.folder == Path("games")
     assert settings.log.file == Path.home() / "x.log"
-
-
-def test_maps_are_names_files_or_text(folder: Path) -> None:
-    assert read_map("").kind == "random"
-    assert (read_map("m1").kind, read_map("m1").text) == ("name", "m1")
-    assert read_map("@1@2\n@3@4\n").kind == "text"
-    (folder / "small").write_text("@1@2\n@3@4")
-    assert (read_map("small").text, read_map("small").source) == ("@1@2\n@3@4", "small")
-    (folder / "bad.map").write_bytes(b"\xff")
-    for name, words in (
-        ("none.map", 'there is no map file "none.map"'),
-        ("bad.map", "bad.map: the map cannot be read: this is not UTF-8"),
-    ):
-        with pytest.raises(UsageError, match=words):
-            read_map(name)
 
 
 # Keys

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from pydantic import Field
 
-from behaviours.base import Behaviour, View, Votes
+from behaviours import Behaviour, View, Votes
 from behaviours.registry import BUILT_IN, find
 from vindibot.cli.main import main
 from vindibot.config.bots import load_bot
@@ -34,10 +34,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", sys.path[:])
     write_project(tmp_path)
     (tmp_path / "more.py").write_text(
-        "from behaviours.base import Behaviour\n\n\nclass Brave(Behaviour):\n    def vote(self, view):\n        return None\n"
+        "from behaviours import Behaviour\n\n\nclass Brave(Behaviour):\n    def vote(self, view):\n        return None\n"
     )
     (tmp_path / "danger.py").write_text("raise SystemExit('must not run: it has no traits')\n")
-    (tmp_path / "test_more.py").write_text("from behaviours.base import Behaviour\n\n\nclass X(Behaviour): ...\n\n\n1 / 0\n")
+    (tmp_path / "test_more.py").write_text("from behaviours import Behaviour\n\n\nclass X(Behaviour): ...\n\n\n1 / 0\n")
     return tmp_path
 
 

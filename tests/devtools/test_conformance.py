@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from behaviours.base import Behaviour, View, Votes
+from behaviours import Behaviour, View, Votes
 from sim.board import BoardError, parse
 from sim.game import STAY
 from tests.support.paths import BOTS

@@ -59,7 +59,7 @@ def test_all_is_well_with_a_new_project(project: Path) -> None:
 
 async def test_traits_that_fail_or_hang_are_found(project: Path) -> None:
     (project / "mine.py").write_text(
-        "import time\nfrom behaviours.base import Behaviour\n\n\nclass Raises(Behaviour):\n    def vote(self, view):\n"
+        "import time\nfrom behaviours import Behaviour\n\n\nclass Raises(Behaviour):\n    def vote(self, view):\n"
         "        raise RuntimeError('no idea')\n\n\nclass Sleeps(Behaviour):\n    def vote(self, view):\n        time.sleep(9)\n"
     )
     traits = "".join(f'[traits.{name.lower()}]\nuse = "mine:{name}"\n' for name in ("Raises", "Sleeps"))

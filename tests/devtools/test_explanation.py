@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given, strategies as st
 
-from behaviours.base import Thought
+from behaviours import Thought
 from sim.board import parse
 from sim.game import EAST, NORTH, square
 from sim.generator import generate

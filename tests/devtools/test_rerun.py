@@ -36,7 +36,7 @@ PLAYERS = [Player(name) for name in "abcd"]
 TRAITS = '''
 from collections.abc import Iterator
 from pydantic import Field
-from behaviours.base import Behaviour, Thought, View, Votes
+from behaviours import Behaviour, Thought, View, Votes
 
 class Greets(Behaviour):
     """Votes for the direction that it is told."""
@@ -240,7 +240,7 @@ def test_statistics() -> None:
 def test_ctrl_c_gets_through_a_trait(mine: Path) -> None:
     """The runner takes whatever is raised within a trait for the trait's own; an interrupt is not."""
     (mine / "presses.py").write_text(
-        "import os, signal\nfrom behaviours.base import Behaviour\n"
+        "import os, signal\nfrom behaviours import Behaviour\n"
         "class Presses(Behaviour):\n    def vote(self, view):\n        os.kill(os.getpid(), signal.SIGINT)\n        return 1\n"
     )
     (mine / "presses.toml").write_text('[traits.presses]\nuse = "presses:Presses"\n')

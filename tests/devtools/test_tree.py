@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from behaviours.base import View
+from behaviours import View
 from behaviours.common.evaluation import Weights
 from behaviours.search import Search
 from behaviours.search.deepening import Question, deepen

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from behaviours.base import HISTORY, Behaviour, View
+from behaviours import HISTORY, Behaviour, View
 from sim.board import parse
 from sim.game import EAST, GAME, NORTH, RUNNING, STAY, WEST, Games
 from sim.maps import named_map

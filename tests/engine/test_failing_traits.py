@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from behaviours.base import Behaviour, View, Votes
+from behaviours import Behaviour, View, Votes
 from tests.support.commands import command, environment, recordings, run
 from vindibot.cli.main import main
 from vindibot.config.files import shipped
@@ -26,7 +26,7 @@ from vindibot.testing import view
 TRAITS = """\
 import numba
 import numpy as np
-from behaviours.base import Behaviour, View, Votes
+from behaviours import Behaviour, View, Votes
 from helper import half
 
 class Divides(Behaviour):

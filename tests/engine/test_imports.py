@@ -26,7 +26,7 @@ raise RuntimeError("{name} was imported from the current folder")
 SHOW = """
 import json, subprocess, sys
 import behaviours
-from behaviours.base import Behaviour, View, Votes
+from behaviours import Behaviour, View, Votes
 
 class Show(Behaviour):
     def vote(self, view: View) -> Votes:
@@ -194,7 +194,7 @@ def test_a_module_that_ends_the_process_is_named(folder: Path, words: tuple[str,
 DICE = """
 from numba import types
 from pathlib import Path
-from behaviours.base import Behaviour, View, Votes
+from behaviours import Behaviour, View, Votes
 from sim.kernels import entry, kernel
 
 @kernel
@@ -260,7 +260,7 @@ def test_a_kernel_that_cannot_be_compiled_is_told_without_a_traceback(tmp_path: 
 TOGETHER = """
 import os, time
 from pathlib import Path
-from behaviours.base import Behaviour, View, Votes
+from behaviours import Behaviour, View, Votes
 
 here = Path({folder!r})
 (here / f"pid-{{os.getpid()}}").touch()

@@ -16,7 +16,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from behaviours.base import HISTORY, Behaviour
+from behaviours import HISTORY, Behaviour
 from sim.game import GAME
 from sim.rules import step
 from tests.support.paths import TOP

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from behaviours.base import View
+from behaviours import View
 from sim.game import CRASH, DIRECTIONS, equal
 from sim.generator import generate
 from sim.rules import step
 from tests.support.paths import SHARED
-from vindibot.base.redaction import Mask
+from vindibot.base.redaction import Redactor
 from vindibot.client.replies import Meaning, judge
 from vindibot.client.transport import Reply
 from vindibot.engine.agent import fallback
@@ -311,7 +311,7 @@ def test_a_tampered_answer_is_a_game_that_can_be_recorded_or_a_protocol_error(bo
 def test_what_nests_too_deep_is_a_protocol_error() -> None:
     deep = "[" * 5000 + "]" * 5000
     for body in (deep, TEXT.replace('"turn":4', f'"turn":4,"x":{deep}'), TEXT[:-1] + f',"x":{deep}}}'):
-        verdict = judge(Reply(200, {}, body.encode(), 0.0, 0.0), Mask())
+        verdict = judge(Reply(200, {}, body.encode(), 0.0, 0.0), Redactor())
         assert verdict.meaning is Meaning.GARBLED
         assert "recursion limit" in verdict.words
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -218,6 +220,39 @@ async def test_bad_maps_are_refused_with_their_place(server: EmbeddedServer, tex
         response = await bot.join(map=text)
         assert response.status_code == 400
         assert response.text.startswith(f"Vindinium - {says}"), response.text
+
+
+async def test_no_file_is_opened_for_a_map(server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a client names, also where a map of that name lies in the current folder or ships with the package."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("m1.map", "x.map", "secret", "18-1234"):
+        (tmp_path / name).write_text(MAP)
+    (tmp_path / "sub").mkdir()
+    names = ["/etc/passwd", "../x.map", "../secret", "m1.map", "./m1.map", "secret", "18-1234", "~/x.map", "maps/standard.toml"]
+    names += [str(tmp_path / "x.map"), f"file://{tmp_path}/x.map", "x.map\0", "\\\\server\\x.map", "CON", "random"]
+    opened: list[str] = []
+    watching = True
+
+    def watch(event: str, arguments: tuple[object, ...]) -> None:
+        if watching and event in ("open", "os.listdir", "os.scandir"):
+            opened.append(f"{event} {arguments[0]}")
+
+    sys.addaudithook(watch)
+    try:
+        monkeypatch.chdir(tmp_path / "sub")
+        async with playing(server, "seed") as [bot]:
+            await bot.join(map="m1")
+            opened.clear()
+            for name in names:
+                response = await bot.join(map=name)
+                assert response.status_code == 400, name
+                assert "@1" not in response.text
+                assert "root:" not in response.text
+            assert not opened
+            (tmp_path / "x.map").read_text()
+            assert opened == [f"open {tmp_path / 'x.map'}"], "the test could fail"
+    finally:
+        watching = False
 
 
 async def test_orders_that_are_refused(server: EmbeddedServer) -> None:

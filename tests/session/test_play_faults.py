@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.session.test_play import BOTS
 from tests.support.commands import begin, ended, environment, family, line_with, recordings
+from tests.support.paths import BOTS
 from tests.support.waiting import is_alive, until
 from vindibot.engine.forkserver import KEEPER, SERVER, WORKER
 from vindibot.games.recording import read_recording

@@ -1,5 +1,4 @@
 from .live import Watch as Watch
-from .mapsets import standard_maps as standard_maps
 from .report import write_beside as write_beside
 from .settings import (
     WORDS as WORDS,

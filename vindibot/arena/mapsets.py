@@ -1,26 +1,17 @@
-"""Map sets: which map each block is played on.
-
-The standard set is 40 maps, four of each even size from 10 to 28, kept in ``config/maps/standard.toml`` as the size and
-seed from which the generator makes each, with the digest that must come out. They are in such an order that every ten
-blocks see all sizes.
-"""
+"""Map sets: which map each block is played on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 from sim.generator import GeneratorError, generate
-from sim.maps import Map, MapError, named_map, parse_map
+from sim.maps import Map
 from vindibot.arena.seeds import derive
 from vindibot.arena.settings import MapSettings
 from vindibot.base import UsageError, VindibotError
-from vindibot.config import read, read_map, shipped
+from vindibot.config import RANDOM, load_map, standard_maps
 
-#: The standard set's file among those that ship with the package.
-STANDARD = "maps/standard.toml"
 #: How many seeds are tried for a random map: few of them give none.
 ATTEMPTS = 20
 
@@ -73,25 +64,10 @@ def read_map_set(settings: MapSettings, seed: int) -> MapSet:
 
 
 def _named(name: str) -> Map:
-    choice = read_map(name)
     try:
-        if choice.kind == "text":
-            return parse_map(choice.text, Path(name).stem if "\n" not in name else "")
-        return named_map(name)
-    except MapError as problem:
-        raise UsageError(f"maps.names: {choice.source}: {problem}") from None
-    except KeyError:
-        raise UsageError(f"maps.names: there is no map {name!r}") from None
-
-
-@lru_cache(maxsize=1)
-def standard_maps() -> Sequence[Map]:
-    """The standard set. Raises `VindibotError` if the file does not give the maps it was made for."""
-    file = read(shipped(STANDARD))
-    maps = []
-    for entry in file.data["maps"]:
-        found = generate(entry["seed"], entry["size"])
-        if found.digest != entry["digest"]:
-            raise VindibotError(f"{file.path}: size {entry['size']}, seed {entry['seed']} gives another map than it should")
-        maps.append(Map(found.tiles, found.starts, found.spawns, f"{found.size}-{entry['seed']}"))
-    return tuple(maps)
+        found = load_map(name)
+    except UsageError as problem:
+        raise UsageError(f"maps.names: {problem.message}") from None
+    if found is None:
+        raise UsageError(f"maps.names: {name!r} is no map: maps.set = {RANDOM!r} gives random ones")
+    return found

@@ -50,7 +50,7 @@ class MapSettings(Settings):
     set: Literal["standard", "random"] = Field(
         default="standard", description="standard: 40 fixed maps of all sizes; random: fresh ones that follow from the seed"
     )
-    names: list[str] = Field(default=[], description="these maps instead: names (m1), map files")
+    names: list[str] = Field(default=[], description="these maps instead: names (m1), SIZE-SEED as results have it, map files")
     sizes: list[Annotated[int, Field(ge=8, le=28, multiple_of=2)]] = Field(
         default=[], description="only maps of these sizes, even, 8 to 28; random maps take them in turn"
     )

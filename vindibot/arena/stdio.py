@@ -30,7 +30,7 @@ from sim.game import (
     TAVERN,
     TILE_BITS,
     WALL,
-    Games,
+    Game,
     row_column,
     square,
 )
@@ -63,10 +63,10 @@ class LineSpeaker:
         self._expert = False
         self._answered = 0
         self._buffer = b""
-        self._before: Games | None = None  # the state of our last ply: where the others stood when they moved
+        self._before: Game | None = None  # the state of our last ply: where the others stood when they moved
         self._spawns: list[int] = []
 
-    def start(self, games: Games, me: int) -> None:
+    def start(self, games: Game, me: int) -> None:
         """Start the program. Raises `Forfeit`."""
         self._me = me
         self._opening = opening(games, me)
@@ -80,7 +80,7 @@ class LineSpeaker:
         os.set_blocking(self._into, False)
         os.set_blocking(self._from, False)
 
-    def move(self, games: Games) -> int:
+    def move(self, games: Game) -> int:
         """Ask for an order. Raises `Forfeit` for an answer that is late or cannot be read, for a program that has ended."""
         first = self._answered == 0
         allowed = self._limits.seconds(first=first) + self._limits.grace_ms / 1000
@@ -153,7 +153,7 @@ class LineSpeaker:
 
     # -- what the others were after --
 
-    def _targets(self, games: Games) -> str:
+    def _targets(self, games: Game) -> str:
         """For each other hero the square that its last order was for; before its first one, where it stands."""
         now = games["hero"][0]
         before = self._before["hero"]["pos"][0].tolist() if self._before is not None else self._spawns
@@ -168,7 +168,7 @@ class LineSpeaker:
         return "".join(lines)
 
 
-def opening(games: Games, me: int) -> str:
+def opening(games: Game, me: int) -> str:
     """What the program gets once: size, board, its own id."""
     board = board_of(games)
     size = len(board)
@@ -183,7 +183,7 @@ def opening(games: Games, me: int) -> str:
     return "\n".join([str(size), *rows, str(me), ""])
 
 
-def entities(games: Games) -> str:
+def entities(games: Game) -> str:
     """What it gets every time: heroes and mines."""
     heroes, cells = games["hero"][0], games["cell"][0]
     lines = []
@@ -197,7 +197,7 @@ def entities(games: Games) -> str:
     return "\n".join([str(len(lines)), *lines, ""])
 
 
-def read_answer(line: str, games: Games, me: int) -> tuple[int, str]:
+def read_answer(line: str, games: Game, me: int) -> tuple[int, str]:
     """The direction of an answer, and its message. Raises `Forfeit`."""
     match = _ANSWER.match(line)
     if match is None:
@@ -208,7 +208,7 @@ def read_answer(line: str, games: Games, me: int) -> tuple[int, str]:
     return (STAY if word == "Wait" else DIRECTIONS.index(word)), match["message"]
 
 
-def towards(games: Games, me: int, row: int, column: int) -> int:
+def towards(games: Game, me: int, row: int, column: int) -> int:
     """The first step of a shortest way of hero `me` to a square, or to the square nearest to it (by rows and columns, then
     by steps) that can be reached; Stay when there already. Among equals the first direction counts."""
     size, pos = int(games["size"].item(0)), games["hero"]["pos"].item(me)
@@ -230,7 +230,7 @@ def towards(games: Games, me: int, row: int, column: int) -> int:
     return _step_to(games, me, found) if found != pos else STAY
 
 
-def _step_to(games: Games, me: int, goal: int) -> int:
+def _step_to(games: Game, me: int, goal: int) -> int:
     """The first direction of a shortest way to a square, 0 if there is none."""
     if int(games["cell"][0][goal]) & TILE_BITS == WALL:
         return 0

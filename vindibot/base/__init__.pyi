@@ -27,14 +27,16 @@ from .orphans import (
     kill_children as kill_children,
     name_process as name_process,
 )
+from .packages import hidden_package as hidden_package
 from .redaction import (
-    Mask as Mask,
-    mask_library_logs as mask_library_logs,
+    Redactor as Redactor,
+    redact_library_logs as redact_library_logs,
 )
 from .text import (
     counted as counted,
     printable as printable,
     printable_lines as printable_lines,
+    unseen_character as unseen_character,
 )
 from .writing import (
     Output as Output,

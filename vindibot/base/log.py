@@ -29,7 +29,7 @@ from vindibot.base.console import terminal
 from vindibot.base.errors import UsageError
 from vindibot.base.redaction import (
     add_secret as add_secret,  # also for those who log
-    censor,
+    redacted,
 )
 from vindibot.base.text import printable, printable_lines
 from vindibot.base.writing import begins_with
@@ -58,15 +58,15 @@ def _describe_exception(_logger: Any, _method: str, event: _Event) -> _Event:
     if isinstance(problem, tuple):
         problem = problem[1]
     if isinstance(problem, BaseException):
-        event.setdefault("error", f"{type(problem).__name__}: {censor(problem)}")
+        event.setdefault("error", f"{type(problem).__name__}: {redacted(problem)}")
         event["traceback"] = "".join(traceback.format_exception(problem))
     return event
 
 
 def _redact(_logger: Any, _method: str, event: _Event) -> _Event:
-    """Mask all secrets, and make every value plain data; see `censor`. What belongs to `ProcessorFormatter` stays."""
+    """Mask all secrets, and make every value plain data; see `Redactor.plain`. What belongs to `ProcessorFormatter` stays."""
     meta = {name: event.pop(name) for name in ("_record", "_from_structlog") if name in event}
-    return {**censor(event), "event": censor(str(event.get("event", ""))), **meta}
+    return {**redacted(event), "event": redacted(str(event.get("event", ""))), **meta}
 
 
 def _put_in_order(_logger: Any, _method: str, event: _Event) -> _Event:

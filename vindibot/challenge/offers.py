@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sim.generator import MAX_SIZE, MIN_SIZE, GeneratorError, generate
-from sim.maps import NAMES, Map, MapError, named_map, parse_map
-from vindibot.arena import standard_maps
+from sim.maps import NAMES, Map, named_map
 from vindibot.base import UsageError
-from vindibot.config import LONGEST_NAME, load_bot, places, read_map, shipped_folder, short
+from vindibot.config import LONGEST_NAME, load_bot, load_map, places, shipped_folder, short, standard_maps
 
 #: The id of a fresh random map, and that of the map which the command names.
 RANDOM, NAMED = "random", "named"
@@ -54,8 +53,8 @@ class Offers:
         named = [Path(load_bot(bot).path) for bot in bots]
         #: Whether the command named bots.
         self.named = bool(named)
-        self.first_map = NAMED if map_choice.strip() else RANDOM
-        self._named_map = _read_named(map_choice) if map_choice.strip() else None
+        self._named_map = load_map(map_choice)
+        self.first_map = RANDOM if self._named_map is None else NAMED
         self._named_bots = tuple(dict.fromkeys(named))
         chosen = named or [Path(load_bot("seed").path)]
         found = {offer.path: offer.id for offer in self.bots()}
@@ -113,18 +112,6 @@ def random_map(seed: int, size: int | None = None) -> Map:
 
 def _standard() -> Sequence[Map]:
     return sorted(standard_maps(), key=lambda one: one.size)
-
-
-def _read_named(text: str) -> Map:
-    choice = read_map(text)
-    try:
-        if choice.kind == "text":
-            return parse_map(choice.text, choice.source)
-        return named_map(choice.text)
-    except MapError as problem:
-        raise UsageError(f"{choice.source}: {problem}") from None
-    except KeyError:
-        raise UsageError(f"there is no map named {choice.text!r}; there are {', '.join(NAMES)}") from None
 
 
 def _files() -> Iterator[Path]:

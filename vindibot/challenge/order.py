@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from vindibot.base import unseen_character
 from vindibot.challenge.settings import LONGEST_NAME
-from vindibot.server import unseen_character
 
 #: The largest whole number that a page can handle.
 LARGEST_SEED = 2**53 - 1

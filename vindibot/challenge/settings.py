@@ -14,7 +14,9 @@ class ChallengeSettings(Settings):
     """The settings of ``vindibot challenge``. Map, rounds and times are what the page offers first; it can choose others."""
 
     map: str = Field(
-        default="", max_length=10_000, description="the map offered first: a name (m1) or a map file; empty: a fresh random one"
+        default="",
+        max_length=10_000,
+        description="the map offered first: a name (m1), SIZE-SEED, or a map file; empty: a fresh random one",
     )
     rounds: int = Field(default=100, ge=1, le=600, description="rounds offered first: moves of each hero")
     your_limit_s: int = Field(

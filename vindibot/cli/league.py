@@ -61,11 +61,11 @@ def _new(name: str, roster: Path, folder: Path, config: str | None, **options: A
 
 def _maps(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     """Maps as texts: names stay names, files are read."""
-    from vindibot.config import read_map
+    from vindibot.config import map_text
 
     if value is None:
         return None
-    return tuple(read_map(word.strip()).text for word in value.split(",") if word.strip())
+    return tuple(map_text(word.strip()) or word.strip() for word in value.split(",") if word.strip())
 
 
 def _options() -> list[click.Parameter]:

@@ -12,7 +12,7 @@ import time
 import structlog
 from pydantic import SecretStr
 
-from vindibot.base import Mask, ServerAddress, add_secret
+from vindibot.base import Redactor, ServerAddress, add_secret
 from vindibot.client.replies import Meaning, Verdict, judge
 from vindibot.client.transport import Reply, Transport, TransportError, Within, look_up
 from vindibot.games import Answer, direction_word
@@ -34,12 +34,12 @@ class Line:
 
     def __init__(self, address: ServerAddress, key: SecretStr) -> None:
         self.address = address
-        self.mask = Mask(key.get_secret_value())
+        self.redact = Redactor(key.get_secret_value())
         add_secret(key)
         self.time_limit: float | None = None
         self.understands_turn = False
         self._key = key
-        self._transport = Transport(address, self.mask)
+        self._transport = Transport(address, self.redact)
         self._play_url = ""
         self._idle_seconds: float | None = None
 
@@ -97,7 +97,7 @@ class Line:
             reply: Reply = await self._transport.post(url, form, within)
         except TransportError as fault:
             return Verdict(Meaning.REFUSED if fault.final else Meaning.LOST, fault.message, sent=fault.sent)
-        verdict = judge(reply, self.mask)
+        verdict = judge(reply, self.redact)
         if verdict.answer is None:
             return verdict
         if verdict.limit is not None:
@@ -106,7 +106,7 @@ class Line:
 
     def _follow(self, verdict: Verdict, answer: Answer) -> Verdict:
         """Learn where the next order goes."""
-        self.mask.add(answer.token, token=True)
+        self.redact.add(answer.token, token=True)
         add_secret(answer.token, token=True)
         try:
             url = self.address.play_url(answer.play_url)

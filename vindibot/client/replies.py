@@ -11,7 +11,7 @@ from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from enum import Enum
 
-from vindibot.base import Mask
+from vindibot.base import Redactor
 from vindibot.client.transport import Reply
 from vindibot.games import LIMIT_HEADER, Answer, ProtocolError, UnreadableError, read_answer
 
@@ -36,7 +36,7 @@ class Meaning(Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A reply, judged. `words` are the server's own (masked, one line) or what was wrong; `status` is 0 for no reply;
+    """A reply, judged. `words` are the server's own (one line, without secrets) or what was wrong; `status` is 0 for no reply;
     `retry_after` the seconds that the server asked to wait, `limit` the time limit of a move in seconds, where stated; `sent`
     is False where it is certain that the server has not seen the request."""
 
@@ -50,34 +50,33 @@ class Verdict:
     sent: bool = True
 
 
-def judge(reply: Reply, mask: Mask) -> Verdict:
-    """What `reply` means. Never raises; the words hold no secret that `mask` knows or recognises."""
+def judge(reply: Reply, redact: Redactor) -> Verdict:
+    """What `reply` means. Never raises; the words hold no secret that `redact` knows or recognises."""
     if reply.status == 200:
-        return _success(reply, mask)
-    words = _words(reply, mask)
+        return _success(reply, redact)
+    words = _words(reply, redact)
     if reply.status == 400:
-        meaning = _refusal(_words(reply, Mask()).lower())  # as sent: a token may be a word of a refusal
+        meaning = _refusal(_words(reply, Redactor()).lower())  # as sent: a token may be a word of a refusal
     elif reply.status == 404:
         meaning = Meaning.UNKNOWN
     elif reply.status in _BUSY:
         meaning = Meaning.BUSY
     elif 300 <= reply.status < 400:
         meaning = Meaning.REFUSED
-        words = (
-            f"it redirects to {mask(reply.headers.get('location', 'nowhere'))!r:.200}, and redirects are not followed with a key"
-        )
+        where = redact(reply.headers.get("location", "nowhere"))
+        words = f"it redirects to {where!r:.200}, and redirects are not followed with a key"
     else:
         meaning = Meaning.GARBLED if reply.status < 300 else Meaning.REFUSED
     return Verdict(meaning, words, status=reply.status, retry_after=_retry_after(reply))
 
 
-def _success(reply: Reply, mask: Mask) -> Verdict:
+def _success(reply: Reply, redact: Redactor) -> Verdict:
     try:
         answer = read_answer(reply.body)
     except UnreadableError as error:
-        return Verdict(Meaning.GARBLED, f"{mask(error.message)}; it begins {mask.excerpt(reply.body)!r}", status=200)
+        return Verdict(Meaning.GARBLED, f"{redact(error.message)}; it begins {redact.excerpt(reply.body)!r}", status=200)
     except ProtocolError as error:
-        return Verdict(Meaning.MALFORMED, mask(error.message), status=200)
+        return Verdict(Meaning.MALFORMED, redact(error.message), status=200)
     return Verdict(Meaning.ANSWER, answer=answer, received_at=reply.received_at, status=200, limit=_limit(reply))
 
 
@@ -91,8 +90,8 @@ def _refusal(words: str) -> Meaning:
     return Meaning.REFUSED
 
 
-def _words(reply: Reply, mask: Mask) -> str:
-    said = mask.excerpt(reply.body, 300)
+def _words(reply: Reply, redact: Redactor) -> str:
+    said = redact.excerpt(reply.body, 300)
     if "html" in reply.headers.get("content-type", "") or said.startswith("<"):
         said = f"an HTML page that begins {said[:80]!r}"
     return said or f"status {reply.status} without a word"

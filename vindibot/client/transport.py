@@ -24,7 +24,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from vindibot import __version__
-from vindibot.base import Mask, ServerAddress, VindibotError, mask_library_logs
+from vindibot.base import Redactor, ServerAddress, VindibotError, redact_library_logs
 
 #: An idle connection is not used again after this many seconds; servers close them after 5 (uvicorn) or more.
 KEEPALIVE_SECONDS = 4.0
@@ -73,13 +73,13 @@ class Transport:
     `connect_seconds` is the shortest time that a connection took so far, or None before the first.
     """
 
-    def __init__(self, address: ServerAddress, mask: Mask) -> None:
+    def __init__(self, address: ServerAddress, redact: Redactor) -> None:
         self._address = address
-        self._mask = mask
+        self._redact = redact
         self._client: httpx.AsyncClient | None = None
         self._connecting_since = 0.0
         self.connect_seconds: float | None = None
-        mask_library_logs()
+        redact_library_logs()
 
     async def get(self, url: str, within: Within) -> Reply:
         """Fetch a page."""
@@ -158,7 +158,7 @@ class Transport:
             self.connect_seconds = seconds if self.connect_seconds is None else min(seconds, self.connect_seconds)
 
     def _fault(self, error: Exception, within: Within) -> TransportError:
-        said = self._mask(str(error)) or type(error).__name__
+        said = self._redact(str(error)) or type(error).__name__
         if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
             return TransportError(f"no connection to {self._address} within {_seconds(within.connect)}", sent=False)
         if isinstance(error, httpx.ConnectError):

@@ -19,11 +19,15 @@ from .files import (
 )
 from .load import (
     Config as Config,
-    MapChoice as MapChoice,
     Row as Row,
     load_config as load_config,
     load_play as load_play,
-    read_map as read_map,
+)
+from .maps import (
+    RANDOM as RANDOM,
+    load_map as load_map,
+    map_text as map_text,
+    standard_maps as standard_maps,
 )
 from .messages import (
     dotted as dotted,

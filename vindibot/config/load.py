@@ -18,11 +18,9 @@ from pydantic import BaseModel, SecretStr, ValidationError
 
 from behaviours.registry import nearest
 from vindibot.base import ServerAddress, UsageError
-from vindibot.config.files import TomlFile, find, leaves, look_up, read_chain, shipped, short
+from vindibot.config.files import TomlFile, find, leaves, look_up, read_chain, short
 from vindibot.config.messages import dotted, explain, shown
 from vindibot.config.settings import WORDS, PlaySettings, Settings
-
-__all__ = ["Config", "MapChoice", "Origin", "PlaySettings", "Row", "load_config", "load_play", "read_map", "shipped"]
 
 #: Variables of the environment begin with this; two underscores lead into a table.
 PREFIX = "VINDIBOT_"
@@ -180,37 +178,6 @@ def load_config(
 def variable(path: Sequence[str]) -> str:
     """The variable of the environment for a key: ``VINDIBOT_TIME__MARGIN_MS`` for ``("time", "margin_ms")``."""
     return PREFIX + "__".join(path).upper()
-
-
-@dataclass(frozen=True)
-class MapChoice:
-    """The map that was asked for: `kind` says whether `text` is a map's text or the name of a known map; "random" is
-    none in particular. `source` names it in messages."""
-
-    kind: Literal["random", "name", "text"]
-    text: str = ""
-    source: str = ""
-
-
-def read_map(value: str) -> MapChoice:
-    """What the setting `map` means: text of more than one line is a map, then a file of that name, then a known name.
-
-    Raises `UsageError` if the file cannot be read.
-    """
-    if not value.strip():
-        return MapChoice("random")
-    if "\n" in value:
-        return MapChoice("text", value, "the text of map")
-    path = look_up(value)
-    if path is None:
-        if "/" in value or "\\" in value or Path(value).suffix:
-            raise UsageError(f"there is no map file {shown(value)}")
-        return MapChoice("name", value, f"map {value}")
-    try:
-        return MapChoice("text", path.read_text("utf-8"), short(path))
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "this is not UTF-8 text"
-        raise UsageError(f"{short(path)}: the map cannot be read: {reason}") from None
 
 
 def _files(config: str | Path | None, environ: Mapping[str, str]) -> list[TomlFile]:

@@ -158,7 +158,8 @@ class PlaySettings(Settings):
     parallel: int = Field(default=1, ge=1, le=256, description="how many of them at once (never more than there are cores)")
     rounds: int = Field(default=300, ge=1, le=600, description="rounds of a training game: moves of each hero")
     map: str = Field(
-        default="", description="map of a training game: a name (m1), a map file, or its text; empty: a fresh random one"
+        default="",
+        description="map of a training game: a name (m1), SIZE-SEED, a map file, or its text; empty: random",
     )
     pace: Literal["none", "original"] = Field(
         default="none", description="our own server's pace: none, or about two rounds a second, as the original server's bots"

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from behaviours.base import HISTORY, Behaviour, View, as_votes
-from sim.game import GAME, RUNNING, Games, mover
+from sim.game import GAME, RUNNING, Game, mover
 from sim.generator import generate
 from sim.kernels import warm as warm_quietly
 from sim.rules import step
@@ -91,7 +91,7 @@ def recorded_positions(paths: Sequence[Path]) -> list[Position]:
     return found
 
 
-def self_play(games: Games, seed: int) -> Iterator[View]:
+def self_play(games: Game, seed: int) -> Iterator[View]:
     """A game of `PLAYERS` from the state in `games`, which is played on: the view of whoever is to move, ply by ply."""
     bots = [load_bot(name).build() for name in PLAYERS]
     warm_quietly()

@@ -16,7 +16,7 @@ import numpy as np
 from behaviours.base import HISTORY, Behaviour
 from sim import kernels
 from sim.board import parse
-from sim.game import ABSENT, DIRECTIONS, Games, mover
+from sim.game import ABSENT, DIRECTIONS, Game, mover
 from sim.generator import generate
 from sim.rules import step
 from vindibot.base import printable_lines
@@ -82,7 +82,7 @@ class Check:
     promise: str
     run: Callable[[Trial, Sequence[Position], float], None]
 
-    def __call__(self, trait: Behaviour | type[Behaviour], *, seconds: float = LIMIT, boards: Iterable[str | Games] = ()) -> None:
+    def __call__(self, trait: Behaviour | type[Behaviour], *, seconds: float = LIMIT, boards: Iterable[str | Game] = ()) -> None:
         __tracebackhide__ = True  # the failure is not in here
         _run((self,), trait, seconds, boards)
 
@@ -90,7 +90,7 @@ class Check:
         return self.name
 
 
-def check_trait(trait: Behaviour | type[Behaviour], *, seconds: float = LIMIT, boards: Iterable[str | Games] = ()) -> None:
+def check_trait(trait: Behaviour | type[Behaviour], *, seconds: float = LIMIT, boards: Iterable[str | Game] = ()) -> None:
     """Put a trait through all `CHECKS`; raises `ConformanceError` with everything that is wrong.
 
     `seconds` is how long it may take for a turn. `boards` are drawings or games on which it is asked besides.
@@ -99,7 +99,7 @@ def check_trait(trait: Behaviour | type[Behaviour], *, seconds: float = LIMIT, b
     _run(CHECKS, trait, seconds, boards)
 
 
-def _run(checks: Sequence[Check], trait: Behaviour | type[Behaviour], seconds: float, boards: Iterable[str | Games]) -> None:
+def _run(checks: Sequence[Check], trait: Behaviour | type[Behaviour], seconds: float, boards: Iterable[str | Game]) -> None:
     """Put a trait through some checks, in one process as long as it lives."""
     __tracebackhide__ = True
     trait = trait() if isinstance(trait, type) else trait
@@ -124,7 +124,7 @@ def _run(checks: Sequence[Check], trait: Behaviour | type[Behaviour], seconds: f
         raise ConformanceError(trait, ", ".join(failure.check for failure in failures), wrong, "begin with the first one")
 
 
-def check_turn(trait: Behaviour, games: Games, me: int, *, nodes: int | None = 500, seed: int = 3) -> tuple[float, ...] | None:
+def check_turn(trait: Behaviour, games: Game, me: int, *, nodes: int | None = 500, seed: int = 3) -> tuple[float, ...] | None:
     """One turn, in this process: the answer is a vote, the same when asked again, and the view is as it was. Returns the last
     votes; raises `ConformanceError`. For tests over many positions; nothing stops a trait that hangs."""
     __tracebackhide__ = True
@@ -168,7 +168,7 @@ def odd() -> tuple[Position, ...]:
     return tuple(_drawn(name, board) for name, board in ODD_BOARDS.items())
 
 
-def _drawn(name: str, board: str | Games) -> Position:
+def _drawn(name: str, board: str | Game) -> Position:
     games = parse(board) if isinstance(board, str) else board.copy()
     present = [hero for hero in range(4) if games[0]["hero"][hero]["pos"] != ABSENT[hero]]
     now = int(games[0]["turn"])

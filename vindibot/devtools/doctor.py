@@ -26,7 +26,7 @@ with warnings.catch_warnings(record=True) as _of_kernels:  # where the cache can
 
 from sim.game import RUNNING
 from sim.rules import step
-from vindibot.base import Mask, ServerAddress, VindibotError, find_key, log
+from vindibot.base import Redactor, ServerAddress, VindibotError, find_key, log
 from vindibot.client import Transport, TransportError, Within, look_up
 from vindibot.config import Bot, Config, PlaySettings, build, cores, load_bot, short
 from vindibot.devtools import catalogue
@@ -210,7 +210,7 @@ def key_at_hand(settings: PlaySettings) -> Finding:
 
 
 async def _round_trip(address: ServerAddress, name: str) -> tuple[Finding, float]:
-    transport = Transport(address, Mask())
+    transport = Transport(address, Redactor())
     times: list[float] = []
     try:
         await look_up(address)

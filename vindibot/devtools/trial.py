@@ -20,7 +20,7 @@ import numpy as np
 from behaviours.base import Behaviour, Budget, View, plain_thought, plain_votes
 from sim import kernels
 from sim.board import draw
-from sim.game import GAME, Games, copy_of
+from sim.game import GAME, Game, Games, copy_of
 from sim.rules import step
 from vindibot.engine import Needs, TraitPlan, context
 
@@ -40,7 +40,7 @@ class Position:
     """A turn to be asked on: what is special about it, the game, whose turn it is (0..3), and the turns of ours before."""
 
     name: str
-    games: Games
+    games: Game
     me: int
     history: Games = field(default_factory=lambda: np.zeros(0, GAME))
     seed: int = 3

@@ -29,6 +29,7 @@ from sim.game import (
     RUNNING,
     STAY,
     TURN_MAX,
+    Game,
     Games,
     new_game,
     row_column,
@@ -182,8 +183,8 @@ def read_direction(text: str) -> int:
 # ---- From the wire to a game ----
 
 
-def to_games(state: GameState) -> Games:
-    """The game that a state of the wire shows, as a new array of one record.
+def to_games(state: GameState) -> Game:
+    """The game that a state of the wire shows, in a new array.
 
     Whether it is a training game is not on the wire: the flag is 0. What is below a hero is air, since the wire hides it.
     Raises `ProtocolError` for a state that contradicts itself, and for boards that are not square or too large for us.
@@ -240,7 +241,7 @@ def _check_hero(hero: HeroState, index: int, owned: int) -> None:
         raise ProtocolError(f"{where}.mineCount: {hero.mine_count}, but the board shows {owned}")
 
 
-def _fill(games: Games, state: GameState) -> None:
+def _fill(games: Game, state: GameState) -> None:
     game = games[0]
     game["turn"] = state.turn
     game["status"] = RUNNING if not state.finished else TURN_MAX if state.turn >= state.max_turns else ALL_CRASHED

@@ -10,7 +10,7 @@ import numpy as np
 
 from behaviours.base import HISTORY, Budget, View
 from sim.board import parse
-from sim.game import ABSENT, GAME, Games
+from sim.game import ABSENT, GAME, Game
 from vindibot.games.recording import SUFFIX, Recording, read_recording
 
 #: The nodes that a view's budget has if none are given: enough to see an idea, and the same on any machine.
@@ -18,17 +18,17 @@ NODES = 10_000
 
 
 def view(
-    source: str | os.PathLike[str] | Recording | Games,
+    source: str | os.PathLike[str] | Recording | Game,
     turn: int | None = None,
     *,
     me: int | None = None,
     nodes: int | None = NODES,
     seed: int | None = None,
-    history: Sequence[str | Games] = (),
+    history: Sequence[str | Game] = (),
 ) -> View:
     """What a trait sees, with hero `me` (0..3) to move.
 
-    `source` is a drawn board or a game (an array of one record, which is copied), or a recording or its path (a string that
+    `source` is a drawn board or a game (which is copied), or a recording or its path (a string that
     ends in ``.jsonl`` is a path). `turn` is the wire's number.
 
     - A drawn board or a game: without `turn`, its own is moved on until it is the turn of `me`. Without `me`, it is the
@@ -51,7 +51,7 @@ def view(
     return View(games, me, history=past, budget=Budget(nodes=nodes), seed=seed or 0)
 
 
-def _to_move(games: Games, turn: int | None, me: int | None) -> int:
+def _to_move(games: Game, turn: int | None, me: int | None) -> int:
     """Set the turn of a drawn game so that `me` is to move; returns `me`."""
     game = games[0]
     present = [hero for hero in range(4) if game["hero"][hero]["pos"] != ABSENT[hero]]
@@ -72,7 +72,7 @@ def _to_move(games: Games, turn: int | None, me: int | None) -> int:
 
 
 def _recorded(
-    recording: Recording, turn: int | None, me: int | None, nodes: int | None, seed: int | None, history: Sequence[str | Games]
+    recording: Recording, turn: int | None, me: int | None, nodes: int | None, seed: int | None, history: Sequence[str | Game]
 ) -> View:
     if turn is None:
         raise ValueError("say which turn of the recording: view(recording, turn=...)")

@@ -13,12 +13,10 @@ from .league.roster import (
 )
 from .league.settings import LeagueSettings as LeagueSettings
 from .league.standings import as_csv as as_csv
-from .lobby import read_map as read_map
 from .match import (
     Match as Match,
     MatchResult as MatchResult,
 )
-from .names import unseen_character as unseen_character
 from .parameters import read_body as read_body
 from .refusal import Refusal as Refusal
 from .room import (

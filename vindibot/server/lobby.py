@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from sim.game import PLIES_PER_ROUND
 from sim.generator import GeneratorError, generate
-from sim.maps import ALIASES, NAMES, Map, MapError, named_map, parse_map
+from sim.maps import Map, MapError, UnknownMapError, read_map
 from vindibot.base import UsageError
 from vindibot.games import Player
 from vindibot.server.archive import Archive
@@ -28,15 +28,6 @@ NO_LIMITS = (None,) * SEATS
 ID_LENGTH = 8
 MAX_TRAINING_ROUNDS = 600
 FULL = "Vindinium - The server is full, try again later"
-
-
-def read_map(text: str) -> Map:
-    """The map of this name, or the one that the text draws. Raises `MapError` or, for an unknown name, `UsageError`."""
-    if text in NAMES or text in ALIASES:
-        return named_map(text)
-    if text.replace("-", "").replace("_", "").isalnum():
-        raise UsageError(f"there is no map named {text[:40]!r}; there are {', '.join([*ALIASES, *NAMES])}")
-    return parse_map(text)
 
 
 def training_turns(turns: int | None, default: int) -> int:
@@ -106,7 +97,7 @@ class Lobby:
         seed = self._new_seed()
         try:
             game_map = generate(seed) if map_text is None else read_map(map_text)
-        except (GeneratorError, MapError, UsageError) as error:
+        except (GeneratorError, MapError, UnknownMapError) as error:
             raise game_error(str(error)) from None
         max_turns = training_turns(turns, self.settings.rounds)
         owners = [user, None, None, None]
@@ -386,5 +377,5 @@ def _player(owner: User | None) -> Player:
 def _map_for_match(wanted: Map | str | None, seed: int) -> Map:
     try:
         return generate(seed) if wanted is None else read_map(wanted) if isinstance(wanted, str) else wanted
-    except (GeneratorError, MapError) as error:
+    except (GeneratorError, MapError, UnknownMapError) as error:
         raise UsageError(f"the map of the match: {error}") from None

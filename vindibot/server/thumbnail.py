@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from sim.game import HERO_SHIFT, MINE, STRIDE, TAVERN, TILE_BITS, WALL, Games
+from sim.game import HERO_SHIFT, MINE, STRIDE, TAVERN, TILE_BITS, WALL, Game
 
 
 def _run(row: int, column: int, length: int) -> str:
     return f"M{column} {row}h{length}v1h-{length}z"
 
 
-def thumbnail(games: Games) -> str:
-    """The board of a game (an array of one record) as markup: a rectangle for each run of equal squares, a disc for a hero."""
+def thumbnail(games: Game) -> str:
+    """The board of a game as markup: a rectangle for each run of equal squares, a disc for a hero."""
     size = games["size"].item(0)
     rows = games["cell"][0].reshape(STRIDE, STRIDE)[1 : size + 1, 1 : size + 1].tolist()
     paths: dict[str, list[str]] = {}

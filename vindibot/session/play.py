@@ -17,13 +17,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from sim.generator import generate
-from sim.maps import Map, MapError, parse_map
-from vindibot.base import UsageError, VindibotError, interrupts, log, printable, require_key
+from vindibot.base import VindibotError, interrupts, log, printable, require_key
 from vindibot.client import ClientSettings
-from vindibot.config import Bot, Config, MapChoice, PlaySettings, cores, load_bot, named_modules, read_map
+from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map, map_text, named_modules
 from vindibot.engine import Needs, Voters, loading_beside, voters, warm
 from vindibot.games import Reason, refusal
-from vindibot.server import EmbeddedServer, ServerSettings, read_map as map_called
+from vindibot.server import EmbeddedServer, ServerSettings
 from vindibot.session.player import Player, Report
 from vindibot.terminal import Display
 from vindibot.viewer import LiveViewer
@@ -153,13 +152,12 @@ class Session:
         settings = self.settings
         entrant.voters.begin_game()
         embedded = self.server is not None
-        choice = read_map(settings.map)
         client = ClientSettings(
             server=self.server.url if self.server is not None else settings.server,
             key=entrant.key,
             mode="arena" if embedded and self.opponent is not None else settings.mode,
             turns=None if embedded else settings.rounds,
-            map=None if embedded or choice.kind == "random" else choice.text,
+            map=None if embedded else map_text(settings.map),
             allow_old_domain=settings.allow_old_domain,
             time_limit=(settings.time.limit_ms or 1000) / 1000,
             connect_patience=settings.connect_patience_s,
@@ -186,7 +184,7 @@ class Session:
         seats += ["random"] * (SEATS - len(seats))
         turned = 0 if training else (1 - number) % SEATS
         seats = seats[turned:] + seats[:turned]
-        board = chosen_map(self.config) or generate(seed)
+        board = load_map(self.settings.map) or generate(seed)
         server.private_match(board, seats, rounds=self.settings.rounds, seed=seed, training=training)
 
     @asynccontextmanager
@@ -271,17 +269,6 @@ async def _finish(tasks: list[asyncio.Task[Report]]) -> None:
             _log.warning("an opponent failed", reason=str(result))
 
 
-def chosen_map(config: Config[PlaySettings]) -> Map | None:
-    """The map that the configuration asks for, None for a random one. Raises `UsageError` that says where it is wrong."""
-    choice: MapChoice = read_map(config.settings.map)
-    if choice.kind == "random":
-        return None
-    try:
-        return map_called(choice.text) if choice.kind == "name" else parse_map(choice.text)
-    except MapError as problem:
-        raise UsageError(f"{choice.source}: {problem}") from None
-
-
 def play_games(config: Config[PlaySettings], console: Console) -> int:
     """Play as configured; returns the exit code: 0 all games finished, 1 some failed, 130 interrupted.
 
@@ -295,7 +282,7 @@ def play_games(config: Config[PlaySettings], console: Console) -> int:
             bot = load_bot(settings.bot)
             opponent = load_bot(settings.against) if settings.against else None
             if settings.embedded:
-                chosen_map(config)
+                load_map(settings.map)
             if settings.recording.enabled and (problem := refusal(settings.recording.folder)):
                 raise config.refuse("recording.folder", problem)
             seed = settings.seed if settings.seed is not None else secrets.randbits(48)

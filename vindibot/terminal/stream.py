@@ -13,7 +13,7 @@ from urllib.parse import quote
 import httpx
 from httpx_sse import EventSource, ServerSentEvent
 
-from vindibot.base import Mask, ServerAddress, UsageError, VindibotError
+from vindibot.base import Redactor, ServerAddress, UsageError, VindibotError
 from vindibot.client import Transport, TransportError
 from vindibot.games import GameState, read_game
 
@@ -75,7 +75,7 @@ class Watcher:
     def __init__(self, server: ServerAddress, tell: Callable[[str], None] = lambda text: None) -> None:
         self.server = server
         self._tell = tell
-        self._transport = Transport(server, Mask())
+        self._transport = Transport(server, Redactor())
 
     async def newest(self) -> str:
         """The id of the game that began last among those that are played; waits until there is one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from behaviours.base import HISTORY
+from behaviours import HISTORY
 from behaviours.common.projection import lead, prospects, rival
 from behaviours.tactics.home import Homecoming
 from behaviours.tactics.leader import Leader

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from behaviours.base import HISTORY, Budget, Thought, View
+from behaviours import HISTORY, Budget, Thought, View
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import NO_MINE, ground_of
 from behaviours.rollout import Rollout

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from behaviours.base import Budget, Thought, View
+from behaviours import Budget, Thought, View
 from behaviours.route.plan import Plan, Task, plans
 from behaviours.route.trait import Route
 from sim.board import parse

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from behaviours.base import View
+from behaviours import View
 from behaviours.common.targets import foreign_mines
 from behaviours.tactics.harvest import Harvest, Route, plan
 from sim.board import parse

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from sim.maps import MapError
+from sim.maps import MapError, UnknownMapError, read_map
 from vindibot.base import UsageError, VindibotError, create, replace
 from vindibot.config import dotted, explain
 from vindibot.server.league.fixtures import Fixture, FixtureResult
@@ -183,10 +183,8 @@ def _digest(key: str, salt: bytes) -> str:
 
 
 def _check_maps(settings: LeagueSettings) -> None:
-    from vindibot.server.lobby import read_map
-
     for number, text in enumerate(settings.maps, 1):
         try:
             read_map(text)
-        except MapError as problem:
+        except (MapError, UnknownMapError) as problem:
             raise UsageError(f"map {number} of the league: {problem}") from None

@@ -1,0 +1,79 @@
+"""What `behaviours` offers to authors of traits."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import behaviours
+import vindibot.testing
+from behaviours import EAST, NORTH, STAY, View
+from sim.board import draw, parse
+from sim.game import equal
+from tests.support.documents import DOCUMENTS, TOP, blocks
+from vindibot.testing import view
+
+#: What authors of traits read and copy.
+EXAMPLES = [*sorted((TOP / "config" / "project").glob("*.py")), *sorted((TOP / "tests" / "bots").glob("*.py"))]
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules that a program loads."""
+    code = f"{code}\nimport sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=TOP, capture_output=True, text=True)
+    return set(done.stdout.split())
+
+
+def test_all_names_are_there_and_named_in_the_docstring() -> None:
+    for name in behaviours.__all__:
+        assert getattr(behaviours, name) is not None
+    named = set(re.findall(r"`(\w+)`", behaviours.__doc__ or ""))
+    assert named - {"vindibot"} <= set(behaviours.__all__)
+    assert set(vindibot.testing.__all__) <= set(dir(vindibot.testing))
+
+
+def test_loading_it_is_cheap() -> None:
+    assert not {"numpy", "numba", "pydantic"} & loaded_by("import behaviours")
+    assert not {"numpy", "numba"} & loaded_by("from vindibot.cli.main import main; main(['--help'], standalone_mode=False)")
+
+
+def imported(text: str) -> set[str]:
+    """The packages and modules of ours that a program imports from."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(str(node.module))
+        elif isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+    return {name for name in found if name.partition(".")[0] in ("behaviours", "sim", "vindibot")}
+
+
+@pytest.mark.parametrize("path", [*DOCUMENTS, *EXAMPLES], ids=lambda path: path.name)
+def test_authors_import_from_the_faces_alone(path: Path) -> None:
+    if path.suffix == ".py":
+        assert imported(path.read_text()) <= {"behaviours", "vindibot.testing"}
+    for block in blocks(path.read_text(), "python"):
+        # Pages on ballots, recordings and game records read them.
+        assert imported(block.text) <= {"behaviours", "vindibot.testing", "vindibot.games"}
+
+
+def test_a_view_says_what_it_shows() -> None:
+    here = view("""
+        |  @1$-|
+        |##  []|
+        |@2    |
+        turn 13 of 400
+        @2 life 20 gold 3
+    """)
+    assert repr(here) == "<View turn 13 of 400, @2 at 2,0: life 20, gold 3, mines 0>"
+    first, board = str(here).split("\n", 1)
+    assert first == f"@2 is to move: {', '.join(behaviours.DIRECTIONS[move] for move in (STAY, EAST))}"
+    assert f"{board}\n" == draw(here.games)
+    assert equal(parse(board), here.games)
+    assert isinstance(here, View)
+    assert NORTH not in here.moves
