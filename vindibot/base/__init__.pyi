@@ -27,6 +27,10 @@ from .orphans import (
     kill_children as kill_children,
     name_process as name_process,
 )
+from .pages import (
+    compile_templates as compile_templates,
+    render as render,
+)
 from .redaction import (
     Mask as Mask,
     mask_library_logs as mask_library_logs,

@@ -11,7 +11,7 @@ from types import TracebackType
 
 from sim.kernels import warm
 from sim.maps import Map
-from vindibot.base import Guest, VindibotError
+from vindibot.base import Guest, VindibotError, compile_templates
 from vindibot.server.app import AddRoutes, create_app
 from vindibot.server.connection import connection_class
 from vindibot.server.league.hall import Hall
@@ -146,6 +146,7 @@ async def serve(settings: ServerSettings, ready: Callable[[EmbeddedServer], None
     """Serve until SIGINT or SIGTERM. `ready` is told once the server listens. Raises `ServerError`."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
+    compile_templates("base", "viewer", "server")  # which takes a while, and no game shall wait for it
     async with EmbeddedServer(settings) as server:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop.set)
