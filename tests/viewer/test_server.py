@@ -13,7 +13,7 @@ from tests.support.serving import MAP, match_of_four, playing, serving
 from tests.support.waiting import until
 from vindibot.games.game_record import loads
 from vindibot.viewer.bundle import of_record
-from vindibot.viewer.page import json_for_html, static_files
+from vindibot.viewer.page import served_page, static_files
 
 NASTY = "</script><script>1"
 
@@ -128,8 +128,8 @@ async def test_the_policy_lets_in_the_pages_own_files_and_nothing_else() -> None
 
 
 def test_json_in_html_stays_what_it_is() -> None:
-    value = {"name": "</script><!--<b>&amp;\u2028☃\ud800'\"", "number": 1.5}
-    text = json_for_html(value)
+    value = {"title": "", "name": "</script><!--<b>&amp;\u2028☃\ud800'\"", "number": 1.5}
+    text = served_page(value, "/plies/x").partition(' id="game" data-events="/plies/x">')[2].partition("</script>\n")[0]
     assert json.loads(text) == value
     assert text.isascii()
     assert not set("<>&") & set(text)

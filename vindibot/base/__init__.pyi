@@ -28,6 +28,10 @@ from .orphans import (
     name_process as name_process,
 )
 from .packages import hidden_package as hidden_package
+from .pages import (
+    compile_templates as compile_templates,
+    render as render,
+)
 from .redaction import (
     Redactor as Redactor,
     redact_library_logs as redact_library_logs,

@@ -18,13 +18,13 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import ValidationError
 
 from sim.maps import Map
-from vindibot.base import VindibotError
+from vindibot.base import VindibotError, render
 from vindibot.challenge.order import LARGEST_SEED, GameOrder
 from vindibot.challenge.settings import LONGEST_NAME
 from vindibot.config import dotted, explain
 from vindibot.games import Player
 from vindibot.server import Refusal, ServerSettings, read_body
-from vindibot.viewer import TYPES, Bundle, Reasons, head, served_head, served_policy
+from vindibot.viewer import TYPES, Bundle, Reasons, head, served_imports, served_policy
 
 if TYPE_CHECKING:
     from vindibot.challenge.bout import Bout, BoutOrder, Decision
@@ -65,21 +65,12 @@ def _files() -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir() if any(file.name.endswith(suffix) for suffix in TYPES)}
 
 
-def _page() -> str:
-    """The page, all of which is made by its scripts."""
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head>{served_head("Challenge - Vindinium")}'
-        '<link rel="stylesheet" href="/challenge/files/challenge.css"></head>\n<body>\n<main id="viewer"></main>\n'
-        "<noscript><p>This page needs scripts.</p></noscript>\n"
-        '<script type="module" src="/challenge/files/challenge.js"></script>\n</body></html>\n'
-    )
-
-
 def _add_page(app: FastAPI, guarded: list[Any]) -> None:
     @app.get(PATH, dependencies=guarded, response_class=HTMLResponse)
     async def page() -> Response:
         """The page in which one plays."""
-        return HTMLResponse(_page(), headers=PAGE_HEADERS | {"Content-Security-Policy": served_policy()})
+        markup = render("challenge/page.html", imports=served_imports())
+        return HTMLResponse(markup, headers=PAGE_HEADERS | {"Content-Security-Policy": served_policy()})
 
     @app.get("/challenge/files/{name}")
     async def file(name: str) -> Response:

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from sim.kernels import warm
 from sim.maps import Map
-from vindibot.base import Guest, VindibotError, interrupts
+from vindibot.base import Guest, VindibotError, compile_templates, interrupts
 from vindibot.server.app import AddRoutes, create_app
 from vindibot.server.connection import connection_class
 from vindibot.server.league.hall import Hall
@@ -174,6 +174,7 @@ def _listen(settings: ServerSettings) -> socket.socket:
 
 async def serve(settings: ServerSettings, ready: Callable[[EmbeddedServer], None] | None = None) -> None:
     """Serve until SIGINT or SIGTERM. `ready` is told once the server listens. Raises `ServerError`."""
+    compile_templates("base", "viewer", "server")  # which takes a while, and no game shall wait for it
     async with EmbeddedServer(settings) as server:
         await server.until_signal(ready)
 

@@ -39,6 +39,12 @@ class GameRow:
     names: tuple[str, ...]
     who: tuple[str | None, ...]
 
+    @property
+    def winner(self) -> int | None:
+        """The seat (0..3) that is alone on most gold in a finished game, if there is one."""
+        best = max(self.gold, default=0)
+        return self.gold.index(best) if self.state == "finished" and self.gold.count(best) == 1 else None
+
 
 def load_bots(connection: sqlite3.Connection) -> list[BotRow]:
     """All bots."""

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from itertools import islice
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 
-from sim.game import Games
 from sim.rules import step
-from vindibot.games import GameRecord, Player, dumps
-from vindibot.server import pages
+from vindibot.games import GameRecord, dumps
 from vindibot.server.description import BEFORE, DAYS, NAME, PAGE, PLY, operation, queries
 from vindibot.server.feed import Feed
 from vindibot.server.game_rows import GameRow, find_record, list_games, players_of
 from vindibot.server.lobby import Lobby
+from vindibot.server.pages import HEADERS, LIVELY, RunningGame, asset as page_asset, game_page, html, missing, running_games
 from vindibot.server.parameters import read_int, read_parameters
 from vindibot.server.ratelimit import client_address
 from vindibot.server.refusal import Refusal
@@ -33,24 +31,14 @@ LATELY_DAYS = 7
 DAY = 86_400
 
 
-def html(markup: str, status: int = 200, headers: dict[str, str] | None = None) -> HTMLResponse:
-    """A page as an answer."""
-    return HTMLResponse(markup, status, pages.HEADERS | (headers or {}))
-
-
-def missing() -> HTMLResponse:
-    """The answer where there is nothing."""
-    return html(pages.missing_page(), 404)
-
-
-def _running(lobby: Lobby, user_id: str | None = None) -> list[tuple[str, Games, Sequence[Player]]]:
+def _running(lobby: Lobby, user_id: str | None = None) -> list[RunningGame]:
     """The games that run, newest first; with `user_id` those of this bot."""
     found = (
-        (room.id, room.games, [seat.player for seat in room.seats])
+        room
         for room in reversed(lobby.rooms.values())
         if not room.finished and (user_id is None or any(seat.player.user_id == user_id for seat in room.seats))
     )
-    return list(islice(found, LISTED))
+    return running_games(list(islice(found, LISTED)))
 
 
 async def _kept(
@@ -70,18 +58,20 @@ def add_site(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
     @app.get("/assets/{name}", response_class=Response)
     async def asset(name: str) -> Response:
         """The style sheet of the pages, and the script of those that keep up by themselves."""
-        found = pages.asset(name)
+        found = page_asset(name)
         return missing() if found is None else _file(*found)
 
     @app.get("/", response_class=HTMLResponse)
     async def home() -> Response:
         """The games that run and those played last."""
-        return html(pages.home_page(_running(lobby), *await _kept(lobby, SHOWN)), headers=pages.LIVELY)
+        kept, more = await _kept(lobby, SHOWN)
+        return html("home.html", headers=LIVELY, running=_running(lobby), kept=kept, more=more)
 
     @app.get("/games", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
     async def games(request: Request) -> Response:
         """Kept games, newest first. Parameter: before (only those with a smaller number)."""
-        return html(pages.games_page(*await _kept(lobby, LISTED, before=_number(request, "before"))))
+        kept, more = await _kept(lobby, LISTED, before=_number(request, "before"))
+        return html("games.html", kept=kept, more=more)
 
     @app.get("/records/{game_id}", response_class=Response)
     async def record(game_id: str) -> Response:
@@ -100,11 +90,11 @@ def add_site(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
         if room is None or room.finished:
             kept = await lobby.store.read(lambda connection: find_record(connection, game_id))
             if kept is not None:
-                return html(_kept_game(kept, _number(request, "ply"))) if plain else _viewer(record_head(kept, "server"), kept.id)
+                return _kept_game(kept, _number(request, "ply")) if plain else _viewer(record_head(kept, "server"), kept.id)
         if room is None:
             return missing()
         players, plies = [seat.player for seat in room.seats], len(room.orders)
-        return html(pages.game_page(game_id, room.games, players, ply=plies, plies=plies, live=not room.finished))
+        return game_page(game_id, room.games, players, ply=plies, plies=plies, live=not room.finished)
 
 
 def viewer_page(room: Room, feed: Feed, following: str = "") -> HTMLResponse:
@@ -128,7 +118,7 @@ def _viewer(bundle: Bundle, game_id: str, following: str = "") -> HTMLResponse:
     if not bundle["live"]:
         addresses["record"] = f"/records/{game_id}"
     markup = served_page(bundle, f"/plies/{game_id}", plain=f"/{game_id}?ply", **addresses)
-    return html(markup, headers={"Content-Security-Policy": served_policy(), "Cache-Control": "no-cache"})
+    return HTMLResponse(markup, headers=HEADERS | {"Content-Security-Policy": served_policy(), "Cache-Control": "no-cache"})
 
 
 def _add_viewer_files(app: FastAPI) -> None:
@@ -143,13 +133,13 @@ def _file(content: bytes, kind: str) -> Response:
     return Response(content, media_type=kind, headers={"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache"})
 
 
-def _kept_game(record: GameRecord, ply: int | None) -> str:
+def _kept_game(record: GameRecord, ply: int | None) -> HTMLResponse:
     plies = len(record.orders)
     ply = plies if ply is None else min(max(ply, 0), plies)
     games = record.first()
     for order in record.orders[:ply]:
         step(games, 0, order)
-    return pages.game_page(record.id, games, players_of(record), ply=ply, plies=plies, live=False, ending=record.ending)
+    return game_page(record.id, games, players_of(record), ply=ply, plies=plies, live=False, ending=record.ending)
 
 
 def _number(request: Request, parameter: str) -> int | None:
@@ -166,11 +156,17 @@ def _add_bots(app: FastAPI, lobby: Lobby) -> None:
         since = 0.0 if days is None else time.time() - days * DAY
         users = [user for user in lobby.users if days is None or (user.played or 0.0) > since]
         users.sort(key=lambda user: (-user.elo, user.name, user.id))
-        number = max(1, _number(request, "page") or 1)
-        first = (number - 1) * BOTS_PER_PAGE
-        shown = users[first : first + BOTS_PER_PAGE]
-        page = pages.bots_page(shown, first=first + 1, total=len(users), per_page=BOTS_PER_PAGE, days=days, lately=LATELY_DAYS)
-        return html(page)
+        page = max(1, _number(request, "page") or 1)
+        first, beyond = (page - 1) * BOTS_PER_PAGE, page * BOTS_PER_PAGE
+        return html(
+            "bots.html",
+            users=users[first:beyond],
+            first=first + 1,
+            days=days,
+            lately=LATELY_DAYS,
+            before=page - 1 if page > 1 else None,
+            after=page + 1 if beyond < len(users) else None,
+        )
 
     @app.get("/ai/{user_id}", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
     async def bot(request: Request, user_id: str) -> Response:
@@ -178,15 +174,15 @@ def _add_bots(app: FastAPI, lobby: Lobby) -> None:
         user = lobby.users.by_id(user_id)
         if user is None:
             return missing()
-        kept = await _kept(lobby, LISTED, before=_number(request, "before"), bot=user_id)
-        return html(pages.bot_page(user, _running(lobby, user_id), *kept), headers=pages.LIVELY)
+        kept, more = await _kept(lobby, LISTED, before=_number(request, "before"), bot=user_id)
+        return html("bot.html", headers=LIVELY, user=user, running=_running(lobby, user_id), kept=kept, more=more)
 
 
 def _add_registration(app: FastAPI, lobby: Lobby) -> None:
     @app.get("/register", response_class=HTMLResponse)
     async def register_form() -> Response:
         """The form of the registration."""
-        return html(pages.register_page())
+        return html("register.html", message="", given="")
 
     @app.post("/register", response_class=HTMLResponse, openapi_extra=operation(name=NAME, required=("name",)))
     async def register(request: Request) -> Response:
@@ -195,7 +191,8 @@ def _add_registration(app: FastAPI, lobby: Lobby) -> None:
         try:
             key = await lobby.registrations.sign_up(given, client_address(request))
         except RegistrationError as error:
-            return html(pages.register_page(error.message, given), 400)
+            return html("register.html", 400, message=error.message, given=given)
         except Refusal as refusal:
-            return html(pages.register_page(refusal.text, given), refusal.status, {"Retry-After": str(refusal.retry_after)})
-        return html(pages.key_page(given, key), headers={"Cache-Control": "no-store"})
+            later = {"Retry-After": str(refusal.retry_after)}
+            return html("register.html", refusal.status, later, message=refusal.text, given=given)
+        return html("registered.html", headers={"Cache-Control": "no-store"}, given=given, key=key)

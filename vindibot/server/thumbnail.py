@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sim.game import HERO_SHIFT, MINE, STRIDE, TAVERN, TILE_BITS, WALL, Game
+from vindibot.base import render
 
 
 def _run(row: int, column: int, length: int) -> str:
@@ -24,9 +25,9 @@ def thumbnail(games: Game) -> str:
                     paths.setdefault(last, []).append(_run(row, start, column - start))
                 start, last = column, kind
             if column < size and 1 <= cell >> HERO_SHIFT <= 4:
-                heroes.append(f'<circle class="of{cell >> HERO_SHIFT}" cx="{column + 0.5}" cy="{row + 0.5}" r=".62"/>')
-    shapes = "".join(f'<path class="{kind}" d="{"".join(runs)}"/>' for kind, runs in paths.items())
-    return f'<svg class="board" viewBox="0 0 {size} {size}" aria-hidden="true">{shapes}{"".join(heroes)}</svg>'
+                heroes.append((cell >> HERO_SHIFT, column, row))
+    drawn = {kind: "".join(runs) for kind, runs in paths.items()}
+    return render("server/thumbnail.svg", size=size, paths=drawn, heroes=heroes)
 
 
 def _kind(cell: int) -> str:

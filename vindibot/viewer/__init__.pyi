@@ -9,7 +9,7 @@ from .live import (
 )
 from .page import (
     TYPES as TYPES,
-    served_head as served_head,
+    served_imports as served_imports,
     served_page as served_page,
     served_policy as served_policy,
     static_files as static_files,

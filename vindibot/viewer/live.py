@@ -10,7 +10,6 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator
-from html import escape
 from types import TracebackType
 from urllib.parse import quote
 
@@ -23,7 +22,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from sim.game import Games
-from vindibot.base import Guest, VindibotError
+from vindibot.base import Guest, VindibotError, render
 from vindibot.games import Ballot, GameState, Header, LastState, Outcome
 from vindibot.viewer.bundle import Bundle, Patch
 from vindibot.viewer.history import Chronicle
@@ -188,23 +187,20 @@ class LiveViewer:
         return self.games.get(request.path_params["id"])
 
     async def _home(self, request: Request) -> Response:
-        rows = [
-            f'<li><a href="{escape(self.page(name))}">game {escape(name)}</a>{"" if game.over else " (runs)"}</li>'
-            for name, game in reversed(self.games.items())
-        ]
-        return _html(f"<h1>Our games</h1><ul>{''.join(rows)}</ul>" if rows else "<p>No game has begun yet.</p>")
+        games = [(self.page(name), name, game.over) for name, game in reversed(self.games.items())]
+        return _html(render("viewer/ours.html", games=games))
 
     async def _game(self, request: Request) -> Response:
         game = self._found(request)
         if game is None:
-            return _html("<p>There is no such game.</p>", 404)
+            return _missing("There is no such game.")
         markup = served_page(game.start(), f"/plies/{quote(request.path_params['id'], safe='')}", home="/")
         return HTMLResponse(markup, headers=_headers(served_policy()))
 
     async def _plies(self, request: Request) -> Response:
         game = self._found(request)
         if game is None:
-            return _html("<p>There is no such game.</p>", 404)
+            return _missing("There is no such game.")
         after = request.headers.get("last-event-id", "")
         number = int(after) if after.isascii() and after.isdecimal() and len(after) < 10 else 0
         return StreamingResponse(
@@ -226,7 +222,7 @@ class LiveViewer:
         name = request.path_params["name"]
         found = static_files().get(name)
         if found is None:
-            return _html("<p>There is nothing here.</p>", 404)
+            return _missing("There is nothing here.")
         return Response(found, media_type=TYPES[f".{name.rpartition('.')[2]}"], headers={"X-Content-Type-Options": "nosniff"})
 
 
@@ -235,8 +231,9 @@ def _headers(policy: str) -> dict[str, str]:
     return own | {"Cache-Control": "no-store"}
 
 
-def _html(body: str, status: int = 200) -> HTMLResponse:
-    markup = (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>vindibot</title></head><body>{body}</body></html>'
-    )
+def _html(markup: str, status: int = 200) -> HTMLResponse:
     return HTMLResponse(markup, status, headers=_headers("default-src 'none'; frame-ancestors 'none'"))
+
+
+def _missing(message: str) -> HTMLResponse:
+    return _html(render("viewer/missing.html", message=message), 404)

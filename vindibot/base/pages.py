@@ -1,0 +1,76 @@
+"""Pages (HTML) and drawings (SVG) from templates, in which each value is text, whatever characters it has.
+
+A template is a file in the folder ``templates`` of its room. Its name begins with the room: ``server/home.html``. A template may
+use those of its own room and of the rooms below; ``base/page.html`` is the frame of all pages.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from vindibot.base.text import printable
+
+# Jinja2 is imported when the first page is made: most commands make none.
+if TYPE_CHECKING:
+    from jinja2 import Environment, PackageLoader
+    from markupsafe import Markup
+
+
+def render(template: str, **values: Any) -> Markup:
+    """Return what a template makes of these values: ``render("server/missing.html")``.
+
+    Each value is escaped where it is inserted, unless it is markup that another template has made. Raises
+    `jinja2.UndefinedError` if the template uses a value that is not given.
+    """
+    from markupsafe import Markup
+
+    return Markup(_environment().get_template(template).render(values))
+
+
+def compile_templates(*rooms: str) -> None:
+    """Compile all templates of these rooms, so that the first page is made as quickly as the others."""
+    environment = _environment()
+    for room in rooms:
+        for name in environment.loader.mapping[room].list_templates():  # type: ignore[union-attr]
+            environment.get_template(f"{room}/{name}")
+
+
+class _Loaders(dict[str, "PackageLoader"]):
+    """The loaders of templates by room. Each is made when it is first used."""
+
+    def __missing__(self, room: str) -> PackageLoader:
+        from jinja2 import PackageLoader
+
+        self[room] = PackageLoader(f"vindibot.{room}")
+        return self[room]
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PrefixLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PrefixLoader(_Loaders()),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,  # looking at the files for each page takes time
+    )
+    environment.filters |= {"printable": printable, "quoted": quoted, "utc": utc}
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+    return environment
+
+
+def quoted(part: str) -> str:
+    """Return a text as one part of the path of an address: a slash in it is no separator."""
+    return quote(part, safe="")
+
+
+def utc(seconds: float | None) -> str:
+    """Return a time (in seconds since 1970) to the minute, "never" for None."""
+    return "never" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
