@@ -18,11 +18,11 @@ from .game_record import (
     loads as loads,
     map_before as map_before,
     read_records as read_records,
-    replay as replay,
 )
-from .plies import (
+from .history import (
+    GameHistory as GameHistory,
     Ply as Ply,
-    following as following,
+    players_in as players_in,
 )
 from .protocol import (
     LIMIT_HEADER as LIMIT_HEADER,

@@ -19,7 +19,6 @@ from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, PlainSer
 
 from sim.game import ALL_CRASHED, CRASH, RUNNING, STRIDE, TILE_BITS, TURN_MAX, Games, row_column
 from sim.maps import Map, MapError, parse_map
-from sim.rules import step
 from vindibot.base import VindibotError
 
 #: The newest version of the format that this program writes and reads.
@@ -29,7 +28,6 @@ _LETTERS = {0: "0", 1: "1", 2: "2", 3: "3", 4: "4", CRASH: "x"}
 _CODES = {letter: code for code, letter in _LETTERS.items()}
 
 Ending = Literal["TurnMax", "AllCrashed", "Interrupted"]
-_STATUS = {"TurnMax": TURN_MAX, "AllCrashed": ALL_CRASHED, "Interrupted": RUNNING}
 ENDINGS: dict[int, Ending] = {TURN_MAX: "TurnMax", ALL_CRASHED: "AllCrashed", RUNNING: "Interrupted"}
 
 
@@ -177,33 +175,6 @@ def read_records(path: Path) -> Iterator[GameRecord]:
         raise GameRecordError(f"{path}, after line {number}: the file is cut off or damaged ({problem})") from None
     except OSError as problem:
         raise GameRecordError(f"{path}: {problem.strerror or problem}") from None
-
-
-def replay(record: GameRecord) -> Iterator[Games]:
-    """Every state of the game: the one before the first ply, then the one after each. Each is an array of its own.
-
-    Raises `GameRecordError` where an order comes after the end, or where the game does not end as the record says.
-    """
-    games = record.first()
-    yield games.copy()
-    for ply, order in enumerate(record.orders):
-        if not step(games, 0, order):
-            raise GameRecordError(f"game {record.id}, ply {ply}: an order after the end of the game")
-        yield games.copy()
-    status = games["status"].item(0)
-    if status != _STATUS[record.ending]:
-        is_so = "is still running" if status == RUNNING else f"has ended by {ENDINGS[status]}"
-        raise GameRecordError(
-            f"game {record.id}, after {len(record.orders)} plies: the record says {record.ending}, but the game {is_so}"
-        )
-
-
-def final(record: GameRecord) -> Games:
-    """The last state of the game: an array of one record. Raises `GameRecordError`."""
-    games = record.first()
-    for games in replay(record):  # noqa: B007 - the last one is what is wanted
-        pass
-    return games
 
 
 def map_before(games: Games, index: int = 0) -> Map:

@@ -24,9 +24,8 @@ from starlette.routing import Route
 
 from sim.game import Games
 from vindibot.base import Guest, VindibotError
-from vindibot.games import Ballot, GameState, Header
-from vindibot.viewer.bundle import Bundle, Patch
-from vindibot.viewer.history import Chronicle
+from vindibot.games import Ballot, GameHistory, GameState, Header, players_in
+from vindibot.viewer.bundle import Bundle, BundleWriter, Patch
 from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
 
 LOOPBACK = "127.0.0.1"
@@ -45,7 +44,8 @@ class LiveGame:
 
     def __init__(self, viewer: LiveViewer) -> None:
         self._viewer = viewer
-        self._chronicle: Chronicle | None = None
+        self._history = GameHistory()
+        self._writer: BundleWriter | None = None
         self._events: list[str] = []
         self._changed = asyncio.Event()
         self._broken = False
@@ -55,10 +55,13 @@ class LiveGame:
         """See `vindibot.session.player.Onlooker`."""
         if self._broken:
             return
-        if self._chronicle is None:
-            self._chronicle = Chronicle(header)
+        if not self._history:
+            me = header.hero - 1
+            self._history = GameHistory(header.game, players_in(state), me, started=header.started, limit_ms=header.limit_ms)
         try:
-            self._tell(self._chronicle.turn(state, games, ballot))
+            self._history.append(games, ballot)
+            self._writer = self._writer or BundleWriter(header, self._history)
+            self._tell(self._writer.patch())
         except Exception as error:  # the game goes on, whatever the page cannot show
             self._broken = True
             _log.warning("the page of this game stands still", error=type(error).__name__, reason=str(error))
@@ -67,9 +70,12 @@ class LiveGame:
 
     def finished(self, termination: str, message: str, state: GameState | None, games: Games | None) -> None:
         """See `vindibot.session.player.Onlooker`."""
-        if self._chronicle is not None and not self.over:
+        if self._writer is not None and not self.over:
             self.over = True
-            self._tell(self._chronicle.finish(termination, message, state, games), "event: end\n")
+            if games is not None:
+                self._history.append(games)
+            self._history.end(termination, message)
+            self._tell(self._writer.patch(), "event: end\n")
 
     def _tell(self, patch: Patch, kind: str = "") -> None:
         number = len(self._events) + 1
@@ -83,9 +89,8 @@ class LiveGame:
 
     def start(self) -> Bundle:
         """The bundle without what the events bring."""
-        assert self._chronicle is not None
-        assert self._chronicle.bundle is not None
-        whole = self._chronicle.bundle
+        assert self._writer is not None
+        whole = self._writer.bundle
         return whole | {"plies": [], "why": whole["why"] | {"turns": []}, "ending": None, "results": None}
 
     async def follow(self, after: int) -> AsyncIterator[str]:
