@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +17,9 @@ from sim.generator import generate
 from sim.replay import events_of
 from sim.rules import step
 from tests.games.test_game_record import NAMES_OF_FOUR, record_of
-from tests.support.recorded import BALLOT, PLAYERS, raw, states_of
+from tests.support.recorded import BALLOT, PLAYERS, raw, record, states_of
 from vindibot.games.between import move_between
+from vindibot.games.game_record import dumps
 from vindibot.games.history import GameHistory, Player
 from vindibot.games.protocol import read_game
 
@@ -165,3 +167,13 @@ def test_events_of_a_recomputed_game_are_those_of_its_moves() -> None:
     moves = np.random.default_rng(1).integers(0, 5, 300).tolist()
     history = GameHistory.of(record_of(game_map, moves))
     assert history.events()[0].tobytes() == events_of(game_map.new_game(), moves)[0].tobytes()
+
+
+def test_a_history_is_read_from_a_recording_or_a_file_of_records(tmp_path: Path) -> None:
+    recording = record(tmp_path, states_of(5, 40), 2)
+    history = GameHistory.read(recording.path)
+    assert (history.id, history.me, history.ending, len(history.ballots)) == ("abcd1234", 1, "finished", len(recording.turns))
+    path = tmp_path / "cup.games.jsonl"
+    records = [record_of(generate(1, size=8), moves, id=name) for name, moves in (("one", [1]), ("two", [1, 2]))]
+    path.write_bytes(b"\n".join(map(dumps, records)))
+    assert GameHistory.read(str(path), "two").moves == [1, 2]

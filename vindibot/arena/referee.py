@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 
-import numpy as np
-
 from sim.events import RESPAWNED, TOOK_MINE
 from sim.game import ALL_CRASHED, BEER_COST, CRASH, RUNNING, STAY, Games
 from sim.maps import Map

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from sim.rules import step
 from vindibot.base import printable
 from vindibot.games.ballot import Ballot
 from vindibot.games.between import moves_between, opening
+from vindibot.games.game_file import read_game_file
 from vindibot.games.game_record import ENDINGS, GameRecord, GameRecordError
 from vindibot.games.protocol import GameState, Player, to_games
 from vindibot.games.recording import Recording
@@ -103,6 +105,11 @@ class GameHistory:
             self._begin(copy_of(first))
 
     # ---- Where it comes from ----
+
+    @classmethod
+    def read(cls, path: Path | str, game: str | None = None) -> GameHistory:
+        """The game in a file: a recording, or the record that `game` chooses (see `read_game_file`). Raises `VindibotError`."""
+        return cls.of(read_game_file(Path(path), game))
 
     @classmethod
     def of(cls, game: Recording | GameRecord) -> GameHistory:

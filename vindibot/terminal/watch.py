@@ -17,7 +17,7 @@ from pathlib import Path
 from rich.console import Console
 
 from vindibot.base import UsageError, printable, terminal
-from vindibot.games import GameHistory, read_game_file
+from vindibot.games import GameHistory
 from vindibot.terminal.board import Shot
 from vindibot.terminal.display import Display, Shown
 from vindibot.terminal.lines import ending_of, lines_of, move_word
@@ -232,7 +232,7 @@ def watch_game(source: str, *, game: str | None, turn: int | None, speed: float 
             raise UsageError("the address names a game already; leave --game out, or give the server's address alone")
         asyncio.run(_watch_live(Place(place.server, game or place.game), console, turn, speed, drawn))
         return
-    history = GameHistory.of(read_game_file(Path(source), game))
+    history = GameHistory.read(source, game)
     if drawn:
         asyncio.run(_watch_file(history, turn, speed))
     else:
