@@ -37,7 +37,7 @@ _NOBODY = (Player(""), Player(""), Player(""), Player(""))
 
 @dataclass(frozen=True, eq=False)
 class Ply:
-    """One ply, from the state `before` to the state `after` (arrays of one record, which the reader may keep and change).
+    """One ply, from the state `before` to the state `after` (arrays of one record; copy them before you change them).
 
     `number` counts from 0: the ply leads from state `number` to state ``number + 1``. `mover` (0..3) made `move` (0..4 or
     `sim.game.CRASH`). Both are None for a gap: it is not known what led to `after`, and it may have been many plies.
