@@ -29,7 +29,7 @@ from vindibot.arena.store import Store, StoreError, records_path, setup_path, to
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.engine.warmup import warm
-from vindibot.games import game_record as gamerecord
+from vindibot.games import GameHistory, game_record as gamerecord
 
 GAMES = ["--map", "m1", "--rounds", "20", "--seed", "3"]
 
@@ -91,7 +91,7 @@ def test_a_tournament_is_played_kept_and_prolonged(tmp_path: Path) -> None:
     records = {record.id: record for record in gamerecord.read_records(records_path(path))}
     assert sorted(first) == sorted(records) == [f"b0000{block}g00{game}" for block in (0, 1) for game in range(4)]
     for name, golds_then in first.items():
-        assert tuple(gamerecord.final(records[name])["hero"]["gold"][0].tolist()) == golds_then
+        assert tuple(GameHistory.of(records[name]).last["hero"]["gold"][0].tolist()) == golds_then
     # the same again is refused, and gone on with where that is asked for
     again = arena(tmp_path, "seed", "malvert", "random", "stay", "--blocks", 2, *GAMES, "--results", "cup.jsonl")
     assert again.returncode == 2

@@ -20,7 +20,7 @@ from vindibot.arena.seats import InProcess
 from vindibot.config.bots import load_bot
 from vindibot.engine.agent import Agent, voters
 from vindibot.engine.deadline import Deadline
-from vindibot.games import game_record as gamerecord
+from vindibot.games import GameHistory, game_record as gamerecord
 
 QUIET = ("stay", "random", "random")
 
@@ -47,7 +47,7 @@ def test_the_line_and_the_record_say_what_happened() -> None:
     task = first_task("seed", "malvert", "random", "stay", rounds=50)
     played = play_task(task)
     line, record = played.line, gamerecord.loads(played.record)
-    last = gamerecord.final(record)
+    last = GameHistory.of(record).last
     assert [seat.gold for seat in line.seats] == last["hero"]["gold"][0].tolist()
     assert [seat.mines for seat in line.seats] == last["hero"]["mines"][0].tolist()
     assert [seat.life for seat in line.seats] == last["hero"]["life"][0].tolist()

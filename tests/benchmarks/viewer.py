@@ -27,7 +27,7 @@ from tests.benchmarks import Row
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # helpers of the tests call each other by their bare names
 from tests.support.browser import launch, until, visiting
 from tests.support.recorded import record
-from vindibot.viewer.history import of_recording
+from vindibot.viewer.bundle import of_recording
 from vindibot.viewer.page import whole_page
 
 SIZE, PLIES, SPEED = 28, 1200, 16

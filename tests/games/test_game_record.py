@@ -17,14 +17,14 @@ from sim.rules import step
 from tests.support.recorded import record_of, states_of
 from tests.support.worlds import SAMPLE, orders
 from vindibot.games.game_record import (
+    GameRecord,
     GameRecordError,
     dumps,
-    final,
     loads,
     map_before,
     read_records,
-    replay,
 )
+from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Reason, reason_of
 from vindibot.games.protocol import ProtocolError
 from vindibot.games.verify import first_state, read_games
@@ -40,6 +40,10 @@ def play(games: Games, wanted: list[int]) -> tuple[list[int], list[Games]]:
     return played, states
 
 
+def last(record: GameRecord) -> Games:
+    return GameHistory.of(record).last
+
+
 @settings(max_examples=60)
 @given(st.integers(0, 2**32), st.lists(orders, max_size=60), st.booleans(), st.sampled_from([-4, 0, 1, 40, 1200]))
 def test_there_and_back_and_every_state(seed: int, wanted: list[int], training: bool, max_turns: int) -> None:
@@ -52,10 +56,10 @@ def test_there_and_back_and_every_state(seed: int, wanted: list[int], training: 
     assert loads(line) == record
     assert loads(line.decode()) == record
     assert record.game_map() == game_map
-    again = list(replay(loads(line)))
+    again = list(GameHistory.of(loads(line)).states())
     assert len(again) == len(states)
     assert all(map(equal, again, states))
-    assert equal(final(record), states[-1])
+    assert equal(last(record), states[-1])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,7 +85,7 @@ def test_recorded_games_of_the_original_survive() -> None:
             map_before(games), moves, max_turns=turns, training=bool(games[0]["training"]), ending=ending, id=str(game["id"])
         )
         assert played == moves
-        assert equal(final(loads(dumps(record))), states[-1])
+        assert equal(last(loads(dumps(record))), states[-1])
         kept += 1
     assert kept > 10
 
@@ -146,11 +150,11 @@ def test_unknown_fields_are_left_alone_and_broken_lines_are_refused() -> None:
 def test_records_that_do_not_work_out_say_where() -> None:
     game_map = generate(1, size=8)
     with pytest.raises(GameRecordError, match="ply 4: an order after the end"):
-        final(record_of(game_map, [0] * 5, max_turns=4, ending=Reason.FINISHED))
+        last(record_of(game_map, [0] * 5, max_turns=4, ending=Reason.FINISHED))
     with pytest.raises(GameRecordError, match="after 3 plies: the record says finished, but the game is still running"):
-        final(record_of(game_map, [0] * 3, max_turns=4, ending=Reason.FINISHED))
+        last(record_of(game_map, [0] * 3, max_turns=4, ending=Reason.FINISHED))
     with pytest.raises(GameRecordError, match="says interrupted, but the game has ended: all-crashed"):
-        final(record_of(game_map, [CRASH], training=True))
+        last(record_of(game_map, [CRASH], training=True))
     broken = json.loads(dumps(record_of(game_map, [])))
     with pytest.raises(GameRecordError, match="abcd1234: the map: line 1, column 1"):
         loads(json.dumps(broken | {"map": "??"})).first()
@@ -177,5 +181,5 @@ def test_a_replayed_game_of_crashes_keeps_its_turn() -> None:
     games = game_map.new_game()
     played, states = play(games, [CRASH] * 4)
     assert games[0]["status"] != RUNNING
-    assert int(final(record_of(game_map, played, ending=Reason.ALL_CRASHED))[0]["turn"]) == 3
+    assert int(last(record_of(game_map, played, ending=Reason.ALL_CRASHED))[0]["turn"]) == 3
     assert int(states[-1][0]["turn"]) == 3

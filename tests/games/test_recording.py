@@ -22,8 +22,8 @@ from sim.rules import step
 from tests.support.paths import SHARED
 from tests.support.recorded import BALLOT, HEADER, PLAYERS, raw, record, states_of
 from vindibot.games.ballot import Ballot, BallotEntry
+from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Outcome, Reason
-from vindibot.games.plies import replay
 from vindibot.games.protocol import ProtocolError, read_game, to_games
 from vindibot.games.recording import Header, Recorder, RecordingError, read_recording
 
@@ -80,25 +80,28 @@ def test_the_plies_between_own_turns_are_recomputed(tmp_path: Path, training: bo
         hero = seed % 4 + 1
         end = next((k for k, state in enumerate(states) if state[0]["hero"][hero - 1]["crashed"]), len(states))
         recording = record(tmp_path, states, hero, outcome=end == len(states))
-        plies = list(recording.plies())
-        assert not any(ply.gap for ply in plies)
+        history = GameHistory.of(recording)
+        assert not history.gaps
+        assert not history.begins_late
         # After our own crash nobody tells us anything.
         known = states if end == len(states) else states[: recording.turns[-1].turn + 1]
-        assert [facts(ply.games) for ply in plies] == [facts(state) for state in known]
-        assert [ply.hero for ply in plies[1:]] == [number % 4 for number in range(len(plies) - 1)]
-        assert sum(ply.seen for ply in plies) == len(recording.turns) + (end == len(states))
-        crashed += sum(ply.order == CRASH for ply in plies)
+        assert [facts(games) for games in history.states()] == [facts(state) for state in known]
+        assert [facts(ply.after) for ply in history] == [facts(state) for state in known[1:]]
+        assert [ply.mover for ply in history] == [number % 4 for number in range(len(history))]
+        assert [history.turn(number) for number in history.ballots] == [own.turn for own in recording.turns]
+        crashed += history.moves.count(CRASH)
     assert crashed > 5
 
 
 def test_lost_turns_are_a_gap(tmp_path: Path) -> None:
     states = states_of(3)
     recording = record(tmp_path, states, 2, without=frozenset({1, 41, 45}))
-    plies = list(recording.plies())
-    assert [int(ply.games[0]["turn"]) for ply in plies if ply.gap] == [5, 49]
+    history = GameHistory.of(recording)
+    assert (history.begins_late, history.turn(0)) == (True, 5)
+    assert [ply.turn for ply in history if ply.gap] == [49]
     expected = [*range(5, 38), *range(49, 121)]
-    assert [int(ply.games[0]["turn"]) for ply in plies] == expected
-    assert all(facts(ply.games) == facts(states[turn]) for ply, turn in zip(plies, expected, strict=True))
+    assert [history.turn(number) for number in range(len(history) + 1)] == expected
+    assert all(facts(games) == facts(states[turn]) for games, turn in zip(history.states(), expected, strict=True))
 
 
 def test_what_does_not_follow_is_a_gap(tmp_path: Path) -> None:
@@ -108,7 +111,7 @@ def test_what_does_not_follow_is_a_gap(tmp_path: Path) -> None:
     line["state"]["heroes"][2]["gold"] += 1
     lines[6] = json.dumps(line)
     recording.path.write_text("\n".join(lines) + "\n")
-    assert [int(ply.games[0]["turn"]) for ply in read_recording(recording.path).plies() if ply.gap] == [20, 24]
+    assert [ply.turn for ply in GameHistory.of(read_recording(recording.path)) if ply.gap] == [20, 24]
 
 
 @pytest.mark.parametrize("name", ["generated", "handmade", "scenario", "odd"])
@@ -126,12 +129,14 @@ def test_the_plies_of_the_original_servers_games(name: str) -> None:
                 continue
             me = number % 4
             seen = [s for s in states if s[0]["turn"] % 4 == me and s[0]["status"] == RUNNING] + states[-1:]
-            plies = list(replay(seen))
+            history = GameHistory()
+            for state in seen:
+                history.append(state)
             if name == "odd":
                 continue  # what is hidden below heroes cannot be known; it must not raise
-            assert sum(ply.gap for ply in plies) <= (0 if name == "generated" else 1), game["id"]
-            first = int(plies[0].games[0]["turn"])
-            assert [facts(ply.games) for ply in plies] == [facts(state) for state in states[first:]], game["id"]
+            assert len(history.gaps) + history.begins_late <= (0 if name == "generated" else 1), game["id"]
+            first = history.turn(0)
+            assert [facts(games) for games in history.states()] == [facts(state) for state in states[first:]], game["id"]
 
 
 def _wire_states(game: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -295,6 +300,6 @@ def test_300_rounds_are_read_at_once(tmp_path: Path) -> None:
     assert recorder.path is not None
     started = time.monotonic()
     recording = read_recording(recorder.path)
-    plies = list(recording.plies())
+    states = list(GameHistory.of(recording).states())
     assert time.monotonic() - started < 5
-    assert (len(recording.turns), len(plies)) == (300, 1201)
+    assert (len(recording.turns), len(states)) == (300, 1201)

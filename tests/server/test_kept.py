@@ -17,7 +17,8 @@ import pytest
 from sim.board import tile_text
 from sim.rules import step
 from tests.support.serving import MAP, Bot, playing, server_process, serving
-from vindibot.games.game_record import GameRecord, final, loads
+from vindibot.games import GameHistory
+from vindibot.games.game_record import GameRecord, loads
 from vindibot.server import EmbeddedServer
 from vindibot.server.game_rows import list_games
 from vindibot.server.ratings import FIRST_MU, FIRST_SIGMA
@@ -76,7 +77,7 @@ async def test_kill_9_leaves_finished_games_whole_and_running_ones_interrupted_a
             record = loads((await client.get(f"/records/{game_id}")).content)
             assert len(record.orders) == 12
             assert sorted(record.names) == sorted(names)
-            assert int(final(record)[0]["turn"]) == 12
+            assert int(GameHistory.of(record).last[0]["turn"]) == 12
         assert "interrupted" in (await client.get(f"/{running}?ply")).text
         # The keys go on working, and the game that was interrupted cannot be played on.
         answer = (await client.post("/api/training", data={"key": keys[0], "turns": 1})).json()
@@ -97,7 +98,7 @@ async def test_a_server_that_is_stopped_keeps_how_far_its_games_were(tmp_path: P
         assert record.training
         assert len(record.orders) >= 4
         assert record.orders[0] == 2
-        assert int(final(record)[0]["turn"]) == len(record.orders)
+        assert int(GameHistory.of(record).last[0]["turn"]) == len(record.orders)
 
 
 async def rated_match(server: EmbeddedServer, bots: list[Bot], *, rounds: int = 3, **options: Any) -> GameRecord:

@@ -18,11 +18,10 @@ import pytest
 from sim.maps import parse_map
 from tests.support.serving import MAP, Bot, match_of_four, playing, rounds_of_the_loop, serving
 from tests.support.waiting import until
-from vindibot.games.game_record import loads, replay
+from vindibot.games import GameHistory, loads
 from vindibot.games.protocol import from_games
 from vindibot.server import EmbeddedServer
 from vindibot.server.feed import Feed
-from vindibot.server.game_rows import players_of
 
 Event = tuple[int | None, Any]
 
@@ -68,8 +67,8 @@ async def kept_events(server: EmbeddedServer, game_id: str) -> list[Event]:
     """What a stream should say, from the kept record."""
     async with httpx.AsyncClient(base_url=server.url) as client:
         record = loads((await client.get(f"/records/{game_id}")).content)
-    states = list(replay(record))[1:]
-    players = players_of(record)
+    states = list(GameHistory.of(record).states(1))
+    players = GameHistory.of(record).players
     return [(ply, from_games(state, game_id=game_id, players=players)) for ply, state in enumerate(states, 1)]
 
 

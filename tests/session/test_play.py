@@ -17,6 +17,7 @@ from tests.support.commands import SECRET, begin, ended, environment, line_with,
 from tests.support.paths import TOP
 from vindibot.cli.main import main
 from vindibot.engine.forkserver import WORKER
+from vindibot.games.history import GameHistory
 from vindibot.games.recording import read_recording
 
 BOTS = TOP / "tests" / "bots"
@@ -36,7 +37,7 @@ def test_a_training_game_on_our_own_server(tmp_path: Path) -> None:
     assert recording.outcome.reason == "finished"
     assert all(turn.ballot.margin_ms > 0 and not turn.ballot.fallback for turn in recording.turns)
     assert all(entry.status == "ok" for turn in recording.turns for entry in turn.ballot.entries)
-    assert not [ply for ply in recording.plies() if ply.gap]
+    assert not GameHistory.of(recording).gaps
 
 
 def test_a_seed_repeats_the_game(tmp_path: Path) -> None:

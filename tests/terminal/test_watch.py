@@ -1,4 +1,4 @@
-"""``vindibot watch``: films of games live and recorded, the keys, and what is printed where there is no terminal."""
+"""``vindibot watch``: games live and recorded, the keys, and what is printed where there is no terminal."""
 
 from __future__ import annotations
 
@@ -28,44 +28,48 @@ from tests.support.serving import match_of_four, playing, serving
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.cli.main import main
 from vindibot.games.game_record import dumps
+from vindibot.games.history import GameHistory
 from vindibot.games.protocol import GameState
-from vindibot.terminal.frames import Film, Frame, film_of, frame_line
+from vindibot.terminal.lines import ending_of, lines_of
 from vindibot.terminal.stream import Place, Watcher, events
 from vindibot.terminal.watch import FASTEST, SLOWEST, Projector, keys_in
 
-# ---- Films ----
+# ---- Games ----
 
 
-def test_the_film_of_a_recording(tmp_path: Path) -> None:
+def test_the_history_of_a_recording(tmp_path: Path) -> None:
     states = states_of(5, plies=80)
     recording = record(tmp_path, states, 2)
-    film = film_of(recording)
-    assert (len(film.frames), film.me, film.whole, film.ending) == (81, 1, True, "finished")
-    assert all(equal(frame.games, state) for frame, state in zip(film.frames, states, strict=True))
-    assert [frame.turn for frame in film.frames if frame.ballot] == [own.turn for own in recording.turns]
-    assert [frame.hero for frame in film.frames[1:6]] == [0, 1, 2, 3, 0]
-    assert film.names == recording.names
-    assert (film.at_turn(0), film.at_turn(41), film.at_turn(999)) == (0, 41, 80)
+    history = GameHistory.of(recording)
+    assert (len(history), history.me, history.complete, ending_of(history)) == (80, 1, True, "finished")
+    assert all(equal(games, state) for games, state in zip(history.states(), states, strict=True))
+    assert [history.turn(number) for number in history.ballots] == [own.turn for own in recording.turns]
+    assert [ply.mover for ply in history][:5] == [0, 1, 2, 3, 0]
+    assert history.names == recording.names
+    assert (history.at_turn(0), history.at_turn(41), history.at_turn(999)) == (0, 41, 80)
 
 
-def test_the_film_of_a_broken_off_recording_has_gaps_and_no_end(tmp_path: Path) -> None:
-    film = film_of(record(tmp_path, states_of(3), 2, without=frozenset({41, 45}), outcome=False))
-    assert film.ending == "it broke off"
-    (gap,) = [frame for frame in film.frames if frame.gap]
-    assert frame_line(film, gap) == "turn 49: what came before is not known"
+def test_the_history_of_a_broken_off_recording_has_gaps_and_no_end(tmp_path: Path) -> None:
+    history = GameHistory.of(record(tmp_path, states_of(3), 2, without=frozenset({41, 45}), outcome=False))
+    assert ending_of(history) == "it broke off"
+    (gap,) = history.gaps
+    assert next(lines_of(history, gap + 1)) == "turn 49: what came before is not known"
 
 
-def test_the_film_of_a_record() -> None:
-    film = film_of(record_of(generate(1, size=8), [1, 2, CRASH, 0]))
-    assert [(frame.turn, frame.hero, frame.order) for frame in film.frames] == [
-        (0, None, None),
+def test_the_history_of_a_record() -> None:
+    history = GameHistory.of(record_of(generate(1, size=8), [1, 2, CRASH, 0]))
+    assert history.turn(0) == 0
+    assert [(ply.turn, ply.mover, ply.move) for ply in history] == [
         (1, 0, 1),
         (2, 1, 2),
         (3, 2, CRASH),
         (4, 3, 0),
     ]
-    assert film.ending == "interrupted"
-    assert "@3 drei ☃ crashed, at (" in frame_line(film, film.frames[3])
+    assert ending_of(history) == "interrupted"
+    lines = list(lines_of(history))
+    assert len(lines) == 5
+    assert lines[0] == "turn 0: the first state"
+    assert "@3 drei ☃ crashed, at (" in lines[3]
 
 
 # ---- Keys ----
@@ -74,10 +78,13 @@ def test_the_film_of_a_record() -> None:
 STATES = states_of(1, plies=40)
 
 
-def a_film(frames: int, whole: bool = True) -> Film:
-    film = Film("game x", ("a", "b", "c", "d"), whole=whole)
-    film.frames = [Frame(state) for state in STATES[:frames]]
-    return film
+def a_game(states: int, complete: bool = True) -> GameHistory:
+    history = GameHistory("x")
+    for state in STATES[:states]:
+        history.append(state)
+    if complete:
+        history.end()
+    return history
 
 
 def test_keys_as_terminals_send_them() -> None:
@@ -86,8 +93,8 @@ def test_keys_as_terminals_send_them() -> None:
     ]
 
 
-def test_a_film_runs_and_can_be_stopped_and_stepped() -> None:
-    projector = Projector(a_film(41), 100.0)
+def test_a_game_runs_and_can_be_stopped_and_stepped() -> None:
+    projector = Projector(a_game(41), 100.0)
     assert projector.wait(100.0) == pytest.approx(0.25)
     projector.advance(101.0)
     assert projector.position == 4, "a round a second"
@@ -115,12 +122,12 @@ def test_a_film_runs_and_can_be_stopped_and_stepped() -> None:
     assert projector.over
 
 
-def test_who_follows_a_live_film_sees_the_newest_until_he_steps_back() -> None:
-    film = a_film(10, whole=False)
-    projector = Projector(film, 0.0, following=True)
+def test_a_live_game_shows_the_newest_state_until_the_viewer_steps_back() -> None:
+    history = a_game(10, complete=False)
+    projector = Projector(history, 0.0, following=True)
     projector.advance(0.0)
     assert projector.position == 9
-    film.frames.append(film.frames[0])
+    history.append(STATES[10])
     projector.advance(0.1)
     assert projector.position == 10
     projector.press("left", 1.0)
@@ -136,16 +143,16 @@ def test_who_follows_a_live_film_sees_the_newest_until_he_steps_back() -> None:
     st.integers(1, 12),
     st.booleans(),
 )
-def test_no_key_leads_out_of_the_film(keys: list[tuple[str, float]], frames: int, whole: bool) -> None:
-    film = a_film(frames, whole)
-    projector, now = Projector(film, 0.0), 0.0
+def test_no_key_leads_out_of_the_game(keys: list[tuple[str, float]], states: int, complete: bool) -> None:
+    history = a_game(states, complete)
+    projector, now = Projector(history, 0.0), 0.0
     for key, seconds in keys:
         now += seconds
         projector.press(key, now)
         projector.advance(now)
-        assert 0 <= projector.position < frames
+        assert 0 <= projector.position < states
         assert SLOWEST <= projector.speed <= FASTEST
-        assert projector.shot().games is film.frames[projector.position].games
+        assert equal(projector.shot().games, STATES[projector.position])
         wait = projector.wait(now)
         assert wait is None or (wait >= 0 and not projector.paused)
 
@@ -188,18 +195,18 @@ async def cutting(port: int, after: list[int]) -> AsyncIterator[str]:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def followed(url: str) -> tuple[list[GameState], Film, list[str]]:
+async def followed(url: str) -> tuple[list[GameState], GameHistory, list[str]]:
     place, told = Place.parse(url), []
-    watcher, film = Watcher(place.server, told.append), Film("")
+    watcher, history = Watcher(place.server, told.append), GameHistory()
     states = []
     try:
         async for state in watcher.states(place.game or await watcher.newest()):
             states.append(state)
-            film.add(state)
+            history.append(state)
     finally:
         await watcher.aclose()
-    film.end()
-    return states, film, told
+    history.end()
+    return states, history, told
 
 
 async def test_a_live_game_is_seen_whole_whatever_the_network_does() -> None:
@@ -209,12 +216,12 @@ async def test_a_live_game_is_seen_whole_whatever_the_network_does() -> None:
         async with cutting(server.port, [100, 900, 7000, 9000]) as url:
             watching = asyncio.create_task(followed(f"{url}/{game}"))
             await bot.play_on("North")
-            states, film, told = await watching
+            states, history, told = await watching
         assert [state.turn for state in states] == list(range(1, 41))
         assert len(told) >= 3
-        assert [frame.turn for frame in film.frames] == list(range(41))
-        assert not any(frame.gap for frame in film.frames)
-        assert film.ending == "finished"
+        assert [history.turn(number) for number in range(len(history) + 1)] == list(range(41))
+        assert not history.gaps
+        assert ending_of(history) == "finished"
         again, _, _ = await followed(f"{server.url}/events/{game}?x#y")
         assert again == states, "a finished game is seen like a live one"
 
@@ -223,9 +230,9 @@ async def test_the_newest_game_of_a_server_and_a_crash_at_the_end() -> None:
     async with serving(time_limit_ms=150) as server, match_of_four(server, rounds=5) as (bots, _):
         watching = asyncio.create_task(followed(server.url))
         await bots[0].move("North")
-        _, film, _ = await watching
-        assert film.ending == "all-crashed"
-        assert [frame.order for frame in film.frames[-3:]] == [CRASH] * 3
+        _, history, _ = await watching
+        assert ending_of(history) == "all-crashed"
+        assert history.moves[-3:] == [CRASH] * 3
 
 
 async def test_what_is_not_there_is_said() -> None:

@@ -14,15 +14,15 @@ from sim.game import CRASH, RUNNING, STRIDE, TILE_BITS, Games
 from sim.maps import parse_map
 from sim.rules import step
 from tests.support.recorded import BALLOT, PLAYERS, record, states_of
-from vindibot.games.plies import Ply
-from vindibot.viewer.history import of_recording
-from vindibot.viewer.states import Scribe, squares_of
+from vindibot.games.history import Ply
+from vindibot.viewer.bundle import of_recording
+from vindibot.viewer.states import StateWriter, squares_of
 
 
 def shown(games: Games) -> tuple[list[list[int]], str, int]:
     """Heroes, tiles and turn of a state as a bundle has them."""
-    start = Scribe(games).start()
-    return start["heroes"], Scribe(games).tiles(), start["turn"]
+    start = StateWriter(games).start()
+    return start["heroes"], StateWriter(games).tiles(), start["turn"]
 
 
 class Follower:
@@ -44,7 +44,7 @@ class Follower:
 
 def account(before: Games, ply: dict[str, Any], spawns: list[int]) -> list[list[int]]:
     """The heroes after a ply, from those before it and from what happened alone; where he went is the mover's own."""
-    heroes = [list(hero) for hero in Scribe(before).start()["heroes"]]
+    heroes = [list(hero) for hero in StateWriter(before).start()["heroes"]]
     me = ply["h"]
     moved = {hero: square for hero, square, *_ in ply.get("c", [])}
     events = ply.get("e", [])
@@ -80,16 +80,16 @@ def check(before: Games, order: int) -> dict[str, Any]:
     """One ply, followed and accounted for."""
     after = before.copy()
     assert step(after, 0, order)
-    scribe = Scribe(before)
-    ply = scribe.ply(before, Ply(after, int(before[0]["turn"]) % 4, order))
-    assert Follower(scribe.start(), scribe.tiles()).apply(ply) == shown(after)
-    assert account(before, ply, scribe.spawns()) == shown(after)[0]
+    writer = StateWriter(before)
+    ply = writer.ply(Ply(0, before, after, int(before[0]["turn"]) % 4, order))
+    assert Follower(writer.start(), writer.tiles()).apply(ply) == shown(after)
+    assert account(before, ply, writer.spawns()) == shown(after)[0]
     return ply
 
 
 @settings(max_examples=6, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([0.0, 0.02]))
-def test_happenings_account_for_all_that_changes(seed: int, crashes: float) -> None:
+def test_events_account_for_all_that_changes(seed: int, crashes: float) -> None:
     states = states_of(seed, 160, crashes)
     for before, after in pairwise(states):
         hero = int(before[0]["turn"]) % 4
@@ -194,6 +194,6 @@ def test_squares_and_map() -> None:
     at = squares_of(4)
     assert [at(square) for square in range(STRIDE + 1, STRIDE + 5)] == [0, 1, 2, 3]
     assert at(0) == at(STRIDE) == at(STRIDE + 5) == at(5 * STRIDE + 1) == -1
-    assert Scribe(games).tiles() == "..#." + "###." + ".###" + "...."
+    assert StateWriter(games).tiles() == "..#." + "###." + ".###" + "...."
     assert int(games[0]["status"]) == RUNNING
     assert TILE_BITS == 15

@@ -17,7 +17,7 @@ from sim.game import RUNNING, Games, square
 from sim.paths import FAR, distances_from
 from tests.support.browser import DESKTOP, PHONE, until, visiting
 from tests.support.recorded import record, states_of
-from vindibot.viewer.history import of_recording
+from vindibot.viewer.bundle import of_recording
 from vindibot.viewer.page import whole_page
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

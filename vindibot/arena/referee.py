@@ -14,17 +14,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 
-import numpy as np
-
-from sim.game import BEER_COST, CRASH, RUNNING, STAY, UNDO, Games
+from sim.events import RESPAWNED, TOOK_MINE
+from sim.game import BEER_COST, CRASH, RUNNING, STAY, Games
 from sim.maps import Map
-from sim.rules import step, step_saving
+from sim.rules import step
 from vindibot.arena.journal import Diary
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places
 from vindibot.arena.schedule import SEATS, GameTask, map_of_task
 from vindibot.arena.seats import Forfeit, Seat
 from vindibot.arena.stalls import stalled_rounds
-from vindibot.games import GameRecord, Outcome, Reason, dumps, reason_of
+from vindibot.games import GameHistory, GameRecord, Outcome, Reason, dumps, reason_of
 
 #: The longest message of a forfeit that is kept.
 MESSAGE_LENGTH = 300
@@ -128,26 +127,20 @@ class Deeds:
 def recompute(where: Map, rounds: int, orders: Sequence[int]) -> tuple[Games, Deeds]:
     """The last state of a game and the deeds, from its orders. Whoever dies in a hero's ply is his kill, himself excepted:
     by his blow, or by the return of one he struck down."""
-    games, undos, deeds = where.new_game(SEATS * rounds), np.zeros(1, UNDO), Deeds()
-    died, mine, pos = undos["deaths"], undos["mine"], games["hero"]["pos"][0]
-    squares: list[list[int]] = []
-    for ply, code in enumerate(orders):
-        if ply % SEATS == 0:
-            squares.append(pos.tolist())
-        if code == CRASH:
-            step(games, 0, CRASH)
-            continue
-        mover = ply % SEATS
-        step_saving(games, 0, code, undos, 0)
-        if mine.item(0):
-            deeds.mines_taken[mover] += 1
-        if bits := died.item(0):
-            for hero in range(SEATS):
-                if bits >> hero & 1:
-                    deeds.deaths[hero] += 1
-                    deeds.kills[mover] += hero != mover
+    history, deeds = GameHistory(first=where.new_game(SEATS * rounds)), Deeds()
+    history.play_all(orders)
+    happened, ends = history.events()
+    for hero in happened["hero"][happened["kind"] == TOOK_MINE].tolist():
+        deeds.mines_taken[hero] += 1
+    back = (happened["kind"] == RESPAWNED).nonzero()[0]
+    plies = ends.searchsorted(back, side="right")
+    # A hero may respawn twice in a ply, on a map where spawn squares coincide: that is one death.
+    for ply, hero in set(zip(plies.tolist(), happened["hero"][back].tolist(), strict=True)):
+        deeds.deaths[hero] += 1
+        deeds.kills[ply % SEATS] += hero != ply % SEATS
+    squares = [games["hero"]["pos"][0].tolist() for games in history.states(every=SEATS)][: -(-len(orders) // SEATS)]
     deeds.stalled = [stalled_rounds([of_round[hero] for of_round in squares]) for hero in range(SEATS)]
-    return games, deeds
+    return history.last, deeds
 
 
 def line_of(task: GameTask, course: Course) -> tuple[GameLine, bytes]:

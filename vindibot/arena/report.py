@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from sim.game import PLIES_PER_ROUND
 from vindibot import __version__
 from vindibot.arena.charts import COLOURS, Line, Range, colour, lines, ranges
 from vindibot.arena.results import GameLine
@@ -23,7 +24,7 @@ from vindibot.arena.summary import Standing, Summary
 from vindibot.arena.table import head_line, interval, match_lines, milliseconds, percent, points, rounds
 from vindibot.arena.versions import builds, mixture
 from vindibot.base import VindibotError
-from vindibot.games import GameRecord, Reason, read_records, replay
+from vindibot.games import GameHistory, GameRecord, Reason, read_records
 
 #: Games that are listed one by one, those with forfeits first, and those that are recomputed for gold over time.
 LISTED, RECOMPUTED = 500, 200
@@ -305,7 +306,7 @@ def gold_curves(records: Path, wanted: set[str], most: int = RECOMPUTED) -> tupl
     totals: dict[str, np.ndarray] = {}
     counts: dict[str, np.ndarray] = {}
     for record in kept.values():
-        golds = np.array([games["hero"][0]["gold"] for number, games in enumerate(replay(record)) if number % 4 == 0])
+        golds = np.array([games["hero"]["gold"][0] for games in GameHistory.of(record).states(every=PLIES_PER_ROUND)])
         for seat, bot in enumerate(record.names):
             for table, values in ((totals, golds[:, seat]), (counts, np.ones(len(golds)))):
                 longer, shorter = sorted((table.get(bot, np.zeros(0)), values.astype(float)), key=len, reverse=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sim.game import row_column
+from sim.game import STRIDE
 
 #: A hero is stalled in a run of at least so many rounds whose squares fit into one square of `SIDE` x `SIDE`.
 SHORTEST, SIDE = 40, 5
@@ -16,7 +16,7 @@ def stalled_rounds(squares: Sequence[int]) -> int:
     """The number of rounds in which a hero was stalled, from its square at the start of each round."""
     if len(squares) < SHORTEST:
         return 0
-    places = np.array([row_column(square) for square in squares])
+    places = np.stack(np.divmod(squares, STRIDE), axis=1)
     # A longer run is the union of the runs of the shortest length in it.
     runs = np.lib.stride_tricks.sliding_window_view(places, SHORTEST, axis=0)
     fits = (np.ptp(runs, axis=-1) < SIDE).all(axis=-1)

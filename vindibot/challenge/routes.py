@@ -22,7 +22,7 @@ from vindibot.base import VindibotError, render
 from vindibot.challenge.order import LARGEST_SEED, GameOrder
 from vindibot.challenge.settings import LONGEST_NAME
 from vindibot.config import dotted, explain
-from vindibot.games import Player
+from vindibot.games import GameHistory, Player
 from vindibot.server import Refusal, ServerSettings, read_body
 from vindibot.viewer import TYPES, Bundle, Reasons, head, served_imports, served_policy
 
@@ -155,16 +155,9 @@ def _bout(host: Host, request: Request) -> Bout:
 
 def _bundle(order: BoutOrder) -> Bundle:
     """The game before its first ply."""
-    return head(
-        order.map.new_game(4 * order.rounds),
-        game_id="",
-        title=f"{order.name} against {', '.join(bot.name for bot in order.bots)}",
-        source="server",
-        players=[Player(name) for name in order.names()],
-        live=True,
-        me=order.seat,
-        limit_ms=order.limit_ms,
-    )
+    players, first = [Player(name) for name in order.names()], order.map.new_game(4 * order.rounds)
+    history = GameHistory("", players, order.seat, first=first, limit_ms=order.limit_ms)
+    return head(history, title=f"{order.name} against {', '.join(bot.name for bot in order.bots)}", source="server", live=True)
 
 
 def _turn(decision: Decision) -> dict[str, Any]:

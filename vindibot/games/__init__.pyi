@@ -16,16 +16,16 @@ from .game_record import (
     loads as loads,
     map_before as map_before,
     read_records as read_records,
-    replay as replay,
+)
+from .history import (
+    GameHistory as GameHistory,
+    Ply as Ply,
+    players_in as players_in,
 )
 from .outcome import (
     Outcome as Outcome,
     Reason as Reason,
     reason_of as reason_of,
-)
-from .plies import (
-    Ply as Ply,
-    following as following,
 )
 from .protocol import (
     LIMIT_HEADER as LIMIT_HEADER,

@@ -17,11 +17,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, PlainSerializer, TypeAdapter, ValidationError
 
-from sim.game import CRASH, RUNNING, STRIDE, TILE_BITS, Games, row_column
+from sim.game import CRASH, STRIDE, TILE_BITS, Games, row_column
 from sim.maps import Map, MapError, parse_map
-from sim.rules import step
 from vindibot.base import VindibotError
-from vindibot.games.outcome import Reason, reason_of, status_of
+from vindibot.games.outcome import Reason
 
 #: The newest version of the format that this program writes and reads.
 VERSION = 2
@@ -179,33 +178,6 @@ def read_records(path: Path) -> Iterator[GameRecord]:
         raise GameRecordError(f"{path}, after line {number}: the file is cut off or damaged ({problem})") from None
     except OSError as problem:
         raise GameRecordError(f"{path}: {problem.strerror or problem}") from None
-
-
-def replay(record: GameRecord) -> Iterator[Games]:
-    """Every state of the game: the one before the first ply, then the one after each. Each is an array of its own.
-
-    Raises `GameRecordError` where an order comes after the end, or where the game does not end as the record says.
-    """
-    games = record.first()
-    yield games.copy()
-    for ply, order in enumerate(record.orders):
-        if not step(games, 0, order):
-            raise GameRecordError(f"game {record.id}, ply {ply}: an order after the end of the game")
-        yield games.copy()
-    status = games["status"].item(0)
-    if status != status_of(record.ending):
-        is_so = "is still running" if status == RUNNING else f"has ended: {reason_of(status)}"
-        raise GameRecordError(
-            f"game {record.id}, after {len(record.orders)} plies: the record says {record.ending}, but the game {is_so}"
-        )
-
-
-def final(record: GameRecord) -> Games:
-    """The last state of the game: an array of one record. Raises `GameRecordError`."""
-    games = record.first()
-    for games in replay(record):  # noqa: B007 - the last one is what is wanted
-        pass
-    return games
 
 
 def map_before(games: Games, index: int = 0) -> Map:

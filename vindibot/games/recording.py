@@ -5,7 +5,7 @@ of ours, with the server's game object as it came, the votes and milliseconds of
 last line says how the game ended. Each line is written at once, so a crash loses at most the line being written.
 
 The plies between two turns of ours are not stored: they follow from the heroes' last directions through the rules
-(`Recording.plies`). Where that does not work out, because a turn was lost, the gap is marked.
+(`vindibot.games.GameHistory`). Where that does not work out, because a turn was lost, the gap is marked.
 
 No key, token or play URL is ever written.
 """
@@ -33,7 +33,6 @@ from vindibot import __version__
 from vindibot.base import VindibotError, short
 from vindibot.games.ballot import Ballot
 from vindibot.games.outcome import Outcome, Reason
-from vindibot.games.plies import Ply, replay
 from vindibot.games.protocol import GameState, ProtocolError, read_game, to_games
 from vindibot.games.vote_line import Five, VoteLine, read_number, write_entry, write_number
 
@@ -285,16 +284,6 @@ class Recording:
         before = [own.games for own in self.turns if own.turn < turn]
         before = before if rounds is None else before[max(0, len(before) - rounds) :]
         return np.concatenate(before) if before else np.zeros(0, GAME)
-
-    def plies(self) -> Iterator[Ply]:
-        """The game as far as it is known: every state from the first to the last, recomputed between our turns.
-
-        The first is the state before the first ply, if it can be told; a state after unknown plies is marked as a gap.
-        """
-        known = [own.games for own in self.turns]
-        if self.last is not None:
-            known.append(self.last.games)
-        return replay(known)
 
 
 def read_recording(path: Path | str) -> Recording:

@@ -13,9 +13,10 @@ from pathlib import Path
 from sim.board import draw
 from sim.game import DIRECTIONS, PLIES_PER_ROUND, RUNNING, Games
 from sim.rules import step
+from vindibot.games.between import move_between
 from vindibot.games.differences import Difference, Tally
-from vindibot.games.game_record import GameRecord, GameRecordError, replay
-from vindibot.games.plies import Ply, order_between
+from vindibot.games.game_record import GameRecord, GameRecordError
+from vindibot.games.history import GameHistory
 from vindibot.games.recording import Recording
 
 
@@ -23,20 +24,18 @@ def retrace_recording(recording: Recording, tally: Tally) -> None:
     """Add what comes of a recording to `tally`: its states, the first one that does not follow, and what was lost."""
     tally.games += 1
     game = recording.header.game
-    before: Ply | None = None
-    for ply in recording.plies():
-        if ply.gap and before is not None:
-            start, end = (int(one.games[0]["turn"]) for one in (before, ply))
-            if end - start > PLIES_PER_ROUND:
-                tally.skipped.append(f"{recording.path.name}, game {game}: turns {start} to {end} were lost")
-            else:
-                tally.states += 1
-                tally.differences.append(_difference(game, before.games, ply.games))
-                return
-        elif ply.gap:
-            tally.skipped.append(f"{recording.path.name}, game {game}: the beginning is not known")
-        tally.states += 1
-        before = ply
+    history = GameHistory.of(recording)
+    if history.begins_late:
+        tally.skipped.append(f"{recording.path.name}, game {game}: the beginning is not known")
+    for number in history.gaps:
+        start, end = history.turn(number), history.turn(number + 1)
+        if end - start > PLIES_PER_ROUND:
+            tally.skipped.append(f"{recording.path.name}, game {game}: turns {start} to {end} were lost")
+        else:
+            tally.states += number + 2
+            tally.differences.append(_difference(game, history.state(number), history.state(number + 1)))
+            return
+    tally.states += len(history) + 1 if history else 0
     _compare_orders(recording, tally)
 
 
@@ -46,7 +45,7 @@ def _difference(game: str, before: Games, seen: Games) -> Difference:
     start = int(games[0]["turn"])
     order = ""
     while games[0]["status"] == RUNNING and int(games[0]["turn"]) < int(seen[0]["turn"]):
-        code = order_between(before, seen, int(games[0]["turn"]) % PLIES_PER_ROUND)
+        code = move_between(before, seen, int(games[0]["turn"]) % PLIES_PER_ROUND)
         order = "Crash" if code == len(DIRECTIONS) else DIRECTIONS[code] if code >= 0 else "no order"
         if code < 0 or not step(games, 0, code):
             break
@@ -71,7 +70,9 @@ def retrace_record(record: GameRecord, tally: Tally, path: Path) -> None:
     """Add what comes of a game record to `tally`."""
     tally.games += 1
     try:
-        for _ in replay(record):
-            tally.states += 1
+        history = GameHistory.begun(record)
+        tally.states += 1
+        tally.states += history.play_all(record.orders)
+        history.check(record)
     except GameRecordError as problem:
         tally.problems.append(f"{path.name}: {problem.message}")

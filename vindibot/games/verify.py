@@ -18,17 +18,17 @@ from rich.console import Console
 
 from sim.board import BoardError, draw, read_tiles, tile_text
 from sim.game import ALL_CRASHED, CRASH, DIRECTIONS, NO_DIRECTION, RUNNING, TURN_MAX, Games, place_heroes, row_column, square
-from sim.rules import step
 from vindibot.base import UsageError, VindibotError
 from vindibot.games.differences import Difference, Tally
 from vindibot.games.game_file import kind_of
 from vindibot.games.game_record import read_records
+from vindibot.games.history import GameHistory
 from vindibot.games.protocol import ProtocolError, read_game, to_games
 from vindibot.games.recording import read_recording
 from vindibot.games.retrace import retrace_record, retrace_recording
 
 _ENDS = {"TurnMax": TURN_MAX, "AllCrashed": ALL_CRASHED}
-_ORDERS = {**{word: direction for direction, word in enumerate(DIRECTIONS)}, "Crash": CRASH}
+_MOVES = {**{word: direction for direction, word in enumerate(DIRECTIONS)}, "Crash": CRASH}
 
 
 class VerifyError(VindibotError):
@@ -77,6 +77,14 @@ def first_state(game: dict[str, Any]) -> Games:
     return games
 
 
+def original_game(game: dict[str, Any]) -> GameHistory:
+    """A recorded game as its moves lead through the rules, up to the first move that cannot be played. Raises
+    `ProtocolError` where it cannot be played at all."""
+    history = GameHistory(str(game["id"]), first=first_state(game))
+    history.play_all([_MOVES.get(word, NO_DIRECTION) for word in game["moves"]])
+    return history
+
+
 def agrees(games: Games, state: list[Any]) -> bool:
     """Whether ``games[0]`` is the recorded `state`: [turn, finished, tiles, heroes]."""
     record = games[0]
@@ -113,18 +121,18 @@ def verify_game(game: dict[str, Any]) -> tuple[int, Difference | None]:
 
     Raises `ProtocolError` for a game that cannot be played here (a board that is not square).
     """
-    games = first_state(game)
-    for ply, (order, state) in enumerate(zip(game["moves"], game["states"], strict=True)):
-        before = games.copy()
-        moved = order in _ORDERS and step(games, 0, _ORDERS[order])
-        if not moved or not agrees(games, state):
-            boards = draw(before), _recorded_board(games, state), draw(games)
-            return ply + 1, Difference(str(game["id"]), ply, str(order), *boards)
+    history = original_game(game)
+    after = history.state(0)
+    for number, (word, state) in enumerate(zip(game["moves"], game["states"], strict=True)):
+        before, after = after, history.state(min(number + 1, len(history)))
+        if number == len(history) or not agrees(after, state):
+            boards = draw(before), _recorded_board(after, state), draw(after)
+            return number + 1, Difference(str(game["id"]), number, str(word), *boards)
     end = game.get("end")
-    if end is not None and int(games[0]["status"]) != _ENDS.get(end):
-        board = draw(games)
-        return len(game["moves"]), Difference(str(game["id"]), len(game["moves"]), f"end {end}", board, board, board)
-    return len(game["moves"]), None
+    if end is not None and int(after[0]["status"]) != _ENDS.get(end):
+        board = draw(after)
+        return len(history), Difference(str(game["id"]), len(history), f"end {end}", board, board, board)
+    return len(history), None
 
 
 def verify(paths: Iterable[Path], tally: Tally | None = None) -> Tally:

@@ -7,13 +7,11 @@ import random
 import sqlite3
 import time
 from concurrent.futures import Future
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import structlog
 
-from sim.game import Games
 from vindibot.games import GameRecord, GameRecordError, Reason, map_before
 from vindibot.server.game_rows import begin_game, end_game, forget_games, rate_bot
 from vindibot.server.ratings import BONUS_CHANCE, Rated, counts, elo_after, load_model, skill_after
@@ -27,15 +25,6 @@ MEMORY_GAMES = 1000
 _log = structlog.get_logger("vindibot.archive")
 
 
-@dataclass(frozen=True)
-class _Begun:
-    """A game that runs: what a record needs and the room does not keep."""
-
-    room: Room
-    first: Games
-    started: datetime
-
-
 class Archive:
     """Keeps and rates games (see `RoomObserver`). `seed` is of the bonus that some games grant; None draws it."""
 
@@ -43,21 +32,21 @@ class Archive:
         self._store = store
         self._users = users
         self._random = random.Random(seed)
-        self._running: dict[Room, _Begun] = {}
+        self._running: dict[Room, datetime] = {}  # and when they began
         self._warmed = False
         if store.interrupted:
             _log.warning("games were interrupted when the server ended last; they are not rated", games=store.interrupted)
 
     def began(self, room: Room) -> None:
         """See `RoomObserver`."""
-        begun = self._running[room] = _Begun(room, room.games.copy(), datetime.now(UTC))
+        started = self._running[room] = datetime.now(UTC)
         if room.rated and not self._warmed:
             self._warmed = True
             self._store.run(load_model)
         names, who, extra = _names(room), _who(room), _extra(room)
 
         def begin(connection: sqlite3.Connection) -> None:
-            begin_game(connection, _record(begun, names, who, extra, (), Reason.INTERRUPTED))
+            begin_game(connection, _record(room, started, names, who, extra, (), Reason.INTERRUPTED))
 
         self._write(room, "the beginning of a game", begin)
 
@@ -67,17 +56,16 @@ class Archive:
     def ended(self, room: Room) -> asyncio.Future[Any] | None:
         """See `RoomObserver`: what it returns is done when the game is on the disk."""
         rated = self._rate(room) if room.rated else []
-        kept = self._keep(self._running.pop(room), room.ending, rated)
+        kept = self._keep(room, self._running.pop(room), room.ending, rated)
         return asyncio.wrap_future(kept) if self._store.persistent else None
 
     def close(self) -> None:
         """Keep the games that still run as interrupted ones, up to where they are."""
-        for begun in list(self._running.values()):
-            self._keep(begun, Reason.INTERRUPTED, [])
+        for room, started in list(self._running.items()):
+            self._keep(room, started, Reason.INTERRUPTED, [])
         self._running.clear()
 
-    def _keep(self, begun: _Begun, ending: Reason, rated: list[User]) -> Future[bool]:
-        room = begun.room
+    def _keep(self, room: Room, started: datetime, ending: Reason, rated: list[User]) -> Future[bool]:
         names, who, extra, orders = _names(room), _who(room), _extra(room), tuple(room.orders)
         gold: list[int] = room.games[0]["hero"]["gold"].tolist()
         if ending is not Reason.INTERRUPTED:
@@ -88,7 +76,7 @@ class Archive:
             extra["rated"] = {user.id: user.elo for user in rated}
 
         def end(connection: sqlite3.Connection) -> None:
-            end_game(connection, _record(begun, names, who, extra, orders, ending), gold, bool(rated))
+            end_game(connection, _record(room, started, names, who, extra, orders, ending), gold, bool(rated))
             if not self._store.persistent:
                 forget_games(connection, MEMORY_GAMES)
             for rating in ratings:
@@ -139,19 +127,21 @@ def _extra(room: Room) -> dict[str, Any]:
     return {"elo": [seat.player.elo for seat in room.seats], "time_limit_ms": room.time_limit_ms, "pace": room.pace}
 
 
-def _record(begun: _Begun, names: Any, who: Any, extra: dict[str, Any], orders: tuple[int, ...], ending: Reason) -> GameRecord:
-    room = begun.room
+def _record(
+    room: Room, started: datetime, names: Any, who: Any, extra: dict[str, Any], orders: tuple[int, ...], ending: Reason
+) -> GameRecord:
+    first = room.history.first
     return GameRecord.of(
-        map_before(begun.first),
+        map_before(first),
         id=room.id,
-        max_turns=int(begun.first[0]["max_turns"]),
+        max_turns=int(first[0]["max_turns"]),
         training=room.training,
         names=names,
         who=who,
         seed=room.seed,
         orders=orders,
         ending=ending,
-        started=begun.started,
+        started=started,
         finished=datetime.now(UTC),
         extra=extra,
     )

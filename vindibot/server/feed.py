@@ -2,19 +2,17 @@
 
 Every ply of a game is an event with a number, the count of plies, so that also the last state of a game that ended by a
 crash (whose turn did not advance) has a number of its own. A reader who is behind, or comes late, gets the plies that he
-lacks recomputed from the orders; one who keeps up shares the last events with all the others.
+lacks recomputed from the moves; one who keeps up shares the last events with all the others.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable
 
-from sim.game import Games, copy_of
-from sim.rules import step
-from vindibot.games import GameRecord, encode_json
-from vindibot.server.encoder import Telling
+from vindibot.games import GameHistory, encode_json
+from vindibot.server.encoder import Encoder
 from vindibot.server.room import Room
 
 #: The latest events of a watched game that are kept for its readers, in bytes; for who is further behind they are recomputed.
@@ -36,36 +34,31 @@ def event(number: int | None, data: bytes, kind: str = "") -> bytes:
     return b"%bdata: %b\n\n" % (named, data) if number is None else b"%bdata: %b\nid: %d\n\n" % (named, data, number)
 
 
-async def replayed(games: Games, orders: Sequence[int], telling: Telling, after: int) -> AsyncIterator[tuple[int, bytes]]:
-    """Pieces of events recomputed from the first state (which is played on) and the orders, and the number of the last event
-    in each; only events after number `after`. `orders` may grow meanwhile; it ends when it has caught up."""
+async def replayed(history: GameHistory, encoder: Encoder, after: int) -> AsyncIterator[tuple[int, bytes]]:
+    """Pieces of the events of a game after number `after`, and the number of the last event in each. The game may grow
+    meanwhile; it ends when it has caught up."""
     pieces: list[bytes] = []
-    size = number = 0
-    while number < len(orders):
-        order = orders[number]
-        before = copy_of(games)
-        step(games, 0, order)
-        number += 1
-        if number > after:
-            pieces.append(event(number, telling.ply(before, order, games, number)))
-            size += len(pieces[-1])
+    size = 0
+    for ply in history.plies(after):
+        number = ply.number + 1
+        pieces.append(event(number, encoder.ply(ply)))
+        size += len(pieces[-1])
         if number % PLIES_AT_ONCE == 0:
             await asyncio.sleep(0)
-        if pieces and (size > PIECE_BYTES or number == len(orders)):
+        if size > PIECE_BYTES or number == len(history):
             piece = b"".join(pieces)
             size = 0
             pieces.clear()
             yield number, piece
 
 
-async def recorded(record: GameRecord, telling: Telling, after: int = 0) -> AsyncIterator[bytes]:
-    """The events of a kept game. Raises `GameRecordError`."""
-    games = record.first()
-    async for _, piece in replayed(games, record.orders, telling, after):
+async def recorded(history: GameHistory, encoder: Encoder, after: int = 0) -> AsyncIterator[bytes]:
+    """The events of a kept game."""
+    async for _, piece in replayed(history, encoder, after):
         yield piece
-    end = telling.end(games)
+    end = encoder.end(history)
     if end is not None:
-        yield event(len(record.orders), end, "end")
+        yield event(len(history), end, "end")
 
 
 class _Watched:
@@ -86,26 +79,24 @@ class _Watched:
 
 
 class Feed(_Watched):
-    """The plies of one running game for those who watch it. `first` is the state before the first ply."""
+    """The plies of one running game for those who watch it."""
 
-    def __init__(self, room: Room, telling: Telling) -> None:
+    def __init__(self, room: Room, encoder: Encoder) -> None:
         super().__init__()
         self._room = room
-        self._telling = telling
-        self.first = copy_of(room.games)
-        self._before = self.first
+        self._history = room.history
+        self._encoder = encoder
         self._events: deque[bytes] = deque()
         self._bytes = 0
         self.readers = 0
 
     def played(self) -> None:
         """A ply was played."""
-        before, self._before = self._before, copy_of(self._room.games)
         if not self.readers:
             self._events.clear()
             self._bytes = 0
             return
-        new = event(len(self._room.orders), self._telling.newest(before, self._room))
+        new = event(len(self._history), self._encoder.newest(self._room))
         self._events.append(new)
         self._bytes += len(new)
         while self._bytes > KEPT_BYTES:
@@ -114,12 +105,12 @@ class Feed(_Watched):
 
     def _has(self, after: int) -> bool:
         """Whether all events after this number are kept."""
-        return after >= len(self._room.orders) - len(self._events)
+        return after >= len(self._history) - len(self._events)
 
     def _take(self, after: int) -> tuple[int, bytes]:
         """The next events after this number, which must be kept, as much as goes into a piece."""
         kept = len(self._events)
-        skip = after - (len(self._room.orders) - kept)
+        skip = after - (len(self._history) - kept)
         taken: list[bytes] = []
         size = 0
         while skip < kept and size < PIECE_BYTES:
@@ -132,10 +123,10 @@ class Feed(_Watched):
         """Pieces of events after this number, to the end of the game."""
         self.readers += 1
         try:
-            after = max(0, min(after, len(self._room.orders)))
+            after = max(0, min(after, len(self._history)))
             while True:
                 if not self._has(after):
-                    async for number, piece in replayed(copy_of(self.first), self._room.orders, self._telling, after):
+                    async for number, piece in replayed(self._history, self._encoder, after):
                         after = number
                         yield piece
                 after, piece = self._take(after)
@@ -148,7 +139,7 @@ class Feed(_Watched):
                     yield HEARTBEAT
         finally:
             self.readers -= 1
-        end = self._telling.end(self._room.games) if self._room.finished else None
+        end = self._encoder.end(self._history) if self._room.finished else None
         if end is not None:
             yield event(after, end, "end")
 

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vindibot.games import GameRecord, Player, Reason, dumps, loads
+from vindibot.games import GameHistory, GameRecord, Reason, dumps, loads
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,12 @@ def forget_games(connection: sqlite3.Connection, keep: int) -> None:
     connection.execute(f"DELETE FROM games WHERE number IN ({old})", (newest - keep,))
 
 
-def players_of(record: GameRecord) -> list[Player]:
-    """The players of a kept game, with their ratings of then."""
-    elo: list[int | None] = record.extra.get("elo") or [None] * 4
-    return [Player(*known) for known in zip(record.names, record.who, elo, strict=True)]
+def played(record: GameRecord) -> GameHistory:
+    """The history of a kept game. Raises `GameRecordError`."""
+    history = GameHistory.begun(record)
+    history.play_all(record.orders)
+    history.end(record.ending)
+    return history
 
 
 def find_record(connection: sqlite3.Connection, game_id: str) -> GameRecord | None:

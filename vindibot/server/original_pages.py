@@ -35,10 +35,9 @@ def add_old_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
     async def tv() -> Response:
         """The newest running arena game."""
         room = next((room for room in reversed(lobby.rooms.values()) if not room.training and not room.finished), None)
-        feed = streams.page_feed(room.id) if room is not None else None
-        if room is None or feed is None:
+        if room is None or streams.page_feed(room.id) is None:
             return html("off_air.html", refresh=REFRESH_SECONDS)
-        return viewer_page(room, feed, "/tv")
+        return viewer_page(room, "/tv")
 
     @app.get("/map/{delay}", response_class=HTMLResponse)
     async def fresh_map(delay: str) -> Response:

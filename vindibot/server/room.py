@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sim.game import CRASH, DIRECTIONS, RUNNING, STAY, Games
-from sim.rules import step
-from vindibot.games import Player, Reason, encode_json, from_games, reason_of
+from vindibot.games import GameHistory, Player, Reason, encode_json, from_games, reason_of
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.users import random_word
 
@@ -91,7 +90,9 @@ class RoomObserver(Protocol):
 
 
 class Room:
-    """One game. `games` is an array of one record, before its first ply; the room owns it. Call `begin` once."""
+    """One game, from the state `games` (an array of one record) before its first ply. Call `begin` once.
+
+    `history` is the game so far, and the attribute `games` is its newest state."""
 
     def __init__(
         self,
@@ -107,10 +108,10 @@ class Room:
     ) -> None:
         self.id = room_id
         self.pace, self.seed, self.rated = pace, seed, rated
-        self.games = games
         self.seats = tuple(seats)
         self.time_limit_ms = time_limit_ms
-        self.orders: list[int] = []
+        self.history = GameHistory(room_id, [seat.player for seat in self.seats], first=games, limit_ms=time_limit_ms)
+        self.games = games = self.history.last
         self.training = bool(games["training"].item(0))
         # Views into the record: reading it through an element of the array costs microseconds.
         self._turn, self._status, self._crashed = games["turn"], games["status"], games["hero"]["crashed"][0]
@@ -126,6 +127,11 @@ class Room:
             seat.token = random_word(TOKEN_LENGTH)
 
     # ---- What one can see ----
+
+    @property
+    def orders(self) -> list[int]:
+        """The moves played so far: 0..4 or `sim.game.CRASH`."""
+        return self.history.moves
 
     @property
     def turn(self) -> int:
@@ -323,8 +329,7 @@ class Room:
     def _play(self, order: int) -> None:
         self._cancel_timer()
         self._handed, self._state = None, None
-        step(self.games, 0, order)
-        self.orders.append(order)
+        self.history.play(order)
         self._tell(lambda observer: observer.played(self, order))
 
     def _after(self, seconds: float, callback: Callable[..., None], *arguments: Any) -> None:

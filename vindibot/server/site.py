@@ -8,11 +8,9 @@ from itertools import islice
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 
-from sim.rules import step
-from vindibot.games import GameRecord, dumps
+from vindibot.games import GameHistory, GameRecord, dumps
 from vindibot.server.description import BEFORE, DAYS, NAME, PAGE, PLY, operation, queries
-from vindibot.server.feed import Feed
-from vindibot.server.game_rows import GameRow, find_record, list_games, players_of
+from vindibot.server.game_rows import GameRow, find_record, list_games, played
 from vindibot.server.lobby import Lobby
 from vindibot.server.pages import HEADERS, LIVELY, RunningGame, asset as page_asset, game_page, html, missing, running_games
 from vindibot.server.parameters import read_int, read_parameters
@@ -21,7 +19,7 @@ from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
 from vindibot.server.streams import Streams
 from vindibot.server.users import RegistrationError
-from vindibot.viewer import TYPES, Bundle, head, record_head, served_page, served_policy, static_files
+from vindibot.viewer import TYPES, Bundle, head, served_page, served_policy, static_files
 
 #: Running and kept games on the first page, and in longer lists.
 SHOWN, LISTED = 20, 50
@@ -83,32 +81,27 @@ def add_site(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
     async def game(request: Request, game_id: str) -> Response:
         """The page of a running or kept game. Parameter: ply (the game as plain text after so many plies)."""
         plain = "ply" in request.query_params
-        feed = streams.page_feed(game_id)
-        if feed is not None and not plain:
-            return viewer_page(lobby.rooms[game_id], feed)
+        if streams.page_feed(game_id) is not None and not plain:
+            return viewer_page(lobby.rooms[game_id])
         room = lobby.rooms.get(game_id)
         if room is None or room.finished:
             kept = await lobby.store.read(lambda connection: find_record(connection, game_id))
             if kept is not None:
-                return _kept_game(kept, _number(request, "ply")) if plain else _viewer(record_head(kept, "server"), kept.id)
+                return _kept_game(kept, _number(request, "ply")) if plain else _kept_viewer(kept)
         if room is None:
             return missing()
-        players, plies = [seat.player for seat in room.seats], len(room.orders)
+        players, plies = room.history.players, len(room.history)
         return game_page(game_id, room.games, players, ply=plies, plies=plies, live=not room.finished)
 
 
-def viewer_page(room: Room, feed: Feed, following: str = "") -> HTMLResponse:
+def viewer_page(room: Room, following: str = "") -> HTMLResponse:
     """The page of a running game; `following` is the address where to go after its end."""
-    bundle = head(
-        feed.first,
-        game_id=room.id,
-        title=f"game {room.id}",
-        source="server",
-        players=[seat.player for seat in room.seats],
-        live=True,
-        limit_ms=room.time_limit_ms,
-    )
-    return _viewer(bundle, room.id, following)
+    return _viewer(head(room.history, title=f"game {room.id}", source="server", live=True), room.id, following)
+
+
+def _kept_viewer(record: GameRecord) -> HTMLResponse:
+    """The page of a kept game; its plies come as events."""
+    return _viewer(head(GameHistory.begun(record), title=f"game {record.id}", source="server"), record.id)
 
 
 def _viewer(bundle: Bundle, game_id: str, following: str = "") -> HTMLResponse:
@@ -134,12 +127,11 @@ def _file(content: bytes, kind: str) -> Response:
 
 
 def _kept_game(record: GameRecord, ply: int | None) -> HTMLResponse:
-    plies = len(record.orders)
+    history = played(record)
+    plies = len(history)
     ply = plies if ply is None else min(max(ply, 0), plies)
-    games = record.first()
-    for order in record.orders[:ply]:
-        step(games, 0, order)
-    return game_page(record.id, games, players_of(record), ply=ply, plies=plies, live=False, ending=record.ending)
+    games = history.state(ply)
+    return game_page(record.id, games, history.players, ply=ply, plies=plies, live=False, ending=record.ending)
 
 
 def _number(request: Request, parameter: str) -> int | None:

@@ -12,9 +12,9 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from vindibot.server.encoder import PageTelling, WireTelling
+from vindibot.server.encoder import PageEncoder, WireEncoder
 from vindibot.server.feed import Feed, Listing, Pace, recorded
-from vindibot.server.game_rows import find_record, players_of
+from vindibot.server.game_rows import find_record, played
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
 from vindibot.server.settings import ServerSettings
@@ -44,14 +44,14 @@ class Streams:
 
     def began(self, room: Room) -> None:
         """See `RoomObserver`."""
-        self._feeds[room.id] = Feed(room, WireTelling(room.id, [seat.player for seat in room.seats]))
-        self._pages[room.id] = Feed(room, PageTelling(room.games.copy()))
+        self._feeds[room.id] = Feed(room, WireEncoder(room.history))
+        self._pages[room.id] = Feed(room, PageEncoder(room.history))
 
     def played(self, room: Room, order: int) -> None:
         """See `RoomObserver`."""
         self._feeds[room.id].played()
         self._pages[room.id].played()
-        if len(room.orders) == 1 and not room.training:
+        if len(room.history) == 1 and not room.training:
             self.listing.add(room)
 
     def ended(self, room: Room) -> None:
@@ -179,7 +179,8 @@ def add_streams(app: FastAPI, streams: Streams, store: Store) -> None:
             raise HTTPException(404)
         if 0 < len(record.orders) <= after:
             return Response(status_code=204)  # there is no more: a browser would ask for ever
-        return streams.response(recorded(record, WireTelling(record.id, players_of(record)), after))
+        history = played(record)
+        return streams.response(recorded(history, WireEncoder(history), after))
 
     @app.get("/plies/{game_id}", response_class=Response, responses=described)
     async def plies(request: Request, game_id: str) -> Response:
@@ -192,7 +193,8 @@ def add_streams(app: FastAPI, streams: Streams, store: Store) -> None:
         record = await store.read(lambda connection: find_record(connection, game_id))
         if record is None:
             raise HTTPException(404)
-        return streams.response(_patient(recorded(record, PageTelling(record.first()), after)))
+        history = played(record)
+        return streams.response(_patient(recorded(history, PageEncoder(history), after)))
 
     @app.get("/now-playing", response_class=Response, responses=described)
     async def now_playing() -> Response:

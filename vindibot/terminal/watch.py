@@ -17,10 +17,10 @@ from pathlib import Path
 from rich.console import Console
 
 from vindibot.base import UsageError, printable, terminal
-from vindibot.games import read_game_file
+from vindibot.games import GameHistory
 from vindibot.terminal.board import Shot
 from vindibot.terminal.display import Display, Shown
-from vindibot.terminal.frames import Film, film_of, frame_line, lines_of, order_word
+from vindibot.terminal.lines import ending_of, lines_of, move_word
 from vindibot.terminal.stream import Place, Watcher
 
 #: Plies a second at speed 1, and the speeds there are.
@@ -43,28 +43,28 @@ def keys_in(text: str) -> Iterator[str]:
 
 
 class Projector:
-    """Where in a film we are, and how it moves on; no terminal, no clock of its own. Times are seconds.
+    """Where in a game we are, and how it moves on; no terminal, no clock of its own. Times are seconds.
 
-    `position` is the number of the frame that is shown. Who follows a live film is always at its newest frame.
+    `position` is the number of the state that is shown. A viewer that follows a live game is always at its newest state.
     """
 
     def __init__(
-        self, film: Film, now: float, *, speed: float | None = None, turn: int | None = None, following: bool = False
+        self, history: GameHistory, now: float, *, speed: float | None = None, turn: int | None = None, following: bool = False
     ) -> None:
-        self.film, self.speed = film, speed or 1.0
-        self.position = 0 if turn is None else max(0, film.at_turn(turn))
+        self.history, self.speed = history, speed or 1.0
+        self.position = 0 if turn is None else history.at_turn(turn)
         self.following = following
         self.paused = turn is not None and not following
         self.over = False  # whether the viewer wants to leave
-        self._since = now  # when the frame that is shown was due
+        self._since = now  # when the state that is shown was due
 
     def press(self, key: str, now: float) -> None:
         """A key was pressed."""
-        last = len(self.film.frames) - 1
+        last = len(self.history)
         if key in ("q", "Q", "\x04"):
             self.over = True
         elif key == " ":
-            again = self.paused and self.film.whole and self.position == last
+            again = self.paused and self.history.complete and self.position == last
             self.paused, self.position = not self.paused, 0 if again else self.position
             self.following = False
         elif key in STEPS:
@@ -73,7 +73,7 @@ class Projector:
         elif key in ("home", "g", "0"):
             self.position, self.following = 0, False
         elif key in ("end", "G", "$"):
-            self.position, self.following, self.paused = max(0, last), not self.film.whole, False
+            self.position, self.following, self.paused = last, not self.history.complete, False
         elif key in ("+", "="):
             self.speed = min(FASTEST, self.speed * 2)
         elif key == "-":
@@ -83,65 +83,69 @@ class Projector:
         self._since = now
 
     def advance(self, now: float) -> None:
-        """Move on to where the film should be by now."""
-        last = len(self.film.frames) - 1
+        """Move on to where the viewer should be by now."""
+        last = len(self.history)
         if self.following:
-            self.position = max(0, last)
+            self.position = last
         elif not self.paused and self.position < last:
             due = int((now - self._since) * self.speed * PACE)
             if due <= 0:
                 return
             self._since += due / (self.speed * PACE)
             self.position = min(last, self.position + due)
-        if self.position >= last:  # a live film goes on from here
+        if self.position >= last:  # a live game goes on from here
             self._since = now
-            self.following = self.following or not (self.film.whole or self.paused)
+            self.following = self.following or not (self.history.complete or self.paused)
 
     @property
     def moving(self) -> bool:
-        """Whether the next frame comes by itself."""
-        return not self.paused and not self.following and self.position < len(self.film.frames) - 1
+        """Whether the next state comes by itself."""
+        return not self.paused and not self.following and self.position < len(self.history)
 
     def wait(self, now: float) -> float | None:
         """Seconds until something changes by itself, None for never."""
         return max(0.0, self._since + 1 / (self.speed * PACE) - now) if self.moving else None
 
     def shot(self) -> Shot:
-        """The picture of the frame that is shown, with what the keys have done to it."""
-        frame, film = self.film.frames[self.position], self.film
-        at_end = film.whole and self.position == len(film.frames) - 1
+        """The picture of the state that is shown, with what the keys have done to it."""
+        history, number = self.history, self.position
+        ply = history[number - 1] if number else None
+        games = ply.after if ply is not None else history.state(0)
+        at_end = history.complete and number == len(history)
         state = "the end" if at_end else "paused" if self.paused else "live" if self.following else f"{self.speed:g}x"
-        ending = film.ending if at_end else f"@{frame.hero + 1} {order_word(frame.order)}" if frame.hero is not None else ""
-        ballot = frame.ballot
+        mover = ply.mover if ply is not None else None
+        said = f"@{ply.mover + 1} {move_word(ply.move)}" if ply and ply.mover is not None and ply.move is not None else ""
+        ballot = history.ballots.get(number)
         left = ballot.margin_ms if ballot is not None and math.isfinite(ballot.margin_ms) else None
-        me = film.me if film.me is not None else frame.hero if frame.hero is not None else 0
-        return Shot(frame.games, me, film.names, ballot, left, "" if ballot is not None else ending, f"{state} | {KEYS}")
+        me = history.me if history.me is not None else mover if mover is not None else 0
+        message = "" if ballot is not None else ending_of(history) if at_end else said
+        return Shot(games, me, history.names, ballot, left, message, f"{state} | {KEYS}")
 
 
-async def _follow(film: Film, watcher: Watcher, game: str, grown: Callable[[], None]) -> None:
-    """Let a film grow with what a server tells of its game."""
+async def _follow(history: GameHistory, watcher: Watcher, game: str, grown: Callable[[], None]) -> None:
+    """Let a history grow with what a server tells of its game."""
     try:
         async with aclosing(watcher.states(game)) as states:
             async for state in states:
-                film.add(state)
+                history.append(state)
                 grown()
     finally:
-        film.end()
+        history.end()
         grown()
 
 
 @asynccontextmanager
 async def _live(
     place: Place, tell: Callable[[str], None], grown: Callable[[], None]
-) -> AsyncIterator[tuple[Film, asyncio.Task[None]]]:
-    """The film of a game on a server, and the task that makes it grow."""
+) -> AsyncIterator[tuple[GameHistory, asyncio.Task[None]]]:
+    """The history of a game on a server, and the task that makes it grow."""
     watcher = Watcher(place.server, tell)
     try:
         game = place.game or await watcher.newest()
-        film = Film(f"game {game}")
-        task = asyncio.create_task(_follow(film, watcher, game, grown))
+        history = GameHistory(game)
+        task = asyncio.create_task(_follow(history, watcher, game, grown))
         try:
-            yield film, task
+            yield history, task
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
@@ -190,7 +194,7 @@ def _keyboard(press: Callable[[str], None]) -> Iterator[bool]:
 
 
 async def _project(projector: Projector, shown: Shown, changed: asyncio.Event) -> None:
-    """Show the film until it is over, or until the viewer has had enough; without keys it ends by itself."""
+    """Show the game until it is over, or until the viewer has had enough; without keys it ends by itself."""
     before: tuple[int, str] | None = None
 
     def press(key: str) -> None:
@@ -201,14 +205,14 @@ async def _project(projector: Projector, shown: Shown, changed: asyncio.Event) -
         while not projector.over:
             changed.clear()
             projector.advance(time.monotonic())
-            if projector.film.frames:
+            if projector.history:
                 shot = projector.shot()
                 if before != (projector.position, shot.message):
                     before = projector.position, shot.message
                     shown.show(shot)
-            if not keys and projector.film.whole and not projector.moving:
+            if not keys and projector.history.complete and not projector.moving:
                 return
-            if not projector.film.frames and projector.film.whole:
+            if not projector.history and projector.history.complete:
                 return
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(projector.wait(time.monotonic())):
@@ -228,12 +232,12 @@ def watch_game(source: str, *, game: str | None, turn: int | None, speed: float 
             raise UsageError("the address names a game already; leave --game out, or give the server's address alone")
         asyncio.run(_watch_live(Place(place.server, game or place.game), console, turn, speed, drawn))
         return
-    film = film_of(read_game_file(Path(source), game))
+    history = GameHistory.read(source, game)
     if drawn:
-        asyncio.run(_watch_film(film, turn, speed))
+        asyncio.run(_watch_file(history, turn, speed))
     else:
-        asyncio.run(_print_film(film, console, turn, speed))
-    _conclude(film, console)
+        asyncio.run(_print_file(history, console, turn, speed))
+    _conclude(history, console)
 
 
 def _is_address(source: str) -> bool:
@@ -241,16 +245,16 @@ def _is_address(source: str) -> bool:
     return "://" in source or (not Path(source).exists() and re.match(r"[\w.-]+:\d+(/|$)", source) is not None)
 
 
-async def _watch_film(film: Film, turn: int | None, speed: float | None) -> None:
-    projector = Projector(film, time.monotonic(), speed=speed, turn=turn)
+async def _watch_file(history: GameHistory, turn: int | None, speed: float | None) -> None:
+    projector = Projector(history, time.monotonic(), speed=speed, turn=turn)
     with Display() as display:
-        shown = display.game(film.names, film.me or 0, film.title)
+        shown = display.game(history.names, history.me or 0, f"game {history.id}")
         await _project(projector, shown, asyncio.Event())
 
 
-async def _print_film(film: Film, console: Console, turn: int | None, speed: float | None) -> None:
-    """All frames as lines, at once unless a speed is wanted."""
-    for line in lines_of(film, film.at_turn(turn) if turn is not None else 0):
+async def _print_file(history: GameHistory, console: Console, turn: int | None, speed: float | None) -> None:
+    """All states as lines, at once unless a speed is wanted."""
+    for line in lines_of(history, history.at_turn(turn) if turn is not None else 0):
         _say(console, line)
         if speed is not None:
             await asyncio.sleep(1 / (speed * PACE))
@@ -261,38 +265,38 @@ async def _watch_live(place: Place, console: Console, turn: int | None, speed: f
     display = Display() if drawn else None
     with display or contextlib.nullcontext():
         out = display.console if display is not None else console
-        async with _live(place, lambda text: _say(out, text, "dim"), changed.set) as (film, task):
+        async with _live(place, lambda text: _say(out, text, "dim"), changed.set) as (history, task):
             if display is not None:
-                while not film.frames and not task.done():
+                while not history and not task.done():
                     changed.clear()
                     await changed.wait()
                 following = turn is None and speed is None
-                projector = Projector(film, time.monotonic(), speed=speed, turn=turn, following=following)
-                await _project(projector, display.game(film.names, -1, film.title), changed)
+                projector = Projector(history, time.monotonic(), speed=speed, turn=turn, following=following)
+                await _project(projector, display.game(history.names, -1, f"game {history.id}"), changed)
             else:
-                await _print_live(film, console, turn or 0, changed)
+                await _print_live(history, console, turn or 0, changed)
             if task.done() and not task.cancelled():
                 task.result()
-    _conclude(film, console)
+    _conclude(history, console)
 
 
-async def _print_live(film: Film, console: Console, turn: int, changed: asyncio.Event) -> None:
-    """The frames of a live film as lines, as they come."""
+async def _print_live(history: GameHistory, console: Console, turn: int, changed: asyncio.Event) -> None:
+    """The states of a live game as lines, as they come."""
     printed = 0
     while True:
         changed.clear()
-        for frame in film.frames[printed:]:
-            if frame.turn >= turn:
-                _say(console, frame_line(film, frame))
-        printed = len(film.frames)
-        if film.whole:
+        if history and history.turn(-1) >= turn:
+            for line in lines_of(history, max(printed, history.at_turn(turn))):
+                _say(console, line)
+        printed = len(history) + 1 if history else 0
+        if history.complete:
             return
         await changed.wait()
 
 
-def _conclude(film: Film, console: Console) -> None:
-    ended = f"ended: {film.ending}" if film.whole else "goes on"
-    _say(console, f"{film.title} {ended}; {film.standing()}", "bold")
+def _conclude(history: GameHistory, console: Console) -> None:
+    ended = f"ended: {ending_of(history)}" if history.complete else "goes on"
+    _say(console, f"game {history.id} {ended}; {history.standing()}", "bold")
 
 
 def _say(console: Console, text: str, style: str = "") -> None:

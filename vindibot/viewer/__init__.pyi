@@ -1,8 +1,6 @@
 from .bundle import (
     Bundle as Bundle,
     head as head,
-    played as played,
-    record_head as record_head,
 )
 from .live import (
     LiveViewer as LiveViewer,
@@ -16,7 +14,7 @@ from .page import (
 )
 from .replay import replay_file as replay_file
 from .states import (
-    Scribe as Scribe,
+    StateWriter as StateWriter,
     ending_of as ending_of,
     results as results,
 )

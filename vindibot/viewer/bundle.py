@@ -1,14 +1,13 @@
-"""Bundles: everything that the page of a game shows, as one JSON document (docs/viewer-format.md)."""
+"""Bundles: everything that the page of a game shows, as one JSON document (docs/viewer-format.md), made from its history."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sim.game import Games
-from vindibot.games import GameRecord, Player, Ply, replay
-from vindibot.viewer.states import Scribe, ending_of, results
+from vindibot.games import GameHistory, GameRecord, Header, Recording, RecordingError
+from vindibot.viewer.states import StateWriter, ending_of, results
+from vindibot.viewer.why import Reasons
 
 FORMAT = "vindibot-bundle"
 VERSION = 2
@@ -17,74 +16,80 @@ Bundle = dict[str, Any]
 Patch = dict[str, Any]
 
 
-def head(
-    first: Games,
-    *,
-    game_id: str,
-    title: str,
-    source: str,
-    players: Sequence[Player],
-    live: bool = False,
-    gap: bool = False,
-    me: int | None = None,
-    limit_ms: float | None = None,
-    started: datetime | str | None = None,
-) -> Bundle:
-    """A bundle without plies. `first` is the first state that is known, an array of one record; `players` are heroes 0..3;
-    `gap` says that it is not the game's beginning."""
-    scribe = Scribe(first)
+def head(history: GameHistory, *, title: str, source: str, live: bool = False) -> Bundle:
+    """A bundle without plies. At least one state must be known."""
+    writer, started = StateWriter(history.first), history.started
     return {
         "format": FORMAT,
         "version": VERSION,
-        "id": game_id,
+        "id": history.id,
         "title": title,
         "source": source,
         "live": live,
-        "size": scribe.size,
-        "tiles": scribe.tiles(),
-        "spawns": scribe.spawns(),
-        "max_turns": first["max_turns"].item(0),
-        "training": bool(first["training"].item(0)),
-        "limit_ms": limit_ms,
+        "size": writer.size,
+        "tiles": writer.tiles(),
+        "spawns": writer.spawns(),
+        "max_turns": history.first["max_turns"].item(0),
+        "training": bool(history.first["training"].item(0)),
+        "limit_ms": history.limit_ms,
         "started": started.isoformat(timespec="seconds") if isinstance(started, datetime) else started,
-        "players": [{"name": player.name, "user": player.user_id, "elo": player.elo} for player in players],
-        "me": me,
-        "start": scribe.start(gap),
+        "players": [{"name": player.name, "user": player.user_id, "elo": player.elo} for player in history.players],
+        "me": history.me,
+        "start": writer.start(history.begins_late),
         "plies": [],
         "ending": None,
         "results": None,
-        "map": scribe.structure(),
+        "map": writer.structure(),
         "why": None,
     }
 
 
-def record_head(record: GameRecord, source: str = "record") -> Bundle:
-    """The bundle of a game record without its plies. Raises `GameRecordError`."""
-    ratings: list[int | None] = record.extra.get("elo") or [None] * 4
-    players = [Player(*known) for known in zip(record.names, record.who, ratings, strict=True)]
-    return head(
-        record.first(),
-        game_id=record.id,
-        title=f"game {record.id}",
-        source=source,
-        players=players,
-        limit_ms=record.extra.get("time_limit_ms"),
-        started=record.started,
-    )
-
-
 def of_record(record: GameRecord) -> Bundle:
     """The whole bundle of a game record. Raises `GameRecordError`."""
-    bundle = record_head(record)
-    states = replay(record)
-    before = next(states)
-    scribe = Scribe(before)
-    for order, games in zip(record.orders, states, strict=True):
-        bundle["plies"].append(scribe.ply(before, played(before, order, games)))
-        before = games
-    return bundle | {"ending": ending_of(before), "results": results(before)}
+    history = GameHistory.of(record)
+    writer = StateWriter(history.first)
+    told = {"plies": [writer.ply(ply) for ply in history], "ending": ending_of(history), "results": results(history.last)}
+    return head(history, title=f"game {record.id}", source="record") | told
 
 
-def played(before: Games, order: int, after: Games) -> Ply:
-    """The ply that an order of a record (0..4 or `sim.game.CRASH`) was."""
-    return Ply(after, before["turn"].item(0) % 4, order)
+def of_recording(recording: Recording) -> Bundle:
+    """The whole bundle of a recording. Raises `RecordingError` if there is not a single state in it."""
+    history = GameHistory.of(recording)
+    if not history:
+        raise RecordingError(f"{recording.path}: there is nothing to show, the game ended before our first turn", 2)
+    writer = BundleWriter(recording.header, history)
+    writer.patch()
+    return writer.bundle
+
+
+class BundleWriter:
+    """Writes the game of a bot of ours, with the votes, as a bundle that grows with its history.
+
+    `header` is that of the recording. At least one state of `history` must be known.
+    """
+
+    def __init__(self, header: Header, history: GameHistory) -> None:
+        self._history = history
+        self._reasons = Reasons(header)
+        self._writer = StateWriter(history.first)
+        self._voted = 0
+        self.bundle = head(history, title=f"{header.bot} in game {header.game}", source="recording", live=True)
+        self.bundle["why"] = self._reasons.head()
+
+    def patch(self) -> Patch:
+        """Add to the bundle what the history has got since the last call; returns that alone, as a patch."""
+        history, start = self._history, len(self.bundle["plies"])
+        plies = [self._writer.ply(ply) for ply in history.plies(start)]
+        votes = list(history.ballots.items())[self._voted :]
+        why = [self._reasons.turn(number, history.state(number), ballot) for number, ballot in votes]
+        self._voted += len(votes)
+        self.bundle["plies"] += plies
+        self.bundle["why"]["turns"] += why
+        patch: Patch = {"from": start, "plies": plies}
+        if why:
+            patch["why"] = why
+        if history.complete:
+            last = {"ending": ending_of(history), "results": results(history.last)}
+            self.bundle |= last | {"live": False}
+            patch |= last
+        return patch

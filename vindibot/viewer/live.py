@@ -23,9 +23,8 @@ from starlette.routing import Route
 
 from sim.game import Games
 from vindibot.base import Guest, VindibotError, render
-from vindibot.games import Ballot, GameState, Header, LastState, Outcome
-from vindibot.viewer.bundle import Bundle, Patch
-from vindibot.viewer.history import Chronicle
+from vindibot.games import Ballot, GameHistory, GameState, Header, LastState, Outcome, players_in
+from vindibot.viewer.bundle import Bundle, BundleWriter, Patch
 from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
 
 LOOPBACK = "127.0.0.1"
@@ -44,7 +43,8 @@ class LiveGame:
 
     def __init__(self, viewer: LiveViewer) -> None:
         self._viewer = viewer
-        self._chronicle: Chronicle | None = None
+        self._history = GameHistory()
+        self._writer: BundleWriter | None = None
         self._events: list[str] = []
         self._changed = asyncio.Event()
         self._broken = False
@@ -54,10 +54,13 @@ class LiveGame:
         """See `vindibot.session.player.Onlooker`."""
         if self._broken:
             return
-        if self._chronicle is None:
-            self._chronicle = Chronicle(header)
+        if not self._history:
+            me = header.hero - 1
+            self._history = GameHistory(header.game, players_in(state), me, started=header.started, limit_ms=header.limit_ms)
         try:
-            self._tell(self._chronicle.turn(state, games, ballot))
+            self._history.append(games, ballot)
+            self._writer = self._writer or BundleWriter(header, self._history)
+            self._tell(self._writer.patch())
         except Exception as error:  # the game goes on, whatever the page cannot show
             self._broken = True
             _log.warning("the page of this game stands still", error=type(error).__name__, reason=str(error))
@@ -66,9 +69,12 @@ class LiveGame:
 
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
         """See `vindibot.session.player.Onlooker`."""
-        if self._chronicle is not None and not self.over:
+        if self._writer is not None and not self.over:
             self.over = True
-            self._tell(self._chronicle.finish(outcome, last), "event: end\n")
+            if last is not None:
+                self._history.append(last.games)
+            self._history.end(outcome.reason, outcome.message)
+            self._tell(self._writer.patch(), "event: end\n")
 
     def _tell(self, patch: Patch, kind: str = "") -> None:
         number = len(self._events) + 1
@@ -82,9 +88,8 @@ class LiveGame:
 
     def start(self) -> Bundle:
         """The bundle without what the events bring."""
-        assert self._chronicle is not None
-        assert self._chronicle.bundle is not None
-        whole = self._chronicle.bundle
+        assert self._writer is not None
+        whole = self._writer.bundle
         return whole | {"plies": [], "why": whole["why"] | {"turns": []}, "ending": None, "results": None}
 
     async def follow(self, after: int) -> AsyncIterator[str]:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from vindibot.base import Output, UsageError
 from vindibot.games import Recording, read_game_file
-from vindibot.viewer.bundle import Bundle, of_record
-from vindibot.viewer.history import of_recording
+from vindibot.viewer.bundle import Bundle, of_record, of_recording
 from vindibot.viewer.page import MARK, whole_page
 
 

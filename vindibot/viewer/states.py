@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from sim import events
-from sim.game import AIR, MINE, STRIDE, TAVERN, TILE_BITS, WALL, Games
+from sim.game import AIR, MINE, RUNNING, STRIDE, TAVERN, TILE_BITS, WALL, Games
 from sim.maps import map_of
-from sim.replay import events_of
-from vindibot.games import Ply, reason_of
+from vindibot.games import GameHistory, Ply, reason_of
 
 _TILES = {AIR: ".", WALL: "#", TAVERN: "T"}
 #: The kinds of events after which mines have other owners.
@@ -21,7 +20,7 @@ _NEW_OWNERS = {events.TOOK_MINE, events.INHERITED}
 
 @cache
 def squares_of(size: int) -> Callable[[int], int]:
-    """Turns a square of `sim.game` into one of a bundle, for boards of this size; -1 for who is not on the board."""
+    """Turns a square of `sim.game` into one of a bundle, for boards of this size; -1 for a hero that is not on the board."""
     table = [
         (square // STRIDE - 1) * size + square % STRIDE - 1
         if 0 < square // STRIDE <= size and 0 < square % STRIDE <= size
@@ -41,8 +40,8 @@ def _hero(record: tuple[Any, ...], at: Callable[[int], int]) -> list[int]:
     return [at(pos), life, gold, mines, crashed]
 
 
-class Scribe:
-    """Writes the states of one game, an array of one record each."""
+class StateWriter:
+    """Writes the states and plies of one game. `first` is its first state, an array of one record."""
 
     def __init__(self, first: Games) -> None:
         self.first = first
@@ -70,19 +69,15 @@ class Scribe:
             "chokes": [self.at(square) for square in np.flatnonzero(shape.choke).tolist()],
         }
 
-    def ply(self, before: Games, ply: Ply) -> dict[str, Any]:
-        """One ply, from the state before it."""
-        written: dict[str, Any] = {"t": ply.games["turn"].item(0)}
-        happened: list[tuple[int, ...]] = []
-        if ply.gap or ply.hero is None or ply.order is None:
-            written["gap"] = True
-        else:
-            written |= {"h": ply.hero, "o": ply.order}
-            happened = events_of(before, [ply.order])[0].tolist()
-        changed = zip(before["hero"][0].tolist(), ply.games["hero"][0].tolist(), strict=True)
+    def ply(self, ply: Ply) -> dict[str, Any]:
+        """One ply: what happened, and what it changed."""
+        written: dict[str, Any] = {"t": ply.turn}
+        written |= {"gap": True} if ply.gap else {"h": ply.mover, "o": ply.move}
+        happened = ply.events.tolist()
+        changed = zip(ply.before["hero"][0].tolist(), ply.after["hero"][0].tolist(), strict=True)
         heroes = [[hero, *_hero(new, self.at)] for hero, (old, new) in enumerate(changed) if _shown(old) != _shown(new)]
-        new_owners = "gap" in written or any(event[0] in _NEW_OWNERS for event in happened)
-        mines = self._mines(before, ply.games) if new_owners else []
+        new_owners = ply.gap or any(event[0] in _NEW_OWNERS for event in happened)
+        mines = self._mines(ply.before, ply.after) if new_owners else []
         parts = {"c": heroes, "m": mines, "e": [self._event(event) for event in happened if event[0] != events.MOVED]}
         return written | {key: part for key, part in parts.items() if part}
 
@@ -114,7 +109,7 @@ class Scribe:
 
 
 def _shown(hero: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What of a hero's record is written: neither his spawn square nor his last direction."""
+    """What of a hero's record is written: neither its spawn square nor its last direction."""
     return (*hero[:4], hero[6])
 
 
@@ -135,6 +130,9 @@ def results(games: Games) -> list[dict[str, int]]:
     return [{"hero": hero, "gold": gold[hero], "rank": 1 + sum(other > gold[hero] for other in gold)} for hero in best]
 
 
-def ending_of(games: Games, message: str = "") -> dict[str, str]:
-    """How a game ended that ended in this state; a running one was interrupted."""
-    return {"kind": reason_of(games["status"].item(0)), "message": message}
+def ending_of(history: GameHistory) -> dict[str, str]:
+    """How a game ended, by the rules if it is over, else as far as its history tells; a running one was interrupted."""
+    status = history.last["status"].item(0)
+    if status != RUNNING:
+        return {"kind": reason_of(status), "message": ""}
+    return {"kind": history.ending or reason_of(status), "message": history.message}

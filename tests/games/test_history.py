@@ -1,0 +1,179 @@
+"""Histories of games: the same states, moves and events, wherever a game comes from and however it is read."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from sim.board import draw
+from sim.events import CRASHED
+from sim.game import ALL_CRASHED, CRASH, NO_DIRECTION, RUNNING, Games, equal
+from sim.generator import generate
+from sim.replay import events_of
+from sim.rules import step
+from tests.games.test_game_record import NAMES_OF_FOUR, record_of
+from tests.support.recorded import BALLOT, PLAYERS, raw, record, states_of
+from vindibot.games.between import move_between
+from vindibot.games.game_record import dumps
+from vindibot.games.history import GameHistory, Player
+from vindibot.games.protocol import read_game
+
+
+def moves_in(states: list[Games]) -> list[int]:
+    return [move_between(one, two, int(one[0]["turn"]) % 4) for one, two in pairwise(states)]
+
+
+def seen(states: list[Games], numbers: list[int]) -> GameHistory:
+    history = GameHistory("abcd1234", PLAYERS)
+    for number in numbers:
+        history.append(states[number])
+    return history
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([0.0, 0.02]), st.booleans())
+def test_all_ways_lead_to_the_same_states(seed: int, crashes: float, training: bool) -> None:
+    states = states_of(seed, 80, crashes, training=training)
+    moves = moves_in(states)
+    at_once, step_by_step = GameHistory(first=states[0]), GameHistory(first=states[0])
+    assert at_once.play_all(moves) == len(moves)
+    assert all(map(step_by_step.play, moves))
+    every = seen(states, list(range(len(states))))
+    some = seen(states, [*range(0, len(states) - 1, 4), len(states) - 1])
+    for history in (at_once, step_by_step, every, some):
+        assert len(history) == len(moves) == len(states) - 1
+        assert history.moves == moves
+        assert not history.gaps
+        assert equal(history.first, states[0])
+        assert equal(history.last, states[-1])
+        assert all(map(equal, history.states(), states))
+        assert [history.turn(number) for number in range(len(states))] == [int(state[0]["turn"]) for state in states]
+        for ply, (before, after) in zip(history, pairwise(states), strict=True):
+            assert equal(ply.before, before)
+            assert equal(ply.after, after)
+            assert (ply.mover, ply.move) == (int(before[0]["turn"]) % 4, moves[ply.number])
+
+
+def test_states_are_had_in_any_order_and_are_the_readers_own() -> None:
+    states = states_of(5, 120)
+    history = seen(states, [*range(1, 60, 4), *range(77, 120, 4)])
+    numbers = list(range(len(history) + 1))
+    random.Random(1).shuffle(numbers)
+    for number in numbers:
+        games = history.state(number)
+        assert equal(games, states[history.turn(number)])
+        games[0]["turn"] = 999
+    assert equal(history.state(-1), states[117])
+    assert equal(history[-1].after, states[117])
+    assert equal(history[0].before, states[0])
+    assert [int(games[0]["turn"]) for games in history.states(every=20)][:3] == [0, 20, 40]
+    for number in (len(history) + 1, -len(history) - 2):
+        with pytest.raises(IndexError):
+            history.state(number)
+    with pytest.raises(IndexError):
+        history[len(history)]
+
+
+def test_a_gap_is_a_ply_without_a_move() -> None:
+    states = states_of(5, 120)
+    history = seen(states, [0, 4, 20, 24])
+    assert history.gaps == [4]
+    gap = history[4]
+    assert (gap.gap, gap.mover, gap.move, gap.turn, len(gap.events)) == (True, None, None, 20, 0)
+    assert equal(gap.before, states[4])
+    assert equal(gap.after, states[20])
+    assert history.moves == [*moves_in(states)[:4], NO_DIRECTION, *moves_in(states)[20:24]]
+    assert [history.at_turn(turn) for turn in (3, 4, 5, 20, 21, 99)] == [3, 4, 5, 5, 6, 9]
+    assert "turns 0 to 24, 9 plies, 1 of them lost" in repr(history)
+
+
+@pytest.mark.parametrize("numbers", [list(range(101)), [0, 3, 7, 40, 44, 90, 94]])
+def test_the_events_of_all_plies(numbers: list[int]) -> None:
+    states = states_of(7, 100, 0.01)
+    history = seen(states, [number for number in numbers if number < len(states)])
+    found, ends = history.events()
+    assert len(ends) == len(history)
+    assert ends.tolist() == np.cumsum([len(ply.events) for ply in history]).tolist()
+    assert found.tobytes() == b"".join(ply.events.tobytes() for ply in history)
+    assert len(found) > 5
+
+
+def test_a_crash_that_ended_a_training_game_which_was_not_known_to_be_one() -> None:
+    states = states_of(3, 40, training=True)[:8]
+    last = states[-1].copy()
+    step(last, 0, CRASH)
+    assert last[0]["status"] == ALL_CRASHED
+    history = GameHistory()
+    for state in [*states[3:], last]:
+        history.append(read_game(raw(state)))
+    assert history.moves[-1] == CRASH
+    assert (history.turn(-2), history.turn(-1)) == (7, 7)
+    assert history.last[0]["status"] == ALL_CRASHED
+    assert equal(history[-1].after, history.last)
+    assert history[-1].events["kind"].tolist() == [CRASHED]
+    assert history.state(-2)[0]["status"] == RUNNING
+    assert history.names == tuple(player.name for player in PLAYERS)
+
+
+def test_a_history_can_grow_while_it_is_read() -> None:
+    history = GameHistory(first=generate(1, size=8).new_game(40))
+    history.play_all([1, 2])
+    turns = []
+    for ply in history.plies(1):
+        turns.append(ply.turn)
+        history.play(0)
+    assert turns == list(range(2, 41))
+    assert not history.play(0)
+    assert history.play_all([0, 1]) == 0
+
+
+def test_numbers_that_are_no_moves() -> None:
+    history = GameHistory(first=generate(1, size=8).new_game(40))
+    assert history.play_all([1, 7, 2]) == 1
+    assert history.play(7)
+    assert history.moves == [1, 0]
+
+
+def test_what_is_said_of_a_history() -> None:
+    nothing = GameHistory("x")
+    assert not nothing
+    assert (len(nothing), nothing.at_turn(3), nothing.gaps, list(nothing)) == (0, 0, [], [])
+    assert repr(nothing) == str(nothing) == "<GameHistory x: no states>"
+    with pytest.raises(IndexError):
+        nothing.first  # noqa: B018
+    record = record_of(generate(1, size=8), [1, 2, CRASH, 0])
+    history = GameHistory.of(record)
+    assert history.players == tuple(Player(name) for name in NAMES_OF_FOUR)
+    assert repr(history).startswith("<GameHistory abcd1234: turns 0 to 4, 4 plies; @1 seed 0, @2 ")
+    assert repr(history).endswith("; ended: Interrupted>")
+    assert str(history) == draw(history.last)
+
+
+def test_votes_stand_at_the_states_they_were_given_in() -> None:
+    states = states_of(5, 40)
+    history = GameHistory()
+    for number in range(2, 40, 4):
+        history.append(states[number], BALLOT)
+    assert list(history.ballots) == list(range(2, 40, 4))
+
+
+def test_events_of_a_recomputed_game_are_those_of_its_moves() -> None:
+    game_map = generate(3, size=10)
+    moves = np.random.default_rng(1).integers(0, 5, 300).tolist()
+    history = GameHistory.of(record_of(game_map, moves))
+    assert history.events()[0].tobytes() == events_of(game_map.new_game(), moves)[0].tobytes()
+
+
+def test_a_history_is_read_from_a_recording_or_a_file_of_records(tmp_path: Path) -> None:
+    recording = record(tmp_path, states_of(5, 40), 2)
+    history = GameHistory.read(recording.path)
+    assert (history.id, history.me, history.ending, len(history.ballots)) == ("abcd1234", 1, "finished", len(recording.turns))
+    path = tmp_path / "cup.games.jsonl"
+    records = [record_of(generate(1, size=8), moves, id=name) for name, moves in (("one", [1]), ("two", [1, 2]))]
+    path.write_bytes(b"\n".join(map(dumps, records)))
+    assert GameHistory.read(str(path), "two").moves == [1, 2]
