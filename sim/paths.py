@@ -6,7 +6,7 @@ Heroes walk over air; a mine or a tavern is reached by bumping into it, so it en
     2  1  []        squares from it drinks with his second move
     3  2  1
 
-The kernels (`spread`, `descend`) are for other kernels; `distances_from`, `next_steps` and `all_pairs` are for Python.
+The kernels (`spread`, `flood`, `descend`) are for other kernels; `distances_from`, `next_steps` and `all_pairs` are for Python.
 """
 
 from __future__ import annotations
@@ -62,6 +62,36 @@ def spread(cells, sources, blocked, through_heroes, distances, queue):
             if _walkable(cell, blocked[square], through_heroes):
                 queue[tail] = square
                 tail += 1
+
+
+@kernel
+def flood(cells, sources, count, limit, far, distances, queue):
+    """Breadth-first distances over the squares where `cells` is `AIR`, from ``sources[:count]``, whatever these are.
+
+    `distances` is overwritten: `far` marks what cannot be reached in `limit` moves. `queue` gets the squares that can, the
+    sources first, in the order of their distances. Returns how many they are. Unlike `spread` it gives no distance to mines
+    and taverns.
+    """
+    distances[:] = far
+    head, tail = 0, 0
+    for place in range(count):
+        square = sources[place]
+        if distances[square] == far:
+            distances[square] = 0
+            queue[tail] = square
+            tail += 1
+    while head < tail:
+        here = np.int64(queue[head])
+        head += 1
+        if distances[here] >= limit:
+            break
+        for direction in range(1, 5):
+            square = here + OFFSET[direction]
+            if cells[square] == AIR and distances[square] == far:
+                distances[square] = distances[here] + 1
+                queue[tail] = square
+                tail += 1
+    return tail
 
 
 @kernel
