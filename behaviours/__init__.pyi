@@ -9,7 +9,7 @@ from .base import (
     Votes as Votes,
     plain_votes as plain_votes,
 )
-from .classic.combat import combat_map as combat_map
+from .common.combat_map import combat_map as combat_map
 from .common.duel import duel as duel
 from .world import (
     AIR as AIR,

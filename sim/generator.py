@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from sim.game import AIR, CELLS, MAX_SIZE, MINE, OFFSET, STRIDE, TAVERN, WALL, mirrored, row_column
+from sim.game import AIR, CELLS, MAX_SIZE, MINE, STRIDE, TAVERN, WALL, mirrored, row_column
 from sim.kernels import entry, kernel
 from sim.maps import Map
+from sim.paths import FAR, flood
 from sim.playout import below, next_random, random_state
 
 #: The smallest size that the original generates.
@@ -56,23 +57,15 @@ def _put_mirrored(cells, row, column, last, tile):
 
 
 @kernel
-def _flood(cells, start, reached):
+def _reach(cells, start, reached):
     """Mark in `reached` (uint8[1024]) the air that can be walked to from `start`, itself included; returns how much."""
+    source, queue, distances = np.empty(1, np.int64), np.empty(CELLS, np.int16), np.empty(CELLS, np.int16)
+    source[0] = start
+    count = flood(cells, source, 1, FAR, FAR, distances, queue)
     reached[:] = 0
-    queue = np.empty(CELLS, np.int64)
-    queue[0] = start
-    reached[start] = 1
-    head, tail = 0, 1
-    while head < tail:
-        here = queue[head]
-        head += 1
-        for direction in range(1, 5):
-            square = here + OFFSET[direction]
-            if cells[square] == AIR and not reached[square]:
-                reached[square] = 1
-                queue[tail] = square
-                tail += 1
-    return tail
+    for place in range(count):
+        reached[queue[place]] = 1
+    return count
 
 
 @kernel
@@ -100,7 +93,7 @@ def _find_spawn(cells, size, state, reached):
         row, column = _draw(state, half - 2), _draw(state, half - 2)
         spawn = _at(row, column)
         if cells[spawn] == AIR:
-            _flood(cells, spawn, reached)
+            _reach(cells, spawn, reached)
             if reached[_at(last - row, column)] and reached[_at(row, last - column)]:
                 return spawn
     return 0
@@ -118,7 +111,7 @@ def _tavern_places(cells, size, spawn, places):
     folded, reached = np.full(CELLS, WALL, np.uint8), np.zeros(CELLS, np.uint8)
     for place in range(width * width):
         folded[_at(place // width, place % width)] = cells[_at(place // half, place % half)]
-    _flood(folded, spawn, reached)
+    _reach(folded, spawn, reached)
     count = 0
     for square in range(CELLS):
         if reached[square]:
@@ -145,7 +138,7 @@ def _place_taverns(cells, size, spawn, open_squares, state):
         if cells[square] != AIR or on_spawn:
             continue
         _put_mirrored(cells, row, column, last, TAVERN)
-        if _flood(cells, spawn, reached) == open_squares - 4 and _mines_at_air(cells) == mines:
+        if _reach(cells, spawn, reached) == open_squares - 4 and _mines_at_air(cells) == mines:
             return True
         _put_mirrored(cells, row, column, last, AIR)
     return False

@@ -6,7 +6,8 @@ Heroes walk over air; a mine or a tavern is reached by bumping into it, so it en
     2  1  []        squares from it drinks with his second move
     3  2  1
 
-The kernels (`spread`, `descend`) are for other kernels; `distances_from`, `next_steps` and `all_pairs` are for Python.
+The kernels (`spread`, `flood`, `descend`) are for other kernels; `distances_from`, `next_steps`, `all_pairs` and `step_table`
+are for Python.
 """
 
 from __future__ import annotations
@@ -65,6 +66,36 @@ def spread(cells, sources, blocked, through_heroes, distances, queue):
 
 
 @kernel
+def flood(cells, sources, count, limit, far, distances, queue):
+    """Breadth-first distances over the squares where `cells` is `AIR`, from ``sources[:count]``, whatever these are.
+
+    `distances` is overwritten: `far` marks what cannot be reached in `limit` moves. `queue` gets the squares that can, the
+    sources first, in the order of their distances. Returns how many they are. Unlike `spread` it gives no distance to mines
+    and taverns.
+    """
+    distances[:] = far
+    head, tail = 0, 0
+    for place in range(count):
+        square = sources[place]
+        if distances[square] == far:
+            distances[square] = 0
+            queue[tail] = square
+            tail += 1
+    while head < tail:
+        here = np.int64(queue[head])
+        head += 1
+        if distances[here] >= limit:
+            break
+        for direction in range(1, 5):
+            square = here + OFFSET[direction]
+            if cells[square] == AIR and distances[square] == far:
+                distances[square] = distances[here] + 1
+                queue[tail] = square
+                tail += 1
+    return tail
+
+
+@kernel
 def descend(cells, start, distances, blocked, through_heroes):
     """The directions (bit d is direction d) from the square `start` that begin a shortest way down to distance 0."""
     mask = 0
@@ -91,6 +122,17 @@ def _distances_from(games, index, sources, blocked, through_heroes):
 def _next_steps(games, index, hero, distances, blocked, through_heroes):
     game = games[index]
     return descend(game.cell, np.int64(game.hero[hero].pos), distances, blocked, through_heroes)
+
+
+@entry(_BYTES(_BYTES, _INT16S))
+def _step_table(cells, distances):
+    steps, nothing = np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint8)
+    for square in range(STRIDE, CELLS - STRIDE):
+        mask = descend(cells, square, distances, nothing, True)
+        for direction in range(4, 0, -1):
+            if mask >> direction & 1:
+                steps[square] = direction
+    return steps
 
 
 @entry(_TABLE(_BYTES))
@@ -146,3 +188,12 @@ def all_pairs(cells: NDArray[np.uint8]) -> NDArray[np.int16]:
     are 1 apart although nobody can stand on either.
     """
     return _all_pairs(cells)
+
+
+def step_table(cells: NDArray[np.uint8], distances: NDArray[np.int16]) -> NDArray[np.uint8]:
+    """The first step of a shortest way from every square down to distance 0, as uint8[1024]: a direction, the lowest of equally
+    good ones; 0 where there is no way, or none is needed. Heroes are not in the way.
+
+    `cells` is a padded board, `distances` (int16[1024]) those from some squares on it, such as a row of `all_pairs`.
+    """
+    return _step_table(cells, distances)

@@ -30,6 +30,7 @@ from sim.game import (
     Games,
 )
 from sim.kernels import entry, kernel
+from sim.paths import flood
 
 #: What a sequence is worth at its end.
 GOLD_WORTH = 10
@@ -48,30 +49,6 @@ _FAR = 99
 
 
 @kernel
-def _spread(tiles, sources, count, limit, near, queue):
-    """Walking distances from ``sources[:count]``, as far as `limit`, into `near` (uint8[1024], `_FAR` beyond)."""
-    near[:] = _FAR
-    tail = 0
-    for place in range(count):
-        near[sources[place]] = 0
-        queue[tail] = sources[place]
-        tail += 1
-    head = 0
-    while head < tail:
-        here = np.int64(queue[head])
-        head += 1
-        if near[here] >= limit:
-            break
-        for direction in range(1, 5):
-            square = here + OFFSET[direction]
-            if tiles[square] == AIR and near[square] == _FAR:
-                near[square] = near[here] + 1
-                queue[tail] = square
-                tail += 1
-    return tail
-
-
-@kernel
 def _mines_in_reach(tiles, own, pos, spawn, depth, slots, found, near, queue):
     """Number the mines that can be reached in `depth` moves from `pos` or `spawn`: ``slots[square]``, -1 for all others.
 
@@ -80,7 +57,7 @@ def _mines_in_reach(tiles, own, pos, spawn, depth, slots, found, near, queue):
     """
     slots[:] = -1
     found[0], found[1] = pos, spawn
-    tail = _spread(tiles, found, 2, depth - 1, near, queue)
+    tail = flood(tiles, found, 2, depth - 1, _FAR, near, queue)
     count, foreign = 0, 0
     for place in range(tail):
         for direction in range(1, 5):
@@ -229,7 +206,7 @@ def _look_ahead(games, index, me, depth):
     near, queue = np.empty(CELLS, np.uint8), np.empty(CELLS, np.int16)
     slots, found = np.empty(CELLS, np.int16), np.empty(CELLS, np.int64)
     numbered, foreign = _mines_in_reach(tiles, own, pos, spawn, depth, slots, found, near, queue)
-    _spread(tiles, found, foreign, depth, near, queue)
+    flood(tiles, found, foreign, depth, _FAR, near, queue)
     if tiles[pos] != AIR:
         near[pos] = 0  # odd maps: he stands where nobody can go, so no way was found to him
     mask = _WORD(0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.classic.combat import danger
-from behaviours.common.targets import first_steps, is_broke, one_of, tile_beside
-from sim.game import BEER_COST, STAY, TAVERN
+from behaviours.common.combat_map import danger
+from behaviours.common.targets import first_steps, is_broke, one_of, taverns_beside
+from sim.game import BEER_COST, STAY
 from sim.paths import NOTHING_BLOCKED
 
 
@@ -28,7 +28,7 @@ class TavernFinder(Behaviour):
 
     def vote(self, view: View) -> Votes:
         """`beer_push` for each tavern beside us, or 1 for first steps, or nothing."""
-        beside = [direction for direction in range(1, 5) if tile_beside(view, direction) == TAVERN]
+        beside = taverns_beside(view)
         drinks = [direction for direction in beside if direction in view.moves]
         if drinks and view.life <= self.beer_life:
             return dict.fromkeys(drinks, self.beer_push)

@@ -78,6 +78,16 @@ def wins_exchange(striker, other):
     return exchange(striker, 0, 0, False, other, 0, 0, False, MOST_BLOWS) > 0
 
 
+@entry(types.Array(types.uint8, 1, "C")())
+def duel_table():
+    """`wins_exchange` for all lives: uint8, 1 at ``striker * (MAX_LIFE + 1) + other`` where the one who strikes first wins."""
+    table = np.zeros((MAX_LIFE + 1) * (MAX_LIFE + 1), np.uint8)
+    for striker in range(MAX_LIFE + 1):
+        for other in range(MAX_LIFE + 1):
+            table[striker * (MAX_LIFE + 1) + other] = wins_exchange(striker, other)
+    return table
+
+
 @kernel
 def _attack(game, me, life, gold, enemy, his_life, his_gold, blows):
     """The best result of stepping beside an enemy two squares away, as `exchange`; -`MAX_LIFE` - 1 if there is no way."""

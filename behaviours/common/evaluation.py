@@ -18,6 +18,7 @@ from numba import types
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from behaviours.common.duel import duel_table
 from behaviours.common.map_tables import AWAY, GROUNDS, MAX_MINES
 from sim.game import BEER_COST, BEER_HEALS, BLOW, CELLS, GAMES, MAX_LIFE, MINE, MINE_COST, STRIDE
 from sim.kernels import entry, kernel
@@ -110,19 +111,8 @@ def compiled_weights(weights: Weights) -> NDArray[np.void]:
     record["able"] = np.clip((life - MINE_COST) / (weights.stamina - MINE_COST), 0, 1)
     record["pull"] = weights.patience ** np.arange(256)
     record["pull"][255] = 0
-    record["duel"] = [wins_duel(striker, other) for striker in range(MAX_LIFE + 1) for other in range(MAX_LIFE + 1)]
+    record["duel"] = duel_table()
     return compiled
-
-
-def wins_duel(striker: int, other: int) -> bool:
-    """Whether the one who strikes first wins, both striking in turn, each thirsting by one after his own blow."""
-    first = True
-    while True:
-        other -= BLOW
-        if other <= 0:
-            return first
-        striker, other = other, max(1, striker - 1)
-        first = not first
 
 
 @kernel

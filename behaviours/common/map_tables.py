@@ -13,8 +13,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.game import AIR, CELLS, OFFSET, STRIDE
+from sim.game import CELLS
 from sim.maps import KEPT_MAPS, Map
+from sim.paths import step_table
 
 #: Mines that the record has room for; on (hand-made) maps with more, those after them are left out.
 MAX_MINES = 128
@@ -51,17 +52,6 @@ GROUND = np.dtype(
 GROUNDS = numba.types.Array(numba.from_dtype(GROUND), 1, "C")
 
 
-def _steps(cells: NDArray[np.uint8], distances: NDArray[np.int16]) -> NDArray[np.uint8]:
-    """The first direction (the lowest of equally good ones) on a shortest way from every square down to distance 0, else 0."""
-    steps = np.zeros(CELLS, np.uint8)
-    squares = np.arange(STRIDE, CELLS - STRIDE)
-    for direction in range(4, 0, -1):
-        near = squares + OFFSET[direction]
-        fits = (distances[near] == distances[squares] - 1) & ((cells[near] == AIR) | (distances[near] == 0))
-        steps[squares[fits]] = direction
-    return steps
-
-
 @lru_cache(maxsize=KEPT_MAPS)
 def ground_of(where: Map) -> NDArray[np.void]:
     """The ground of a map: an array of one `GROUND` record, 1.3 megabytes, made once for each map. Do not change it."""
@@ -78,12 +68,12 @@ def ground_of(where: Map) -> NDArray[np.void]:
     nearest[np.take_along_axis(to_mine, nearest, 1) == AWAY] = NO_MINE
     ground["nearest"] = nearest.ravel()
     for number, mine in enumerate(mines):
-        ground["mine_step"][number * CELLS : (number + 1) * CELLS] = _steps(where.cells, distances[mine])
+        ground["mine_step"][number * CELLS : (number + 1) * CELLS] = step_table(where.cells, distances[mine])
     ground["to_tavern"] = AWAY
     if len(taverns):
         choice = distances[taverns].argmin(axis=0)
         nearest_tavern = distances[taverns].min(axis=0)
         ground["tavern"] = taverns[choice]
         ground["to_tavern"] = np.minimum(nearest_tavern, AWAY)
-        ground["tavern_step"] = _steps(where.cells, nearest_tavern)
+        ground["tavern_step"] = step_table(where.cells, nearest_tavern)
     return grounds

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.base import View
-from sim.game import AIR, BEER_COST, MINE, MINE_COST, OFFSET, STAY, TILE_BITS
+from sim.game import AIR, BEER_COST, MINE, MINE_COST, OFFSET, STAY, TAVERN, TILE_BITS
 from sim.paths import NOTHING_BLOCKED, distances_from, next_steps
 
 
@@ -18,6 +18,11 @@ def directions_in(mask: int) -> list[int]:
 def tile_beside(view: View, direction: int) -> int:
     """The tile code (`sim.game`) of the square next to ours in a direction, whoever stands there."""
     return int(view.cells[view.pos + int(OFFSET[direction])]) & TILE_BITS
+
+
+def taverns_beside(view: View) -> list[int]:
+    """The directions in which a tavern is next to us, whether we can pay or not."""
+    return [direction for direction in range(1, 5) if tile_beside(view, direction) == TAVERN]
 
 
 def foreign_mines(view: View) -> NDArray[np.int64]:

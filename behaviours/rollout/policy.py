@@ -22,15 +22,14 @@ from sim.game import (
     BLOW,
     CELLS,
     GAMES,
-    LAST_MINE,
     MAX_LIFE,
-    MINE,
     MINE_COST,
     OFFSET,
     STAY,
     TAVERN,
 )
 from sim.kernels import entry, kernel
+from sim.rules import has_effect
 
 #: Goals: the number of a mine (`behaviours.common.map_tables`), a tavern, or an enemy (`GOAL_HERO` + 0..3); or none.
 NO_GOAL, GOAL_TAVERN, GOAL_HERO = -1, 128, 130
@@ -165,18 +164,20 @@ def _danger(game, ground, weights, style, hero, square, life):
 def _careful(game, ground, weights, style, hero, want):
     """The least dangerous direction: `want` among equals, then what brings him nearer to a tavern (or Stay, if he freezes)."""
     me = game.hero[hero]
-    pos, life, pays = np.int64(me.pos), np.int64(me.life), me.gold >= BEER_COST
+    pos, life = np.int64(me.pos), np.int64(me.life)
     tavern = ground.to_tavern[_WORD(pos)]
     least, choice = np.int64(1 << 40), want
     for move in range(5):
+        if not has_effect(game, hero, move):
+            continue
         target = pos + OFFSET[_WORD(move)]
         there = np.int64(game.cell[_WORD(target)])
         square, then = pos, life
         if move == STAY or there == AIR:
             square = target
-        elif there == TAVERN and pays:
+        elif there == TAVERN:
             then = min(life + BEER_HEALS, np.int64(MAX_LIFE))
-        elif move == want and TAVERN < there and there <= LAST_MINE and there != MINE + 1 + hero:
+        elif move == want:
             then = life - MINE_COST
         else:
             continue

@@ -9,8 +9,9 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from sim.game import AIR, BEER_COST, CELLS, LAST_MINE, MINE, OFFSET, STAY, TAVERN
+from sim.game import CELLS, OFFSET, STAY, TAVERN
 from sim.kernels import kernel
+from sim.rules import has_effect
 
 #: What an order does when it drinks: whichever tavern it was.
 DRINKS = 5
@@ -32,13 +33,10 @@ def no_habits() -> NDArray[np.int8]:
 @kernel
 def effect(game, hero, order):
     """What an order comes to: itself, `DRINKS`, or `STAY` where it does nothing."""
+    if not has_effect(game, hero, order):
+        return np.int64(STAY)
     there = np.int64(game.cell[_WORD(np.int64(game.hero[hero].pos) + OFFSET[_WORD(order)])])
-    if order == STAY or there == AIR:
-        return order
-    if there == TAVERN:
-        return np.int64(DRINKS) if game.hero[hero].gold >= BEER_COST else np.int64(STAY)
-    foreign = TAVERN < there and there <= LAST_MINE and there != MINE + 1 + hero
-    return order if foreign else np.int64(STAY)
+    return np.int64(DRINKS) if there == TAVERN else np.int64(order)
 
 
 @kernel

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from behaviours.base import Behaviour, Thought, View
-from behaviours.classic.combat import danger
+from behaviours.common.combat_map import danger
 from behaviours.common.targets import foreign_mines, tile_beside
 from behaviours.route.plan import Plan, Task, plans
 from behaviours.route.search import MOST_DRINKS, MOST_MINES

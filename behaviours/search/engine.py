@@ -42,9 +42,9 @@ from behaviours.search.records import (
     TABLE,
     TASKS,
 )
-from sim.game import AIR, BLOW, GAMES, LAST_MINE, MINE, OFFSET, RUNNING, STAY, TAVERN, UNDOS
+from sim.game import BLOW, GAMES, OFFSET, RUNNING, STAY, TAVERN, UNDOS
 from sim.kernels import entry, inlined, kernel
-from sim.rules import hash_of, play, rehash, undo
+from sim.rules import has_effect, hash_of, play, rehash, undo
 
 _WORD = np.uintp
 _MIX_1, _MIX_2, _32 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93), np.uint64(32)
@@ -99,13 +99,7 @@ def _list_moves(game, frame, hero, cheap):
     count = 0
     for place in range(4):
         direction = _ORDER[place]
-        there = np.int64(game.cell[_WORD(pos + OFFSET[_WORD(direction)])])
-        fits = there == AIR
-        if there == TAVERN:
-            fits = cheap or game.hero[hero].gold >= 2
-        elif MINE <= there and there <= LAST_MINE:
-            fits = there != MINE + 1 + hero
-        if fits:
+        if has_effect(game, hero, direction) or (cheap and np.int64(game.cell[_WORD(pos + OFFSET[_WORD(direction)])]) == TAVERN):
             frame.moves[_WORD(count)] = direction
             count += 1
     frame.moves[_WORD(count)] = STAY

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.classic.combat import danger
+from behaviours.common.combat_map import danger
 from behaviours.common.targets import directions_in, first_steps, foreign_mines, is_broke, tile_beside
 from sim.game import AIR, CELLS, GAMES, HERO_SHIFT, MINE, MINE_COST, OFFSET, STAY, TILE_BITS, Games
 from sim.kernels import entry, kernel
-from sim.paths import FAR, spread
+from sim.paths import FAR, flood, spread
 
 #: What a move costs before the first mine is taken. With 100 life at most four mines are, so no move is free.
 STEP_COST = 5
@@ -33,32 +33,11 @@ _BYTES = types.Array(types.uint8, 1, "C")
 
 
 @kernel
-def _flood(walk, source, distances, queue):
-    """Distances over squares where ``walk`` is 1, into `distances` (int16[1024]); `queue` gets those squares in order.
-
-    Returns how many there are, the source (whatever it is) first.
-    """
-    distances[:] = FAR
-    distances[source] = 0
-    queue[0] = source
-    head, tail = 0, 1
-    while head < tail:
-        here = np.int64(queue[head])
-        head += 1
-        for direction in range(1, 5):
-            square = here + OFFSET[direction]
-            if walk[square] and distances[square] == FAR:
-                distances[square] = distances[here] + 1
-                queue[tail] = square
-                tail += 1
-    return tail
-
-
-@kernel
-def _list_legs(walk, source, target_of, legs, distances, queue):
-    """Every way of taking a mine from a square: rows (moves to walk, square beside the mine, mine number), nearest first."""
+def _list_legs(shut, source, target_of, legs, distances, queue):
+    """Every way of taking a mine from the square ``source[0]``, over squares that are not `shut`: rows (moves to walk, square
+    beside the mine, mine number), nearest first."""
     count = 0
-    for place in range(_flood(walk, source, distances, queue)):
+    for place in range(flood(shut, source, 1, FAR, FAR, distances, queue)):
         square = np.int64(queue[place])
         for direction in range(1, 5):
             target = target_of[square + OFFSET[direction]]
@@ -75,7 +54,7 @@ def _mines_by_life(life):
 
 
 @kernel
-def _best_route(walk, pos, life, target_of, targets, home, limit):
+def _best_route(shut, pos, life, target_of, targets, home, limit):
     """Depth first over the stops, nearest first, cutting off what cannot beat the best route so far.
 
     `home` holds the moves to the nearest tavern by square. Returns the cost, the nodes looked at (more than `limit`: cut
@@ -84,7 +63,7 @@ def _best_route(walk, pos, life, target_of, targets, home, limit):
     sides = min(4 * targets, 2 * CELLS)
     listed, known = np.full(CELLS, -1, np.int64), 0
     legs, counts = np.empty((min(CELLS, sides + 1), sides, 3), np.int16), np.empty(min(CELLS, sides + 1), np.int64)
-    distances, queue = np.empty(CELLS, np.int16), np.empty(CELLS, np.int16)
+    distances, queue, source = np.empty(CELLS, np.int16), np.empty(CELLS, np.int16), np.empty(1, np.int64)
     used = np.zeros(targets + 1, np.uint8)
     levels = MAX_MINES + 1
     squares, lives, costs = np.empty(levels, np.int64), np.empty(levels, np.int64), np.empty(levels, np.int64)
@@ -97,7 +76,8 @@ def _best_route(walk, pos, life, target_of, targets, home, limit):
         square = squares[level]
         if listed[square] < 0:
             listed[square] = known
-            counts[known] = _list_legs(walk, square, target_of, legs[known], distances, queue)
+            source[0] = square
+            counts[known] = _list_legs(shut, source, target_of, legs[known], distances, queue)
             known += 1
             nodes += _FLOOD_NODES
         row, place = listed[square], cursor[level]
@@ -136,16 +116,16 @@ def _best_route(walk, pos, life, target_of, targets, home, limit):
 
 
 @kernel
-def _steps_to(walk, pos, distances):
+def _steps_to(shut, pos, distances):
     """The first steps (bit d is direction d) of shortest ways from `pos` down to where `distances` are 0."""
     nearest, mask = np.int64(FAR), 0
     for direction in range(1, 5):
         square = pos + OFFSET[direction]
-        if walk[square]:
+        if not shut[square]:
             nearest = min(nearest, np.int64(distances[square]))
     for direction in range(1, 5):
         square = pos + OFFSET[direction]
-        if walk[square] and distances[square] == nearest and nearest < FAR:
+        if not shut[square] and distances[square] == nearest and nearest < FAR:
             mask |= 1 << direction
     return mask
 
@@ -155,29 +135,29 @@ def _plan(games, index, me, life, mines, taverns, blocked, limit):
     """See `plan`. Returns cost, nodes, first steps, whether it ends at a tavern; then where he stands and the mine, in turn."""
     game = games[index]
     pos = np.int64(game.hero[me].pos)
-    walk, shut = np.zeros(CELLS, np.uint8), np.ones(CELLS, np.uint8)
+    shut = np.ones(CELLS, np.uint8)
     for square in range(CELLS):
         standing = np.int64(game.cell[square]) >> HERO_SHIFT
         free = (np.int64(game.cell[square]) & TILE_BITS) == AIR and (standing == 0 or standing == me + 1)
         if free and not blocked[square]:
-            walk[square], shut[square] = 1, 0
+            shut[square] = AIR
     target_of = np.full(CELLS, -1, np.int64)
     for number in range(len(mines)):
         target_of[mines[number]] = number
     home, queue = np.empty(CELLS, np.int16), np.empty(CELLS, np.int16)
     spread(game.cell, taverns, shut, True, home, queue)
-    cost, nodes, route = _best_route(walk, pos, life, target_of, len(mines), home, limit)
+    cost, nodes, route = _best_route(shut, pos, life, target_of, len(mines), home, limit)
     result = np.full(4 + 2 * MAX_MINES, -1, np.int64)
     result[0], result[1], result[3] = cost, nodes, home[pos] < FAR
     for stop in range(MAX_MINES):
         if route[1, stop] >= 0:
             result[4 + 2 * stop], result[5 + 2 * stop] = route[0, stop], mines[route[1, stop]]
     if route[1, 0] < 0:
-        result[2] = _steps_to(walk, pos, home) if home[pos] > 1 else 0
+        result[2] = _steps_to(shut, pos, home) if home[pos] > 1 else 0
     elif route[0, 0] != pos:
         distances = np.empty(CELLS, np.int16)
-        _flood(walk, route[0, 0], distances, queue)
-        result[2] = _steps_to(walk, pos, distances)
+        flood(shut, route[0], 1, FAR, FAR, distances, queue)
+        result[2] = _steps_to(shut, pos, distances)
     else:
         result[2] = 0
         for direction in range(1, 5):

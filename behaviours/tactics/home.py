@@ -5,10 +5,10 @@ from __future__ import annotations
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.classic.combat import danger
+from behaviours.common.combat_map import danger
 from behaviours.common.projection import lead
-from behaviours.common.targets import first_steps, tile_beside
-from sim.game import BEER_COST, STAY, TAVERN
+from behaviours.common.targets import first_steps, taverns_beside
+from sim.game import BEER_COST, STAY
 
 
 class Homecoming(Behaviour):
@@ -30,7 +30,7 @@ class Homecoming(Behaviour):
         rich = view.mines >= self.share * len(view.map.mines) or view.plies_left <= self.late
         if not rich or view.mines == 0 or view.gold + view.mines < BEER_COST or lead(view) <= self.ahead:
             return None
-        beside = [move for move in range(1, 5) if tile_beside(view, move) == TAVERN]
+        beside = taverns_beside(view)
         if beside:
             drinks = [move for move in beside if move in view.moves] if view.life <= self.drink else []
             return dict.fromkeys(drinks or [STAY], 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.classic.combat import danger
+from behaviours.common.combat_map import danger
 from behaviours.common.projection import rival
 from behaviours.common.targets import first_steps, tile_beside
 from sim.game import MINE, MINE_COST, STAY, TILE_BITS

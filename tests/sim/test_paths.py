@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from sim.board import parse
 from sim.game import AIR, CELLS, HERO_SHIFT, NORTH, OFFSET, SOUTH, STRIDE, TILE_BITS, WALL, Games, square
 from sim.maps import map_of
-from sim.paths import FAR, NOTHING_BLOCKED, all_pairs, distances_from, next_steps
+from sim.paths import FAR, NOTHING_BLOCKED, all_pairs, distances_from, next_steps, step_table
 from tests.support.worlds import odd_games, played_games
 
 
@@ -151,3 +151,18 @@ def test_all_pairs_are_single_sources(games: Games) -> None:
     for source in (found.open[0], found.mines[0], found.taverns[-1], found.open[-1]):
         single = distances_from(games, 0, [source], NOTHING_BLOCKED, True)
         assert (table[source] == single).all()
+
+
+@settings(max_examples=20)
+@given(played_games())
+def test_steps_of_the_table_lead_nearer(games: Games) -> None:
+    """The lowest direction to a square that is one nearer and can be walked on, or is where the way ends."""
+    where = map_of(games)
+    for source in (*where.taverns[:2].tolist(), *where.mines[:2].tolist()):
+        distances = where.distances[source]
+        steps = step_table(where.cells, distances)
+        for place in range(STRIDE, CELLS - STRIDE):
+            near = [place + int(offset) for offset in OFFSET]
+            fits = [way for way in range(1, 5) if distances[near[way]] == distances[place] - 1]
+            fits = [way for way in fits if where.cells[near[way]] == AIR or distances[near[way]] == 0]
+            assert steps[place] == (fits[0] if fits else 0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from behaviours.base import Thought
-from behaviours.classic.combat import combat_map
+from behaviours.common.combat_map import combat_map
 from sim.game import Games, copy_of
 from sim.rules import step
 from vindibot.games import Ballot, BallotEntry, Header

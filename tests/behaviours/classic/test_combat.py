@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from behaviours.classic.combat import Combat, combat_map, danger
+from behaviours.classic.combat import Combat
+from behaviours.common.combat_map import combat_map, danger
 from sim.board import parse
 from sim.game import ABSENT, AIR, EAST, NORTH, OFFSET, SOUTH, STAY, TAVERN, TILE_BITS, WEST, Games, mover, row_column, square
 from tests.support.paths import TOP
