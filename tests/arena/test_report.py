@@ -16,8 +16,8 @@ from hypothesis import given, strategies as st
 from sim.maps import named_map
 from sim.rules import step
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
-from vindibot.arena.charts import Line, Range, _apart, lines, ranges, ticks
-from vindibot.arena.report import COLOURS, LISTED, gold_curves, report, write_report
+from vindibot.arena.charts import COLOURS, Line, Range, _apart, lines, ranges, ticks
+from vindibot.arena.report import LISTED, gold_curves, report, write_report
 from vindibot.arena.results import GameLine
 from vindibot.arena.summary import summarise
 from vindibot.base.errors import VindibotError

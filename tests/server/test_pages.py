@@ -159,6 +159,25 @@ async def test_names_are_text_on_every_page() -> None:
         assert json.loads(streams.text.splitlines()[0][6:])["heroes"][0]["name"] in NASTY
 
 
+async def test_a_name_of_signs_is_text_wherever_a_running_or_kept_game_is_shown() -> None:
+    name = "<script>\"'&"
+    async with serving(keep_finished_seconds=0) as server, playing(server, name) as [bot]:
+        await bot.join(turns=5, map=MAP)
+        game, user = bot.game["id"], bot.state["hero"]["userId"]
+        for live in (True, False):
+            for path in ("/", "/games", "/ai", f"/ai/{user}", f"/{game}?ply"):
+                page = await get(bot.client, path)
+                assert (name in page.words) == (path != "/games" or not live), path
+            viewer = (await bot.client.get(f"/{game}")).text
+            assert viewer.count("<script") == viewer.count("</script>") == 3
+            bundle = re.search('<script type="application/json" id="game"[^>]*>(.*?)</script>', viewer)
+            assert bundle is not None
+            assert json.loads(bundle[1])["players"][0]["name"] == name
+            if live:
+                await bot.play_on()
+                await until(lambda: not server.lobby.rooms)
+
+
 async def play_one(bot: Bot) -> None:
     await bot.join("arena")
     await bot.play_on()

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,16 @@ async def test_play_open_shows_the_game_with_the_votes_as_it_goes(browser: Any, 
                     assert cells == pytest.approx(weighted, rel=1e-5)
                 state = [[hero.life, hero.gold, hero.mine_count] for hero in own.state.heroes]
                 assert [hero[1:] for hero in await heroes(page, own.turn)] == state
+
+
+async def test_the_name_of_a_game_of_ours_is_text_in_the_list() -> None:
+    name = "<script>\"'&"
+    async with LiveViewer() as viewer, httpx.AsyncClient() as client:
+        viewer.began(name, viewer.game())
+        page = (await client.get(viewer.address)).text
+        assert "<script" not in page
+        assert f">game {name}</a> (runs)" in unescape(page)
+        assert f'href="{viewer.page(name)}"' in page
 
 
 async def test_a_page_of_ours_that_comes_late_or_again_misses_nothing() -> None:

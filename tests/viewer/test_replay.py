@@ -18,6 +18,7 @@ from tests.support.recorded import record, states_of
 from vindibot.cli.main import main
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.outcome import Reason
+from vindibot.viewer.page import whole_page
 
 NASTY = "</script><script>alert(1)</script>"
 
@@ -74,6 +75,14 @@ def test_without_a_name_it_goes_into_this_folder(tmp_path: Path, monkeypatch: py
     assert bundle["why"] is None
     assert bundle["me"] is None
     assert len(bundle["plies"]) == 8
+
+
+def test_a_title_and_a_name_of_signs_are_text() -> None:
+    name = "<script>\"'&"
+    page = whole_page({"title": name, "players": [{"name": name}]})
+    assert page.count("<script") == page.count("</script>") == 3
+    assert f"<title>{name}</title>" in unescape(page)
+    assert json.loads(page.partition(' id="game">')[2].partition("</script>")[0])["players"] == [{"name": name}]
 
 
 def test_a_game_of_several_is_chosen(tmp_path: Path) -> None:

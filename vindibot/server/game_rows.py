@@ -41,9 +41,14 @@ class GameRow:
 
     @property
     def winner(self) -> int | None:
-        """The seat (0..3) that is alone on most gold in a finished game, if there is one."""
+        """The hero (1..4) that is alone on most gold in a finished game, if there is one."""
         best = max(self.gold, default=0)
-        return self.gold.index(best) if self.state == "finished" and self.gold.count(best) == 1 else None
+        return self.gold.index(best) + 1 if self.state == "finished" and self.gold.count(best) == 1 else None
+
+    @property
+    def heroes(self) -> list[tuple[int, str, str | None, int | None]]:
+        """Number (1..4), name, id of the bot, and gold of each hero; ids of registered bots only, gold if it is known."""
+        return list(zip(range(1, 5), self.names, self.who, self.gold or (None,) * 4, strict=True))
 
 
 def load_bots(connection: sqlite3.Connection) -> list[BotRow]:

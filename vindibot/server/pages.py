@@ -63,30 +63,32 @@ def asset(name: str) -> tuple[bytes, str] | None:
 
 @dataclass(frozen=True)
 class RunningGame:
-    """A running game as lists show it: on turn `turn` of `last`, with the gold of its players, and a picture of the `board`
-    (SVG) if it is one of the first."""
+    """A running game as lists show it: on turn `turn` of `last`. `heroes` are as those of a `GameRow`. Only the first games of
+    a list have gold and a picture of the `board` (SVG)."""
 
     id: str
     turn: int
     last: int
-    players: Sequence[Player]
-    gold: Sequence[int]
-    board: str
+    heroes: Sequence[tuple[int, str, str | None, int | None]]
+    board: str = ""
 
 
 def running_games(rooms: Sequence[Room]) -> list[RunningGame]:
-    """Return these games for a list, the first of them with their boards."""
-    return [
-        RunningGame(
-            id=room.id,
-            turn=room.games["turn"].item(0),
-            last=room.games["max_turns"].item(0),
-            players=[seat.player for seat in room.seats],
-            gold=room.games["hero"]["gold"][0].tolist(),
-            board=thumbnail(room.games) if place < CARDS else "",
-        )
-        for place, room in enumerate(rooms)
-    ]
+    """Return these games for a list."""
+    return [_running_game(room, with_board=place < CARDS) for place, room in enumerate(rooms)]
+
+
+def _running_game(room: Room, *, with_board: bool) -> RunningGame:
+    games = room.games
+    gold = games["hero"]["gold"][0].tolist() if with_board else [None] * len(room.seats)
+    players = [seat.player for seat in room.seats]
+    return RunningGame(
+        id=room.id,
+        turn=games["turn"].item(0),
+        last=games["max_turns"].item(0),
+        heroes=[(hero, who.name, who.user_id, gold[hero - 1]) for hero, who in enumerate(players, 1)],
+        board=thumbnail(games) if with_board else "",
+    )
 
 
 def game_page(

@@ -8,6 +8,7 @@ import io
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,29 @@ async def test_who_never_comes_loses_when_patience_ends(tmp_path: Path, monkeypa
         table = by_name(director.league.table())
         assert (table["ghost"].points, table["ghost"].absences) == (0.0, 3)
         assert table["ann"].points == 2.0  # two draws and a win
+
+
+async def test_a_name_of_signs_is_text_on_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.server.league.director.LOOK_SECONDS", 0.02)
+    ghost = "<script>\"'&"
+    settings = {"table": "duel", "seatings": 1, "patience_s": 1}
+    path = tmp_path / "cup.league.json"
+    new_league(path, [Entrant(ghost, "key-ghost"), *roster("ann", "bob")], **settings)
+    async with serving(league=path) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+
+        async def page() -> str:
+            text = (await client.get("/leagues/cup")).text
+            assert "<script" not in text
+            return unescape(text)
+
+        shown = f"<bdi>{ghost}</bdi>"
+        assert f"Not connected: {shown}, <bdi>ann</bdi>" in await page()
+        await asyncio.gather(
+            *(play_until_over(bot) for bot in clients([Bot(server, e.key, client) for e in roster("ann", "bob")], 2))
+        )
+        ended = await page()
+        assert f"{shown} – <bdi>" in ended or f"</bdi> – {shown}" in ended
+        assert f"{shown} absent" in ended
 
 
 async def test_nobody_loses_before_anybody_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

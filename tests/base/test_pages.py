@@ -1,0 +1,62 @@
+"""Templates: all values are text, a value that is missing is an error, and rooms use templates of rooms below."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+from jinja2 import Environment, UndefinedError, nodes
+from jinja2.meta import find_referenced_templates
+
+from tests.architecture import ROOMS, TOP
+from vindibot.base import compile_templates, render
+
+NAME = "<script>\"'&"
+TEMPLATES = sorted((TOP / "vindibot").rglob("templates/*"))
+#: The values that are inserted as they are: our own files, whose digests a policy may name, and marks of our own.
+AS_THEY_ARE = {"imports", "mark", "style"}
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(TOP / "vindibot").parts[0]
+
+
+def test_a_value_is_text_in_an_element_and_in_an_attribute() -> None:
+    page = render("server/register.html", message=NAME, given=NAME)
+    assert "<script" not in page
+    assert NAME in unescape(page.partition('<p class="error">')[2].partition("</p>")[0])
+    assert unescape(page.partition('value="')[2].partition('"')[0]) == NAME
+
+
+def test_a_value_that_is_missing_is_an_error() -> None:
+    with pytest.raises(UndefinedError, match="given"):
+        render("server/register.html", message="x")
+
+
+def test_all_templates_can_be_compiled() -> None:
+    assert len(TEMPLATES) > 20
+    compile_templates(*{room_of(path) for path in TEMPLATES})
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: f"{room_of(path)}/{path.name}")
+def test_a_template_escapes_and_refers_to_rooms_below(path: Path) -> None:
+    tree = Environment().parse(path.read_text())
+    for used in tree.find_all(nodes.Filter):
+        if used.name in ("safe", "forceescape", "xmlattr"):
+            assert isinstance(used.node, nodes.Name)
+            assert used.node.name in AS_THEY_ARE
+    assert not list(tree.find_all((nodes.ScopedEvalContextModifier, nodes.EvalContextModifier)))
+    below = ROOMS[ROOMS.index(room_of(path)) :]
+    for other in find_referenced_templates(tree):
+        assert other is not None, "a template names others by their names"
+        room, _, file = other.partition("/")
+        assert room in below
+        assert (TOP / "vindibot" / room / "templates" / file).is_file()
+
+
+def test_no_page_is_put_together_outside_of_templates() -> None:
+    element = re.compile(r"</?(html|head|body|p|div|table|tr|td|th|ul|li|span|svg|section|style|script|title|a)\b[^<`]*>")
+    for path in (TOP / "vindibot").rglob("*.py"):
+        assert not element.search(path.read_text()), path.relative_to(TOP)
