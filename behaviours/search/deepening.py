@@ -18,13 +18,10 @@ from numpy.typing import NDArray
 from behaviours.common.evaluation import UNIT, Weights, compiled_weights
 from behaviours.common.map_tables import ground_of
 from behaviours.search.engine import search_below
-from behaviours.search.records import ENTRY, FRAME, INFINITE, MAX_PLY, MEMORY, TASK
-from sim.game import UNDO, Game, copy_of
+from behaviours.search.records import ENTRY, INFINITE, MEMORY, TASK, WORK
+from sim.game import Game, copy_of
 from sim.maps import Map
 from sim.rules import effects
-
-#: Entries of the transposition table: a power of two.
-TABLE_SIZE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -75,26 +72,26 @@ def _best_of(scores: Sequence[int | None]) -> int:
 
 
 class Workspace:
-    """The memory of a search: made once for each process, because it is large. Its results never depend on earlier use."""
+    """The memory of a search: made once for each process, because it is large. Its results never depend on earlier use.
+
+    `works` is what `search_below` takes, an array of one `WORK` record; `task` is the part of it that says what is asked.
+    """
 
     def __init__(self) -> None:
-        self.undos = np.zeros(MAX_PLY + 1, UNDO)
-        self.frames = np.zeros(MAX_PLY + 1, FRAME)
-        self.tasks = np.zeros(1, TASK)
-        self.table = np.zeros(TABLE_SIZE, ENTRY)
-        self.memories = np.zeros(1, MEMORY)
+        self.works = np.zeros(1, WORK)
+        self.task = self.works["task"][0]
         self.age = 0
 
     def begin(self, question: Question) -> None:
         """Forget the last search. Entries of the table carry their search's age, so that it is seldom emptied."""
         self.age += 1
         if self.age > 255:
-            self.table[:] = np.zeros(1, ENTRY)
+            self.works["table"] = np.zeros(1, ENTRY)
             self.age = 1
-        self.memories[:] = np.zeros(1, MEMORY)
-        self.memories["killers"] = -1
-        self.tasks[:] = np.zeros(1, TASK)
-        task = self.tasks[0]
+        self.works["memory"] = np.zeros(1, MEMORY)
+        self.works["memory"]["killers"] = -1
+        self.works["task"] = np.zeros(1, TASK)
+        task = self.task
         task["me"], task["active"], task["mode"] = question.me, question.active, question.mode
         task["quiescence"], task["death"] = question.quiescence, question.death
         task["table"], task["age"] = question.table, self.age
@@ -153,7 +150,7 @@ def _deepen(
     order = [move for move in (1, 3, 2, 4, 0) if mask >> move & 1]
     known: dict[int, int] = {}
     means: dict[int, float] = {}
-    task = work.tasks[0]
+    task = work.task
     task["limit"] = max(nodes, 1)
     last: Depth | None = None
     for depth in depths:
@@ -162,10 +159,7 @@ def _deepen(
         for move in order:
             best = max(found.values(), default=-INFINITE)
             alpha = max(best - question.clip, -INFINITE)
-            score = search_below(
-                position, work.undos, work.frames, ground, compiled, work.tasks, work.table, work.memories, stop,
-                move, depth, alpha, INFINITE,
-            )  # fmt: skip
+            score = search_below(position, ground, compiled, work.works, stop, move, depth, (alpha, INFINITE))
             if task["aborted"]:
                 break
             found[move] = score

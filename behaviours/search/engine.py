@@ -1,7 +1,7 @@
 """The search: alpha-beta over the exact rules, as a loop with its own stack.
 
 One call searches one root move to a fixed depth and window; `behaviours.search.deepening` calls it for every move and depth.
-The hero we play for maximises the evaluation, his **active** opponents minimise it, and whoever is not active follows the
+The hero we play for maximises the evaluation, its **active** opponents minimise it, and a hero that is not active follows the
 cheap policy. What an active opponent may do depends on the mode:
 
 paranoid
@@ -20,258 +20,221 @@ from __future__ import annotations
 
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
 from behaviours.common.evaluation import WEIGHT_ARRAY, evaluate
+from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, uint64, uintp
 from behaviours.common.map_tables import GROUNDS
 from behaviours.common.policy import policy_order
 from behaviours.search.ordering import credit, rank
 from behaviours.search.records import (
-    AT_LEAST,
-    AT_MOST,
     BEST_REPLY,
     BEST_REPLY_PLUS,
     EXACT,
-    FRAMES,
     INFINITE,
+    LOWER,
     MAX_LINE,
     MAX_PLY,
-    MEMORIES,
     PARANOID,
     STOP,
     STOP_MASK,
-    TABLE,
-    TASKS,
+    TABLE_SIZE,
+    UPPER,
+    WINDOW,
+    WORKS,
+    FrameRecord,
+    TaskRecord,
+    WorkRecord,
 )
-from sim.game import BLOW, GAMES, OFFSET, RUNNING, STAY, TAVERN, UNDOS
+from sim.game import BLOW, GAMES, RUNNING, STAY, Games
 from sim.kernels import entry, inlined, kernel
 from sim.rules import has_effect, hash_of, play, rehash, undo
 
-_WORD = np.uintp
-_MIX_1, _MIX_2, _32 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93), np.uint64(32)
+_MIX_1, _MIX_2, _32 = uint64(0x9E3779B97F4A7C15), uint64(0xD6E8FEB86659FD93), uint64(32)
+_TABLE_MASK = uint64(TABLE_SIZE - 1)
 #: Moves in the order in which they are tried when nothing better is known: North, East, South, West, Stay.
 _ORDER = np.array([1, 3, 2, 4, 0], np.int64)
 
 
 @kernel
-def _salted(word, salt):
-    mixed = (word ^ np.uint64(salt)) * _MIX_1
+def _salted(word: int, salt: int) -> int:
+    mixed = (word ^ uint64(salt)) * _MIX_1
     mixed = (mixed ^ (mixed >> _32)) * _MIX_2
     return mixed ^ (mixed >> _32)
 
 
 @kernel
-def key_of(game, position, fallen):
+def _key_of(game: GameRecord, position: int, deaths: int) -> int:
     """The table's key: the hash of the position with the turn, all gold, and how often we died.
 
-    Who deviated in this round need not be in it: where it matters, one who may not any more has one move only, and such
-    positions are not kept.
+    Who deviated in this round need not be in it: where it matters, a hero that may not deviate any more has one move only, and
+    such nodes are not stored.
     """
-    gold = np.int64(game.hero[0].gold) | (np.int64(game.hero[1].gold) << 16)
-    gold ^= (np.int64(game.hero[2].gold) << 32) ^ (np.int64(game.hero[3].gold) << 48)
-    return _salted(_salted(position, gold), (np.int64(game.turn) << 8) | fallen)
+    gold = int64(game.hero[0].gold) | (int64(game.hero[1].gold) << 16)
+    gold ^= (int64(game.hero[2].gold) << 32) ^ (int64(game.hero[3].gold) << 48)
+    return uint64(_salted(_salted(position, gold), (int64(game.turn) << 8) | deaths))
 
 
 @kernel
-def _is_hot(game, me, active):
+def _is_hot(game: GameRecord, me: int, active: int) -> bool:
     """Whether the next blow may decide a fight: an active enemy within two squares, and one of the two at `BLOW` or less."""
-    pos, life = np.int64(game.hero[me].pos), np.int64(game.hero[me].life)
+    pos, life = int64(game.hero[me].pos), int64(game.hero[me].life)
     for step in range(1, 4):
         enemy = (me + step) & 3
         if (active >> enemy) & 1 and (life <= BLOW or game.hero[enemy].life <= BLOW):
-            his = np.int64(game.hero[enemy].pos)
-            rows, columns = abs((pos >> 5) - (his >> 5)), abs((pos & 31) - (his & 31))
+            there = int64(game.hero[enemy].pos)
+            rows, columns = abs((pos >> 5) - (there >> 5)), abs((pos & 31) - (there & 31))
             if rows + columns <= 2:
                 return True
     return False
 
 
 @kernel
-def _is_near(game, me, hero):
+def _is_near(game: GameRecord, me: int, hero: int) -> bool:
     """Whether a hero takes part in a fight at the horizon: within three squares of us."""
-    pos, his = np.int64(game.hero[me].pos), np.int64(game.hero[hero].pos)
-    return abs((pos >> 5) - (his >> 5)) + abs((pos & 31) - (his & 31)) <= 3
+    pos, there = int64(game.hero[me].pos), int64(game.hero[hero].pos)
+    return abs((pos >> 5) - (there >> 5)) + abs((pos & 31) - (there & 31)) <= 3
 
 
 @inlined
-def _list_moves(game, frame, hero, cheap):
-    """Write the moves of `hero` that have an effect of their own into the frame, in the order of `_ORDER`."""
-    pos = np.int64(game.hero[hero].pos)
+def _list_moves(game: GameRecord, frame: FrameRecord, hero: int) -> int:
+    """Write the moves of `hero` that have an effect of their own into the frame, in the order of `_ORDER`; their number."""
     count = 0
     for place in range(4):
         direction = _ORDER[place]
-        if has_effect(game, hero, direction) or (cheap and np.int64(game.cell[_WORD(pos + OFFSET[_WORD(direction)])]) == TAVERN):
-            frame.moves[_WORD(count)] = direction
+        if has_effect(game, hero, direction):
+            frame.moves[uintp(count)] = direction
             count += 1
-    frame.moves[_WORD(count)] = STAY
+    frame.moves[uintp(count)] = STAY
     return count + 1
 
 
-@kernel
-def cheap_score(game, me, active):
-    """Gold, 25 a mine, and life, less those of the best active rival: what the plain benchmark compares engines with."""
-    mine = np.int64(game.hero[me].gold) + 25 * np.int64(game.hero[me].mines) + np.int64(game.hero[me].life)
-    rival, alone = np.int64(-INFINITE), True
-    for hero in range(4):
-        if hero != me and (active >> hero) & 1:
-            worth = np.int64(game.hero[hero].gold) + 25 * np.int64(game.hero[hero].mines) + np.int64(game.hero[hero].life)
-            rival, alone = max(rival, worth), False
-    return mine if alone else mine - rival
+# ---- A node: enter it, make its next move, leave it ----
 
 
 @inlined
-def _search(game, undos, frames, ground, weights, task, table, memory, stop, depth, alpha, beta, fallen, cheap):
-    """Score the position for ``task.me``, `depth` plies deep, within (alpha, beta): fail-soft. See the module.
+def _chooses(game: GameRecord, frame: FrameRecord, task: TaskRecord, hero: int, fighting: bool) -> bool:
+    """Whether `hero` chooses its move freely at a node."""
+    me = int64(task.me)
+    if hero != me and not (int64(task.active) >> hero) & 1:
+        return False
+    if fighting:
+        return bool(_is_near(game, me, hero))
+    return hero == me or task.mode == PARANOID or not frame.deviated
 
-    With `cheap` (a constant) all that costs is left out: no table, no ordering, no policy, no quiescence, no limits, and
-    the evaluation is `cheap_score`. The game is as before when it returns, also when it was aborted.
-    """
-    me, active, mode = np.int64(task.me), np.int64(task.active), np.int64(task.mode)
-    nodes, limit = np.int64(task.nodes), np.int64(task.limit)
-    mask = _WORD(len(table) - 1)
-    level, value = 0, np.int64(0)
-    frames[0].alpha, frames[0].beta, frames[0].left, frames[0].calm = alpha, beta, depth, task.quiescence
-    frames[0].deviated, frames[0].fallen = 0, fallen
-    if not cheap:
-        frames[0].hash = hash_of(game)
-    entering = True
-    while True:
-        frame = frames[_WORD(level)]
-        if entering:
-            nodes += 1
-            if not cheap:
-                frame.line_length = 0
-                if nodes >= limit or ((nodes & STOP_MASK) == 0 and stop[0] != 0):
-                    task.aborted = 1
-                    while level > 0:
-                        level -= 1
-                        undo(game, undos[_WORD(level)])
-                    task.nodes = nodes
-                    return np.int64(0)
-            hero = np.int64(game.turn) & 3
-            fighting = False
-            if frame.left == 0 or game.status != RUNNING:
-                if cheap:
-                    value, entering = cheap_score(game, me, active), False
-                else:
-                    fighting = game.status == RUNNING and frame.calm > 0 and _is_hot(game, me, active)
-                    if not fighting:
-                        value = evaluate(game, ground, weights, me) - np.int64(frame.fallen) * task.death
-                        entering = False
-            if entering:
-                # An inner node: which moves has he, and who is he?
-                frame.maximises = hero == me
-                free = hero == me or (active >> hero) & 1
-                if fighting:
-                    free = free and _is_near(game, me, hero)
-                elif free and hero != me and mode != PARANOID and frame.deviated:
-                    free = False
-                frame.default = STAY
-                if (
-                    not cheap
-                    and hero != me
-                    and (not free or mode == BEST_REPLY_PLUS)
-                    and not (mode == BEST_REPLY and (active >> hero) & 1)
-                ):
-                    frame.default = policy_order(game, ground, hero)
-                frame.from_alpha, frame.from_beta = frame.alpha, frame.beta
-                frame.best = -INFINITE if hero == me else INFINITE
-                frame.best_move = -1
-                frame.cursor = 0
-                frame.kept = 0
-                if not free:
-                    frame.count = 1
-                    frame.moves[0] = frame.default
-                else:
-                    frame.count = _list_moves(game, frame, hero, cheap)
-                    if not cheap:
-                        task.choices += 1
-                        table_move = np.int64(-1)
-                        if task.table and not fighting:
-                            frame.kept = 1
-                            frame.key = key_of(game, frame.hash, np.int64(frame.fallen))
-                            entry_ = table[frame.key & mask]
-                            if entry_.key == frame.key and entry_.age == task.age:
-                                table_move = np.int64(entry_.move)
-                                if entry_.depth == frame.left:
-                                    known, bound = np.int64(entry_.value), entry_.bound
-                                    if (
-                                        bound == EXACT
-                                        or (bound == AT_LEAST and known >= frame.beta)
-                                        or (bound == AT_MOST and known <= frame.alpha)
-                                    ):
-                                        value, entering = known, False
-                                        task.hits += 1
-                        if entering and task.table:
-                            rank(frame, memory, hero, np.int64(game.hero[hero].pos), level, table_move)
-        if not entering:
-            # Hand the value to the level above.
-            if level == 0:
-                task.nodes = nodes
-                if not cheap:
-                    task.line_length = frame.line_length
-                    for place in range(np.int64(frame.line_length)):
-                        task.line[place] = frame.line[place]
-                return value
-            level -= 1
-            undo(game, undos[_WORD(level)])
-            frame = frames[_WORD(level)]
-            if frame.maximises:
-                better = value > frame.best
-                frame.alpha = max(np.int64(frame.alpha), value)
-            else:
-                better = value < frame.best
-                frame.beta = min(np.int64(frame.beta), value)
-            if better:
-                frame.best = value
-                if not cheap:
-                    frame.best_move = frame.moves[_WORD(frame.cursor - 1)]
-                    if frame.alpha < frame.beta or frame.count == 1:
-                        _extend_line(frame, frames[_WORD(level + 1)])
-            if frame.alpha >= frame.beta and frame.cursor < frame.count:
-                if not cheap:
-                    task.cut += 1
-                    if task.table:
-                        hero = np.int64(game.turn) & 3
-                        credit(
-                            memory, hero, np.int64(game.hero[hero].pos), level, np.int64(frame.best_move), np.int64(frame.left)
-                        )
-                frame.cursor = frame.count
-        if frame.cursor < frame.count:
-            # The next move.
-            move = np.int64(frame.moves[_WORD(frame.cursor)])
-            frame.cursor += 1
-            hero = np.int64(game.turn) & 3
-            play(game, move, undos[_WORD(level)])
-            below = frames[_WORD(level + 1)]
-            if not cheap:
-                below.hash = rehash(frame.hash, game, undos[_WORD(level)])
-                below.fallen = frame.fallen + ((undos[_WORD(level)].deaths >> me) & 1)
-                below.deviated = 0
-                if hero != me:
-                    below.deviated = frame.deviated
-                    if (active >> hero) & 1 and move != frame.default:
-                        below.deviated = 1
-                    if ((hero + 1) & 3) == me:
-                        below.deviated = 0
-                if frame.left > 0:
-                    below.calm = frame.calm
-                else:
-                    below.calm = frame.calm - 1
-            below.left = max(0, np.int64(frame.left) - 1)
-            below.alpha, below.beta = frame.alpha, frame.beta
-            level += 1
-            entering = True
-        else:
-            # All moves are tried, or the rest is cut off.
-            value = np.int64(frame.best)
-            entering = False
-            if not cheap and frame.kept:
-                _store(table, mask, frame, task)
+
+@inlined
+def _usual_move(game: GameRecord, ground: MapRecord, task: TaskRecord, hero: int, chooses: bool) -> int:
+    """The move of a hero that does nothing special: by the policy, or `STAY` where the mode says so."""
+    if hero == task.me or (chooses and task.mode != BEST_REPLY_PLUS):
+        return int64(STAY)
+    if task.mode == BEST_REPLY and (int64(task.active) >> hero) & 1:
+        return int64(STAY)
+    return int64(policy_order(game, ground, hero))
+
+
+@inlined
+def _enter(game: GameRecord, ground: MapRecord, weights: WeightsRecord, work: WorkRecord, level: int) -> tuple[bool, int]:
+    """Begin the node on `level`: whether its score is known at once, and the score. If it is not, its moves are listed."""
+    frame, task = work.frames[uintp(level)], work.task
+    frame.line_length = 0
+    me, hero = int64(task.me), int64(game.turn) & 3
+    fighting = False
+    if frame.left == 0 or game.status != RUNNING:
+        fighting = game.status == RUNNING and frame.quiescence > 0 and _is_hot(game, me, int64(task.active))
+        if not fighting:
+            return True, evaluate(game, ground, weights, me) - int64(frame.deaths) * int64(task.death)
+    chooses = _chooses(game, frame, task, hero, fighting)
+    frame.usual = _usual_move(game, ground, task, hero, chooses)
+    frame.maximises = hero == me
+    frame.first_alpha, frame.first_beta = frame.alpha, frame.beta
+    frame.best = -INFINITE if hero == me else INFINITE
+    frame.best_move = -1
+    frame.cursor = 0
+    frame.stored = 0
+    if not chooses:
+        frame.count = 1
+        frame.moves[0] = frame.usual
+        return False, int64(0)
+    frame.count = _list_moves(game, frame, hero)
+    if not task.table:
+        return False, int64(0)
+    table_move = int64(-1)
+    if not fighting:
+        known, value, table_move = _look_up(game, work, frame)
+        if known:
+            return True, value
+    rank(frame, work.memory, hero, int64(game.hero[hero].pos), level, table_move)
+    return False, int64(0)
+
+
+@inlined
+def _look_up(game: GameRecord, work: WorkRecord, frame: FrameRecord) -> tuple[bool, int, int]:
+    """Ask the table: whether it knows the node's score, the score, and the move to try first (-1 for none)."""
+    frame.stored = 1
+    frame.key = _key_of(game, frame.hash, int64(frame.deaths))
+    entry_ = work.table[frame.key & _TABLE_MASK]
+    if entry_.key != frame.key or entry_.age != work.task.age:
+        return False, int64(0), int64(-1)
+    value, bound = int64(entry_.value), entry_.bound
+    known = entry_.depth == frame.left and (
+        bound == EXACT or (bound == LOWER and value >= frame.beta) or (bound == UPPER and value <= frame.alpha)
+    )
+    return known, value, int64(entry_.move)
+
+
+@inlined
+def _make_next_move(game: GameRecord, work: WorkRecord, level: int) -> None:
+    """Make the next move of the node on `level`, and write what the node below it begins with."""
+    task, saved = work.task, work.undos[uintp(level)]
+    frame, below = work.frames[uintp(level)], work.frames[uintp(level + 1)]
+    me, hero = int64(task.me), int64(game.turn) & 3
+    move = int64(frame.moves[uintp(frame.cursor)])
+    frame.cursor += 1
+    play(game, move, saved)
+    below.hash = rehash(frame.hash, game, saved)
+    below.deaths = frame.deaths + ((saved.deaths >> me) & 1)
+    below.deviated = 0
+    if hero != me and ((hero + 1) & 3) != me:
+        below.deviated = frame.deviated
+        if (int64(task.active) >> hero) & 1 and move != frame.usual:
+            below.deviated = 1
+    below.quiescence = frame.quiescence if frame.left > 0 else frame.quiescence - 1
+    below.left = max(0, int64(frame.left) - 1)
+    below.alpha, below.beta = frame.alpha, frame.beta
+
+
+@inlined
+def _leave(game: GameRecord, work: WorkRecord, level: int, value: int) -> tuple[bool, int]:
+    """Take back the last move of the node on `level`, which is worth `value`: whether that settles the node, and its score."""
+    frame = work.frames[uintp(level)]
+    undo(game, work.undos[uintp(level)])
+    if frame.maximises:
+        better = value > frame.best
+        frame.alpha = max(int64(frame.alpha), value)
+    else:
+        better = value < frame.best
+        frame.beta = min(int64(frame.beta), value)
+    if better:
+        frame.best = value
+        frame.best_move = frame.moves[uintp(frame.cursor - 1)]
+        if frame.alpha < frame.beta or frame.count == 1:
+            _extend_line(frame, work.frames[uintp(level + 1)])
+    if frame.cursor < frame.count:
+        if frame.alpha < frame.beta:
+            return False, int64(0)
+        if work.task.table:
+            hero = int64(game.turn) & 3
+            credit(work.memory, hero, int64(game.hero[hero].pos), level, int64(frame.best_move), int64(frame.left))
+    if frame.stored:
+        _store(work, frame)
+    return True, int64(frame.best)
 
 
 @kernel
-def _extend_line(frame, below):
-    length = np.int64(below.line_length) - np.int64(below.line_length == MAX_LINE)
+def _extend_line(frame: FrameRecord, below: FrameRecord) -> None:
+    """The principal variation of a node: its best move and the line of the node below."""
+    length = int64(below.line_length) - int64(below.line_length == MAX_LINE)
     frame.line[0] = frame.best_move
     for place in range(length):
         frame.line[place + 1] = below.line[place]
@@ -279,60 +242,81 @@ def _extend_line(frame, below):
 
 
 @kernel
-def _store(table, mask, frame, task):
+def _store(work: WorkRecord, frame: FrameRecord) -> None:
     """Keep a node's result, unless a deeper one of this search has the place."""
-    entry_ = table[frame.key & mask]
-    if entry_.age == task.age and entry_.depth > frame.left and entry_.key != frame.key:
+    entry_, age = work.table[frame.key & _TABLE_MASK], work.task.age
+    if entry_.age == age and entry_.depth > frame.left and entry_.key != frame.key:
         return
     bound = EXACT
-    if frame.best <= frame.from_alpha:
-        bound = AT_MOST
-    elif frame.best >= frame.from_beta:
-        bound = AT_LEAST
+    if frame.best <= frame.first_alpha:
+        bound = UPPER
+    elif frame.best >= frame.first_beta:
+        bound = LOWER
     entry_.key, entry_.value, entry_.depth, entry_.bound = frame.key, frame.best, frame.left, bound
-    entry_.move, entry_.age = frame.best_move, task.age
+    entry_.move, entry_.age = frame.best_move, age
 
 
-_ARGUMENTS = (
-    GAMES,
-    UNDOS,
-    FRAMES,
-    GROUNDS,
-    WEIGHT_ARRAY,
-    TASKS,
-    TABLE,
-    MEMORIES,
-    STOP,
-    types.int64,
-    types.int64,
-    types.int64,
-    types.int64,
-)
+# ---- The loop ----
 
 
-@entry(types.int64(*_ARGUMENTS))
-def search_below(games, undos, frames, grounds, weights, tasks, table, memories, stop, move, depth, alpha, beta):
-    """Score of ``games[0]`` after `move` of the hero to move, searched `depth` plies in all; ``tasks[0].aborted`` if cut short.
+@inlined
+def _search(game: GameRecord, ground: MapRecord, weights: WeightsRecord, work: WorkRecord, stop: NDArray[np.int64]) -> int:
+    """Score the position for ``task.me`` as frame 0 says, fail-soft. See the module.
 
-    `move` -1 searches the position itself. Within (alpha, beta) the score is exact; outside it is a bound.
+    The game is as before when it returns, also when the search was aborted.
     """
-    game, task = games[0], tasks[0]
-    fallen = 0
+    task = work.task
+    nodes, limit = int64(task.nodes), int64(task.limit)
+    level = 0
+    while True:
+        nodes += 1
+        if nodes >= limit or ((nodes & STOP_MASK) == 0 and stop[0] != 0):
+            task.aborted, task.nodes = 1, nodes
+            while level > 0:
+                level -= 1
+                undo(game, work.undos[uintp(level)])
+            return int64(0)
+        settled, value = _enter(game, ground, weights, work, level)
+        while settled:
+            if level == 0:
+                task.nodes = nodes
+                return int64(value)
+            level -= 1
+            settled, value = _leave(game, work, level, value)
+        _make_next_move(game, work, level)
+        level += 1
+
+
+@entry(types.int64(GAMES, GROUNDS, WEIGHT_ARRAY, WORKS, STOP, types.int64, types.int64, WINDOW))
+def search_below(
+    games: Games,
+    grounds: NDArray[np.void],
+    weights: NDArray[np.void],
+    works: NDArray[np.void],
+    stop: NDArray[np.int64],
+    move: int,
+    depth: int,
+    window: tuple[int, int],
+) -> int:
+    """Score of ``games[0]`` after `move` of the hero to move, searched `depth` plies in all; ``task.aborted`` if cut short.
+
+    `move` -1 searches the position itself. Within the `window` (alpha, beta) the score is exact; outside it is a bound.
+    `works` is an array of one `WORK` record whose task says what is asked; its `nodes` and `line` are written.
+    """
+    game: GameRecord = games[0]
+    work: WorkRecord = works[0]
+    task, root = work.task, work.frames[0]
+    root.deaths, root.deviated, root.quiescence = 0, 0, task.quiescence
     if move >= 0:
-        play(game, move, undos[MAX_PLY])
+        play(game, move, work.undos[MAX_PLY])
         depth -= 1
-        fallen = (undos[MAX_PLY].deaths >> task.me) & 1
-    value = _search(
-        game, undos, frames, grounds[0], weights[0], task, table, memories[0], stop, depth, alpha, beta, fallen, False
-    )
+        root.deaths = (work.undos[MAX_PLY].deaths >> task.me) & 1
+    root.alpha, root.beta, root.left = window[0], window[1], depth
+    root.hash = hash_of(game)
+    value: int = _search(game, grounds[0], weights[0], work, stop)
+    task.line_length = root.line_length
+    for place in range(int64(root.line_length)):
+        task.line[place] = root.line[place]
     if move >= 0:
-        undo(game, undos[MAX_PLY])
+        undo(game, work.undos[MAX_PLY])
     return value
-
-
-@entry(types.int64(*_ARGUMENTS))
-def search_plainly(games, undos, frames, grounds, weights, tasks, table, memories, stop, move, depth, alpha, beta):
-    """Plain fixed-depth alpha-beta with `cheap_score`, idle heroes standing still: to compare engines by nodes per second."""
-    return _search(
-        games[0], undos, frames, grounds[0], weights[0], tasks[0], table, memories[0], stop, depth, alpha, beta, 0, True
-    )

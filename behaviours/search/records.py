@@ -1,12 +1,15 @@
-"""The search's memory: what each node of its stack, its table, its task and its ordering hold, as numpy records."""
+"""The search's memory: its question, its stack, its transposition table and its move ordering, as one numpy record."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numba
 import numpy as np
 from numba import types
 
-from sim.game import STRIDE
+from behaviours.common.kernel_types import tuple_of
+from sim.game import STRIDE, UNDO
 
 PARANOID, BEST_REPLY, BEST_REPLY_PLUS = range(3)
 
@@ -18,13 +21,18 @@ MAX_PLY = 96
 MAX_LINE = 24
 #: Nodes between two looks at the stop word.
 STOP_MASK = 255
+#: Entries of the transposition table: a power of two.
+TABLE_SIZE = 1 << 18
 
-# What an entry of the table knows about its score.
-EXACT, AT_LEAST, AT_MOST = range(3)
+# What an entry of the table knows about its score: it is exact, or a bound.
+EXACT, LOWER, UPPER = range(3)
 
-#: One entry of the transposition table: 16 bytes. Those of another `age` (search) are as good as empty.
+#: One entry of the transposition table: 16 bytes. An entry of another `age` (search) is as good as empty.
 ENTRY = np.dtype((np.record, [("key", "u8"), ("value", "i4"), ("depth", "u1"), ("bound", "u1"), ("move", "u1"), ("age", "u1")]))
-#: One level of the stack.
+#: One node on the stack. (`alpha`, `beta`) is its window now and (`first_alpha`, `first_beta`) as it was entered; `left` the
+#: plies to the horizon, `quiescence` those that a fight may still be followed beyond it; ``moves[cursor:count]`` are not tried
+#: yet. `usual` is the move of a hero that does nothing special, `deviated` whether an opponent made another one in this round,
+#: `deaths` how often we died on the way here, `stored` whether the result goes into the table (as `key`).
 FRAME = np.dtype(
     (
         np.record,
@@ -33,27 +41,26 @@ FRAME = np.dtype(
             ("key", "u8"),
             ("alpha", "i4"),
             ("beta", "i4"),
-            ("from_alpha", "i4"),
-            ("from_beta", "i4"),
+            ("first_alpha", "i4"),
+            ("first_beta", "i4"),
             ("best", "i4"),
             ("left", "i2"),
-            ("calm", "i2"),
+            ("quiescence", "i2"),
             ("count", "i1"),
             ("cursor", "i1"),
             ("best_move", "i1"),
-            ("default", "i1"),
+            ("usual", "i1"),
             ("maximises", "u1"),
             ("deviated", "u1"),
-            ("fallen", "u1"),
-            ("kept", "u1"),
+            ("deaths", "u1"),
+            ("stored", "u1"),
             ("moves", "u1", 5),
             ("line_length", "i2"),
             ("line", "u1", MAX_LINE),
         ],
     )
 )
-#: What a search is told, and what it tells: `nodes` counts up to `limit`; `cut` its cut-offs, `tries` the moves made at nodes
-#: with a choice, `choices` these nodes.
+#: What a search is told, and what it tells: `nodes` counts up to `limit`, `aborted` is 1 when it was cut short.
 TASK = np.dtype(
     (
         np.record,
@@ -63,24 +70,39 @@ TASK = np.dtype(
             ("mode", "i8"),
             ("quiescence", "i8"),
             ("death", "i8"),
-            ("nodes", "i8"),
             ("limit", "i8"),
             ("age", "i8"),
             ("table", "i8"),
-            ("cut", "i8"),
-            ("hits", "i8"),
-            ("choices", "i8"),
+            ("nodes", "i8"),
             ("aborted", "i8"),
             ("line_length", "i8"),
             ("line", "u1", MAX_LINE),
         ],
     )
 )
-#: Ordering: by ply two killers; by hero, square and direction the history.
+#: Move ordering: two killers per ply; the history by hero, direction and square.
 MEMORY = np.dtype((np.record, [("killers", "i1", 2 * MAX_PLY), ("history", "i4", 4 * 5 * STRIDE * STRIDE)]))
+#: All that a search writes to. One record is one pointer: kernels pass it to each other for nothing.
+WORK = np.dtype(
+    (
+        np.record,
+        [
+            ("task", TASK),
+            ("frames", FRAME, MAX_PLY + 1),
+            ("undos", UNDO, MAX_PLY + 1),
+            ("memory", MEMORY),
+            ("table", ENTRY, TABLE_SIZE),
+        ],
+    )
+)
 
-FRAMES = numba.types.Array(numba.from_dtype(FRAME), 1, "C")
-TASKS = numba.types.Array(numba.from_dtype(TASK), 1, "C")
-TABLE = numba.types.Array(numba.from_dtype(ENTRY), 1, "C")
-MEMORIES = numba.types.Array(numba.from_dtype(MEMORY), 1, "C")
+#: numba's names for an array of works, for the stop word and for a window (alpha, beta).
+WORKS = types.Array(numba.from_dtype(WORK), 1, "C")
 STOP = types.Array(types.int64, 1, "C")
+WINDOW = tuple_of([types.int64, types.int64])
+
+#: One record of `FRAME`, `TASK`, `MEMORY`, `WORK`.
+FrameRecord = Any
+TaskRecord = Any
+MemoryRecord = Any
+WorkRecord = Any

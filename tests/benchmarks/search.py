@@ -20,9 +20,7 @@ from behaviours.common.evaluation import Weights, compiled_weights, evaluate
 from behaviours.common.map_tables import ground_of
 from behaviours.common.policy import policy, policy_order
 from behaviours.search import Search
-from behaviours.search.deepening import Depth, Question, Workspace, deepen
-from behaviours.search.engine import search_plainly
-from behaviours.search.records import INFINITE, PARANOID
+from behaviours.search.deepening import Depth, deepen
 from sim import kernels
 from sim.game import Games, mover
 from sim.maps import map_of
@@ -30,6 +28,7 @@ from sim.rules import step
 from vindibot.config import standard_maps
 
 from . import Row, best
+from .plain_search import PlainSearch
 from .yardstick import SOURCE, Yardstick
 
 SEED, ROUNDS = 7, 5
@@ -63,23 +62,16 @@ def _plain(yardstick: Yardstick, size: int, active: int) -> Row:
     depth = 10
     while yardstick.search(depth, SEED, active, size).seconds < LEAST:
         depth += 1
-    work, stop = Workspace(), np.zeros(1, np.int64)
-    question = Question(me=0, active=(1 << active) - 1, mode=PARANOID)
-    ground, weights = ground_of(map_of(games)), compiled_weights(Weights())
+    plain = PlainSearch()
     ours, theirs, equal = [], [], True
     for _ in range(ROUNDS):
-        work.begin(question)
         start = time.process_time()
-        score = search_plainly(
-            games, work.undos, work.frames, ground, weights, work.tasks, work.table, work.memories, stop,
-            -1, depth, -INFINITE, INFINITE,
-        )  # fmt: skip
+        score, nodes = plain(games, 0, (1 << active) - 1, depth)
         ours.append(time.process_time() - start)
         told = yardstick.search(depth, SEED, active, size)
         theirs.append(told.seconds)
-        nodes = int(work.tasks["nodes"][0])
         equal = equal and (told.score, told.nodes) == (score, nodes)
-    note = f"depth {depth}, {nodes / 1e6:.0f} M nodes; " + ("wanted 0.70; equal results" if equal else "THE RESULTS DIFFER")
+    note = f"depth {depth}, {nodes / 1e6:.0f} M nodes; " + ("wanted 0.90; equal results" if equal else "THE RESULTS DIFFER")
     return Row(
         f"plain alpha-beta, {size}x{size}, {active} active",
         f"{nodes / min(ours) / 1e6:.0f} M nodes/s",
@@ -163,27 +155,23 @@ def _run(games: Games, nodes: int, stop: NDArray[np.int64]) -> Run:
     return Run(question.active.bit_count(), depths, seconds)
 
 
-def _plain_speed(games: Games, work: Workspace) -> float:
-    """Nodes a second of the plain search, from a position in which those are active whom the real one would search."""
+def _plain_speed(games: Games, plain: PlainSearch) -> float:
+    """Nodes per second of the plain search, from a position in which those are active whom the real one would search."""
     view = View(games, mover(games))
-    question, ground, stop = Search().question(view), ground_of(view.map), np.zeros(1, np.int64)
+    question = Search().question(view)
     for depth in range(8, 80, 2):
-        work.begin(question)
         start = time.process_time()
-        search_plainly(
-            games, work.undos, work.frames, ground, compiled_weights(Weights()), work.tasks, work.table, work.memories, stop,
-            -1, depth, -INFINITE, INFINITE,
-        )  # fmt: skip
-        if work.tasks["nodes"][0] >= NODES:
+        _, nodes = plain(games, question.me, question.active, depth)
+        if nodes >= NODES:
             break
-    return float(work.tasks["nodes"][0]) / (time.process_time() - start)
+    return nodes / (time.process_time() - start)
 
 
 def _real(positions: Sequence[Games]) -> Iterator[Row]:
-    stop, work = np.zeros(1, np.int64), Workspace()
+    stop, search = np.zeros(1, np.int64), PlainSearch()
     for games in positions:
         _run(games, 100, stop)  # the maps' tables are made once for each game
-    plain = np.array([max(_plain_speed(games, work) for _ in range(3)) for games in positions])
+    plain = np.array([max(_plain_speed(games, search) for _ in range(3)) for games in positions])
     spent = np.array([min(_run(games, NODES, stop).seconds[-1] for _ in range(3)) for games in positions])
     speed = NODES / spent
     ratio = f"{np.median(speed / plain):.2f} of plain"

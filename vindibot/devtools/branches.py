@@ -105,7 +105,7 @@ class _Grower:
         me, before = self._question.me, self._looked
         with borrowed() as self._work:
             self._work.begin(self._question)
-            self._work.tasks["limit"] = 1 << 60
+            self._work.task["limit"] = 1 << 60
             self._looked += 1
             children: list[Node] = []
             for move in self._moves(me, STAY, free=True):
@@ -186,12 +186,10 @@ class _Grower:
             usual = self._usual(hero, free=False)
             return self._child(usual, left - 1, 0, alpha, beta, deviated=not self._round_ends(hero)).score
         work, price = self._work, self._fallen * self._question.death
-        before = int(work.tasks["nodes"][0])
-        score = search_below(
-            self._games, work.undos, work.frames, self._ground, self._weights, work.tasks, work.table, work.memories, self._stop,
-            -1, left, alpha + price, beta + price,
-        )  # fmt: skip
-        self._looked += int(work.tasks["nodes"][0]) - before
+        before = int(work.task["nodes"])
+        window = alpha + price, beta + price
+        score = search_below(self._games, self._ground, self._weights, work.works, self._stop, -1, left, window)
+        self._looked += int(work.task["nodes"]) - before
         return int(score) - price
 
 

@@ -18,13 +18,14 @@ from behaviours.common.map_tables import ground_of
 from behaviours.common.policy import policy
 from behaviours.search.contact import active_enemies
 from behaviours.search.deepening import Depth, Question, Workspace, deepen
-from behaviours.search.engine import search_below, search_plainly
+from behaviours.search.engine import search_below
 from behaviours.search.records import BEST_REPLY, BEST_REPLY_PLUS, INFINITE, PARANOID
 from sim.board import draw, parse
 from sim.game import ABSENT, STAY, TAVERN, Games, mover
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import step
+from tests.benchmarks.plain_search import PlainSearch
 from tests.support.minimax import Line, Minimax, max_n, moves_of, worth_for_all
 from tests.support.placements import World, placements, random_position, turned
 from tests.support.reference_evaluation import estates_only
@@ -128,9 +129,9 @@ def test_within_a_window_a_score_is_exact_and_outside_a_bound() -> None:
         alpha = exact + int(rng.integers(-500, 500))
         beta = alpha + int(rng.integers(1, 500))
         work.begin(question)
-        work.tasks["limit"] = UNLIMITED
-        arrays = games, work.undos, work.frames, ground_of(map_of(games)), compiled_weights(Weights()), work.tasks, work.table
-        value = search_below(*arrays, work.memories, stop, move, depth, alpha, beta)
+        work.task["limit"] = UNLIMITED
+        tables = ground_of(map_of(games)), compiled_weights(Weights())
+        value = search_below(games, *tables, work.works, stop, move, depth, (alpha, beta))
         if alpha < exact < beta:
             assert value == exact
         elif exact <= alpha:
@@ -249,10 +250,10 @@ def test_a_search_leaves_the_game_as_it_was() -> None:
         games = random_position(rng)
         question = random_question(rng, games, int(rng.integers(3)))
         work.begin(question)
-        work.tasks["limit"] = int(rng.integers(1, 200))  # most end in the middle
+        work.task["limit"] = int(rng.integers(1, 200))  # most end in the middle
         before = games.tobytes()
-        arrays = games, work.undos, work.frames, ground_of(map_of(games)), compiled_weights(Weights()), work.tasks, work.table
-        search_below(*arrays, work.memories, np.zeros(1, np.int64), -1, 5, -INFINITE, INFINITE)
+        tables = ground_of(map_of(games)), compiled_weights(Weights())
+        search_below(games, *tables, work.works, np.zeros(1, np.int64), -1, 5, (-INFINITE, INFINITE))
         assert games.tobytes() == before
 
 
@@ -386,7 +387,7 @@ def test_two_heroes_with_opposed_interests_play_max_n_as_minimax() -> None:
 
 
 def plain_minimax(line: Line, me: int, active: int, depth: int, nodes: list[int]) -> int:
-    """`search_plainly` by definition: idle heroes stand still, a tavern is tried without the gold for it too."""
+    """`PlainSearch` by definition: idle heroes stand still, a tavern is tried without the gold for it too."""
     nodes[0] += 1
     if depth == 0 or not line.running:
         heroes = line.games[0]["hero"]
@@ -407,17 +408,17 @@ def plain_minimax(line: Line, me: int, active: int, depth: int, nodes: list[int]
 
 def test_the_plain_search_is_minimax_too() -> None:
     rng = np.random.default_rng(29)
-    work = Workspace()
+    search = PlainSearch()
     fewer = 0
     for _ in range(200):
         games = random_position(rng)
         me, active, depth, nodes = mover(games), enemies(games), int(rng.integers(1, 5)), [0]
-        work.begin(Question(me, active, PARANOID))
-        arrays = games, work.undos, work.frames, ground_of(map_of(games)), compiled_weights(Weights()), work.tasks, work.table
-        value = search_plainly(*arrays, work.memories, np.zeros(1, np.int64), -1, depth, -INFINITE, INFINITE)
+        before = games.tobytes()
+        value, looked_at = search(games, me, active, depth)
+        assert games.tobytes() == before
         assert value == plain_minimax(Line(games), me, active, depth, nodes), draw(games)
-        assert work.tasks["nodes"][0] <= nodes[0]
-        fewer += int(work.tasks["nodes"][0] < nodes[0])
+        assert looked_at <= nodes[0]
+        fewer += int(looked_at < nodes[0])
     assert fewer > 50
 
 
@@ -426,12 +427,10 @@ def test_the_plain_search_looks_at_the_yardsticks_nodes(tmp_path: Path) -> None:
     from tests.benchmarks.yardstick import Yardstick
 
     yardstick = Yardstick.build(YARDSTICK, tmp_path)
-    work = Workspace()
+    search = PlainSearch()
     for size, active, depth in [(10, 1, 30), (10, 2, 16), (18, 3, 12), (28, 4, 9)]:
         games = yardstick.position(7, size)
-        work.begin(Question(0, (1 << active) - 1, PARANOID))
-        arrays = games, work.undos, work.frames, ground_of(map_of(games)), compiled_weights(Weights()), work.tasks, work.table
-        score = search_plainly(*arrays, work.memories, np.zeros(1, np.int64), -1, depth, -INFINITE, INFINITE)
+        score, nodes = search(games, 0, (1 << active) - 1, depth)
         told = yardstick.search(depth, 7, active, size)
-        assert (score, work.tasks["nodes"][0]) == (told.score, told.nodes)
+        assert (score, nodes) == (told.score, told.nodes)
         assert told.nodes > 1000
