@@ -1,4 +1,4 @@
-"""Rivals: which styles the others seem to have, from the orders that they gave in the last rounds."""
+"""Rivals: which styles the others seem to have, from the moves that they made in the last rounds."""
 
 from __future__ import annotations
 
@@ -8,27 +8,36 @@ from numpy.typing import NDArray
 
 from behaviours.base import View
 from behaviours.common.evaluation import WEIGHT_ARRAY
+from behaviours.common.kernel_types import GameRecord, int64
 from behaviours.common.map_tables import GROUNDS, ground_of
 from behaviours.rollout.playouts import DRAWS, rival_order
 from behaviours.rollout.policy_params import STYLES
 from behaviours.rollout.repetition import HABITS, effect, no_habits, remember
-from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, STAY
+from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, STAY, Games
 from sim.kernels import entry
 from sim.rules import play
 
-_WORD = np.uintp
 #: What every style has besides, so that none is ruled out.
 LEAST = 0.02
 
 
-@entry(types.void(GAMES, types.int64, GROUNDS, WEIGHT_ARRAY, STYLES, GAMES, types.Array(types.int64, 2, "C"), HABITS))
-def count_hits(seen, me, grounds, weights, styles, scratch, hits, habits):
-    """Add to ``hits[hero, style]`` how often each style foretold what each other hero did, and to his `habits`.
+@entry(types.void(GAMES, types.int64, GROUNDS, WEIGHT_ARRAY, STYLES, types.Array(types.int64, 2, "C"), HABITS))
+def count_hits(
+    seen: Games,
+    me: int,
+    grounds: NDArray[np.void],
+    weights: NDArray[np.void],
+    styles: NDArray[np.void],
+    hits: NDArray[np.int64],
+    habits: NDArray[np.int8],
+) -> None:
+    """Add to ``hits[hero, style]`` how often each style foretold what each other hero did, and to its `habits`.
 
-    `seen` are the games on our turns, oldest first; a round that is missing is passed over. The orders in between are the
-    heroes' last directions one turn of ours later. `scratch` is one game of working memory.
+    `seen` are the games on our turns (at least one), oldest first; a round that is missing is passed over. The moves in between
+    are the heroes' last directions one turn of ours later.
     """
-    game = scratch[0]
+    scratch = seen[:1].copy()
+    game: GameRecord = scratch[0]
     for turn in range(len(seen) - 1):
         if seen[turn + 1].turn != seen[turn].turn + PLIES_PER_ROUND:
             continue
@@ -36,17 +45,17 @@ def count_hits(seen, me, grounds, weights, styles, scratch, hits, habits):
         for _ in range(PLIES_PER_ROUND):
             if game.status != RUNNING:
                 break
-            mover = np.int64(game.turn) & 3
+            mover = int64(game.turn) & 3
             then = seen[turn + 1].hero[mover]
-            order = np.int64(STAY) if then.last_dir < 0 or then.crashed else np.int64(then.last_dir)
+            move = int64(STAY) if then.last_dir < 0 or then.crashed else int64(then.last_dir)
             if mover != me and not then.crashed:
-                done = effect(game, mover, order)
+                done = effect(game, mover, move)
                 for style in range(len(styles)):
                     foretold = rival_order(game, grounds[0], weights[0], styles[style], habits, mover)
                     if effect(game, mover, foretold) == done:
                         hits[mover, style] += 1
-                remember(habits, game, mover, order)
-            play(game, order, None)
+                remember(habits, game, mover, move)
+            play(game, move, None)
 
 
 def study(
@@ -54,13 +63,13 @@ def study(
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """For each hero `DRAWS` numbers of styles (of ``styles[1:]``; the first is ours): int64[4, `DRAWS`]; and their habits.
 
-    How often a style is among them goes with exp(`trust` x the orders that it foretold), and a little for each (a tempered
-    likelihood, for no style is anybody's own).
+    The number of draws of a style goes with exp(`trust` x the moves that it foretold), and a little for each (a tempered
+    likelihood, because no bot plays exactly by a style).
     """
     hits, habits = np.zeros((4, len(styles)), np.int64), no_habits()
     if len(view.history):
         seen = np.concatenate((view.history, view.games))
-        count_hits(seen, view.me, ground_of(view.map), weights, styles, view.games.copy(), hits, habits)
+        count_hits(seen, view.me, ground_of(view.map), weights, styles, hits, habits)
     odds = np.exp(trust * (hits[:, 1:] - hits[:, 1:].max(axis=1, keepdims=True))) + LEAST
     total = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)
     middles = (np.arange(DRAWS) + 0.5) / DRAWS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numba
 import numpy as np
@@ -41,6 +42,8 @@ class Style(BaseModel):
 STYLE = np.dtype((np.record, [(name, "i4") for name in Style.model_fields]))
 #: numba's name for an array of styles.
 STYLES = numba.types.Array(numba.from_dtype(STYLE), 1, "C")
+#: One record of `STYLE`.
+StyleRecord = Any
 
 #: What others may be like: who judges duels, who stands off, who does not mind, hunters, careful ones, guests of taverns, those
 #: who wait, those who dodge. No bot in particular; who of them sits where is found out from the orders given (see

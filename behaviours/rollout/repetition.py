@@ -9,6 +9,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
 from sim.game import CELLS, OFFSET, STAY, TAVERN
 from sim.kernels import kernel
 from sim.rules import has_effect
@@ -22,7 +23,6 @@ _NONE, _ONCE = -1, 8
 
 #: numba's name for the habits of four heroes.
 HABITS = types.Array(types.int8, 2, "C")
-_WORD = np.uintp
 
 
 def no_habits() -> NDArray[np.int8]:
@@ -31,32 +31,32 @@ def no_habits() -> NDArray[np.int8]:
 
 
 @kernel
-def effect(game, hero, order):
+def effect(game: GameRecord, hero: int, order: int) -> int:
     """What an order comes to: itself, `DRINKS`, or `STAY` where it does nothing."""
     if not has_effect(game, hero, order):
-        return np.int64(STAY)
-    there = np.int64(game.cell[_WORD(np.int64(game.hero[hero].pos) + OFFSET[_WORD(order)])])
-    return np.int64(DRINKS) if there == TAVERN else np.int64(order)
+        return int64(STAY)
+    there = int64(game.cell[uintp(int64(game.hero[hero].pos) + OFFSET[uintp(order)])])
+    return int64(DRINKS) if there == TAVERN else int64(order)
 
 
 @kernel
-def remember(habits, game, hero, order):
+def remember(habits: NDArray[np.int8], game: GameRecord, hero: int, order: int) -> None:
     """Note what a hero does where he stands: a habit, if it is what he did there the last time."""
-    pos = _WORD(np.int64(game.hero[hero].pos))
-    done = np.int64(STAY) if effect(game, hero, order) == STAY else order
-    known = np.int64(habits[hero, pos])
+    pos = uintp(int64(game.hero[hero].pos))
+    done = int64(STAY) if effect(game, hero, order) == STAY else order
+    known = int64(habits[hero, pos])
     habits[hero, pos] = done if known == done or known == done + _ONCE else done + _ONCE
 
 
 @kernel
-def habitual_order(game, ground, habits, hero):
+def habitual_order(game: GameRecord, ground: MapRecord, habits: NDArray[np.int8], hero: int) -> int:
     """The order (0..4) that is the hero's habit where he stands; -1 without one, near enemies, or if it would do nothing."""
-    pos = np.int64(game.hero[hero].pos)
-    order = np.int64(habits[hero, _WORD(pos)])
+    pos = int64(game.hero[hero].pos)
+    order = int64(habits[hero, uintp(pos)])
     if order < 0 or order >= _ONCE or (order != STAY and effect(game, hero, order) == STAY):
-        return np.int64(_NONE)
+        return int64(_NONE)
     for step in range(1, 4):
-        other = game.hero[_WORD((hero + step) & 3)]
-        if other.crashed == 0 and ground.to_square[_WORD(pos * CELLS + np.int64(other.pos))] <= NEAR:
-            return np.int64(_NONE)
+        other = game.hero[uintp((hero + step) & 3)]
+        if other.crashed == 0 and ground.to_square[uintp(pos * CELLS + int64(other.pos))] <= NEAR:
+            return int64(_NONE)
     return order

@@ -14,7 +14,7 @@ from behaviours.common.evaluation import EstateWeights, Weights, compiled_weight
 from behaviours.common.map_tables import ground_of
 from behaviours.rollout.opponents import study
 from behaviours.rollout.plans import plans_of, square_of
-from behaviours.rollout.playouts import FINDING, INQUIRY, WHIM, play_plans
+from behaviours.rollout.playouts import FINDING, INQUIRY, WHIM, Batch, Players, play_plans
 from behaviours.rollout.policy import NO_GOAL, follow
 from behaviours.rollout.policy_params import LIBRARY, Style, compiled_styles
 from sim.game import PLIES_PER_ROUND, STAY
@@ -81,18 +81,17 @@ class Rollout(Behaviour):
         """Findings and worths after each stage: all plans meet some scenarios, then the better half of them, and so on; again."""
         ground = ground_of(view.map)
         styles = compiled_styles((self.style, *(self.rivals or LIBRARY)))
-        draws, habits = study(view, weights, styles, self.trust)
-        findings, scratch = np.zeros(len(plans), FINDING), view.games.copy()
+        players = Players(styles, *study(view, weights, styles, self.trust))
+        findings = np.zeros(len(plans), FINDING)
         inquiry, order = self._inquiry(view), np.arange(len(plans))
         stages: list[NDArray[np.void]] = []
         scenario, cycle, halvings = 0, 0, 0
         while int(findings["plies"].sum()) < limit and not view.budget.expired():
             chosen, more = np.sort(order[: len(plans) >> halvings]), SCENARIOS << cycle + halvings
             before = findings.copy()
-            play_plans(
-                view.games, 0, ground, weights, styles, draws, habits, inquiry, plans, chosen, findings, scratch,
-                scenario, scenario + more, limit - int(findings["plies"].sum()), view.budget.stop,
-            )  # fmt: skip
+            left = limit - int(findings["plies"].sum())
+            batch = Batch(plans, chosen, scenario, scenario + more, left)
+            play_plans(view.games, ground, weights, players, inquiry, batch, findings, view.budget.stop)
             if findings["count"].min() == 0:
                 return  # there was no time for one whole scenario
             stages.append(_met(before, findings))

@@ -16,8 +16,7 @@ from sim.game import ALL_CRASHED, CRASH, NO_DIRECTION, RUNNING, Games, equal
 from sim.generator import generate
 from sim.replay import events_of
 from sim.rules import step
-from tests.games.test_game_record import NAMES_OF_FOUR, record_of
-from tests.support.recorded import BALLOT, PLAYERS, raw, record, states_of
+from tests.support.recorded import BALLOT, NAMES_OF_FOUR, PLAYERS, raw, record, record_of, states_of
 from vindibot.games.between import move_between
 from vindibot.games.game_record import dumps
 from vindibot.games.history import GameHistory, Player

@@ -15,13 +15,13 @@ from behaviours.common.map_tables import NO_MINE, ground_of
 from behaviours.rollout import Rollout
 from behaviours.rollout.opponents import count_hits, study
 from behaviours.rollout.plans import GOAL_MOVE, plans_of, square_of
-from behaviours.rollout.playouts import DRAWS, FINDING, play_plans
+from behaviours.rollout.playouts import DRAWS, FINDING, Batch, Players, play_plans
 from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, follow
 from behaviours.rollout.policy_params import LIBRARY, Style, compiled_styles
 from behaviours.rollout.repetition import no_habits
 from behaviours.rollout.trait import compared
 from sim.board import draw
-from sim.game import GAME, STAY, TAVERN, Games, mover, row_column
+from sim.game import STAY, TAVERN, Games, mover, row_column
 from sim.generator import generate
 from sim.maps import map_of
 from sim.rules import effects, step
@@ -96,11 +96,10 @@ def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **c
     trait = Rollout(**{"whims": 0, **changes})
     view = View(games, mover(games))
     weights, findings = compiled_weights(Weights(**trait.weights.model_dump())), np.zeros(len(plans), FINDING)
-    play_plans(
-        games, 0, ground_of(view.map), weights, compiled_styles((trait.style, LIBRARY[3])),
-        np.ones((4, DRAWS), np.int64), no_habits(), trait._inquiry(view), plans, np.arange(len(plans)), findings, games.copy(),
-        begin, end, 10**9, np.zeros(1, np.int64),
-    )  # fmt: skip
+    players = Players(compiled_styles((trait.style, LIBRARY[3])), np.ones((4, DRAWS), np.int64), no_habits())
+    batch = Batch(plans, np.arange(len(plans)), begin, end, 10**9)
+    stop = np.zeros(1, np.int64)
+    play_plans(games, ground_of(view.map), weights, players, trait._inquiry(view), batch, findings, stop)
     return findings
 
 
@@ -202,7 +201,7 @@ def test_a_style_is_found_out(number: int) -> None:
         step(games, 0, order)
     seen = seen[-HISTORY - 1 :]
     hits = np.zeros((4, len(styles)), np.int64)
-    count_hits(np.concatenate(seen), 0, ground, WEIGHTS, styles, seen[-1].copy(), hits, no_habits())
+    count_hits(np.concatenate(seen), 0, ground, WEIGHTS, styles, hits, no_habits())
     assert hits[1, 1 + number] == hits[2, 1 + number] == HISTORY == max(hits[1])
     assert hits[3].max() < HISTORY
     assert not hits[0].any()
@@ -232,7 +231,7 @@ def test_habits_are_what_somebody_did_twice_on_a_square() -> None:
         done[pos] = order if hero == 2 else done.get(pos, -1)
         step(games, 0, order)
     hits, habits = np.zeros((4, 2), np.int64), no_habits()
-    count_hits(np.concatenate(seen), 0, ground, WEIGHTS, styles, seen[-1].copy(), hits, habits)
+    count_hits(np.concatenate(seen), 0, ground, WEIGHTS, styles, hits, habits)
     assert hits[1, 1] >= 19 - 4 > hits[1, 0]
     squares = {int(game["hero"]["pos"][0, 1]) for game in seen[1:]}
     assert len(squares) == 2
@@ -275,7 +274,7 @@ def test_rounds_that_are_missing_are_passed_over() -> None:
     hits = np.zeros((4, 1), np.int64)
     styles = compiled_styles((Style(),))
     ground = ground_of(map_of(turns[0]))
-    count_hits(np.concatenate(turns), 0, ground, WEIGHTS, styles, np.zeros(1, GAME), hits, no_habits())
+    count_hits(np.concatenate(turns), 0, ground, WEIGHTS, styles, hits, no_habits())
     assert hits.max() <= 3
 
 
