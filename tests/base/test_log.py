@@ -250,11 +250,11 @@ def test_whatever_is_told_comes_out_as_plain_data(value: Any, before: str, after
 # The standard library's loggers
 
 
-def test_httpx_does_not_tell_its_requests(logged: Log) -> None:
+def test_httpx_does_not_tell_its_requests(logged: Log, caplog: pytest.LogCaptureFixture) -> None:
     transport = httpx.MockTransport(lambda request: httpx.Response(200))
     with httpx.Client(transport=transport) as client:
         client.post("http://h/api/g/zzzz/play")
-    logging.getLogger("httpx").setLevel(logging.DEBUG)  # even if somebody asks for it
+    caplog.set_level(logging.DEBUG, "httpx")  # even if somebody asks for it
     logging.getLogger("httpx").info("POST http://h/api/g/zzzz/play")
     logging.getLogger("httpcore.http11").info("sent")
     logging.getLogger("uvicorn.access").info("POST /api/g/zzzz/play")

@@ -149,7 +149,7 @@ def test_what_is_said_of_a_history() -> None:
     history = GameHistory.of(record)
     assert history.players == tuple(Player(name) for name in NAMES_OF_FOUR)
     assert repr(history).startswith("<GameHistory abcd1234: turns 0 to 4, 4 plies; @1 seed 0, @2 ")
-    assert repr(history).endswith("; ended: Interrupted>")
+    assert repr(history).endswith("; ended: interrupted>")
     assert str(history) == draw(history.last)
 
 
