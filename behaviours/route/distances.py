@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sim.game import AIR, CELLS, OFFSET, TILE_BITS
+from behaviours.common.kernel_types import int64
+from sim.game import AIR, CELLS, OFFSET, TILE_BITS, Games
 from sim.kernels import kernel
 from sim.paths import FAR, spread
 
@@ -19,28 +21,28 @@ class Chart(NamedTuple):
     ``reach[d]`` are the distances from start d.
     """
 
-    table: Any
-    reach: Any
-    places: Any
+    table: NDArray[np.int16]
+    reach: NDArray[np.int16]
+    places: NDArray[np.int64]
     known: int
-    sides: Any
-    drinks: Any
-    legs: Any
-    leg_counts: Any
-    bars: Any
-    bar_counts: Any
+    sides: NDArray[np.int64]
+    drinks: NDArray[np.int64]
+    legs: NDArray[np.int16]
+    leg_counts: NDArray[np.int64]
+    bars: NDArray[np.int16]
+    bar_counts: NDArray[np.int64]
 
 
 @kernel
-def distance(chart, place, to):
+def distance(chart: Chart, place: int, to: int) -> int:
     """Moves between two places; the first may be a start."""
     if place >= chart.known:
-        return np.int64(chart.reach[place - chart.known, chart.places[to]])
-    return np.int64(chart.table[chart.places[place], chart.places[to]])
+        return int64(chart.reach[place - chart.known, chart.places[to]])
+    return int64(chart.table[chart.places[place], chart.places[to]])
 
 
 @kernel
-def _insert(rows, count, moves, place, third):
+def _insert(rows: NDArray[np.int16], count: int, moves: int, place: int, third: int) -> None:
     """Insert into rows that are sorted by moves, behind equal ones."""
     at = count
     while at > 0 and rows[at - 1, 0] > moves:
@@ -50,11 +52,11 @@ def _insert(rows, count, moves, place, third):
 
 
 @kernel
-def make_rows(chart, place):
+def make_rows(chart: Chart, place: int) -> None:
     """Make the rows of a place.
 
-    A side of a mine is left out if the way to it leads past another side: taking the mine there comes sooner and leaves him
-    on the way.
+    A side of a mine is left out if the way to it leads past another side: taking the mine there comes sooner and leaves the
+    hero on the way.
     """
     count = 0
     for mine in range(len(chart.sides)):
@@ -88,14 +90,20 @@ def make_rows(chart, place):
 
 
 @kernel
-def _find_places(cells, mines, drinks, places, sides):
+def _find_places(
+    cells: NDArray[np.uint8],
+    mines: NDArray[np.int64],
+    drinks: NDArray[np.int64],
+    places: NDArray[np.int64],
+    sides: NDArray[np.int64],
+) -> int:
     """List the squares beside mines and taverns; returns how many there are."""
     index, known = np.full(CELLS, -1, np.int64), 0
     for mine in range(len(mines)):
         for side in range(4):
             square = mines[mine] + OFFSET[side + 1]
             sides[mine, side] = -1
-            if (np.int64(cells[square]) & TILE_BITS) == AIR:
+            if (int64(cells[square]) & TILE_BITS) == AIR:
                 if index[square] < 0:
                     index[square], places[known] = known, square
                     known += 1
@@ -110,7 +118,15 @@ def _find_places(cells, mines, drinks, places, sides):
 
 
 @kernel
-def make_chart(afters, me, directions, mines, drinks, blocked, table):
+def make_chart(
+    afters: Games,
+    me: int,
+    directions: int,
+    mines: NDArray[np.int64],
+    drinks: NDArray[np.int64],
+    blocked: NDArray[np.uint8],
+    table: NDArray[np.int16],
+) -> Chart:
     """The chart of a turn; `drinks` are the squares beside taverns."""
     most = 4 * len(mines) + len(drinks)
     places, sides = np.zeros(most + 5, np.int64), np.empty((len(mines), 4), np.int64)
@@ -132,20 +148,20 @@ def make_chart(afters, me, directions, mines, drinks, blocked, table):
 
 
 @kernel
-def usual_moves(table, mines, drinks):
+def usual_moves(table: NDArray[np.int16], mines: NDArray[np.int64], drinks: NDArray[np.int64]) -> tuple[float, float]:
     """The means over all mines: moves for the nearest other mine, and half of those to the nearest tavern.
 
     Of a few factors tried on games of all sizes, these led to the best tours.
     """
     pace, detour = 0.0, 0.0
     for mine in mines:
-        nearest, tavern = np.int64(FAR), np.int64(FAR)
+        nearest, tavern = int64(FAR), int64(FAR)
         for other in mines:
-            away = np.int64(table[mine, other])
+            away = int64(table[mine, other])
             if other != mine and away < nearest:
                 nearest = away
         for stand in drinks:
-            away = np.int64(table[mine, stand])
+            away = int64(table[mine, stand])
             if away < tavern:
                 tavern = away
         # From one square beside a mine to one beside the other, and the move that takes it.

@@ -16,19 +16,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.route.distances import distance, make_chart, make_rows, usual_moves
+from behaviours.common.kernel_types import int64, tuple_of, uint64
+from behaviours.route.distances import Chart, distance, make_chart, make_rows, usual_moves
 from behaviours.route.search import (
-    HEADS,
     MOST_DRINKS,
     MOST_MINES,
     MOST_STOPS,
     NEVER,
     ONE,
+    Effort,
+    Sheet,
     Terms,
     beer_next,
     final_of,
@@ -40,163 +43,8 @@ from behaviours.route.search import (
 from sim.game import GAMES, MINE, STAY, TILE_BITS, Game, Games
 from sim.kernels import entry, kernel
 
-_INT64S = types.Array(types.int64, 1, "C")
-_FLOATS = types.Array(types.float64, 1, "C")
-_BYTES = types.Array(types.uint8, 1, "C")
-_TABLE = types.Array(types.int16, 2, "C")
-_STOPS = types.Array(types.int16, 3, "C")
 
-
-@kernel
-def _write_down(sheet, row, tour):
-    """Write the first `MOST_STOPS` stops of a tour into `tour`, rows (place, mine or -1 for a beer); returns their number."""
-    count, here = 0, row
-    while here > 0:
-        count += 1
-        here = np.int64(sheet.parent[here])
-    here = row
-    for stop in range(count - 1, -1, -1):
-        if stop < MOST_STOPS:
-            tour[stop, 0], tour[stop, 1] = sheet.place[here], sheet.target[here]
-        here = np.int64(sheet.parent[here])
-    return min(count, MOST_STOPS)
-
-
-@kernel
-def _follow(terms, chart, sheet, tour, count, owned):
-    """Make the stops of another start's tour from the one in row 0, as far as it goes; returns the best worth and its stops.
-
-    Uses rows 1 and 2. Mines that are taken already are left out, and so are the stops for them.
-    """
-    best, best_count, parent, done = NEVER, 0, 0, 0
-    for stop in range(count):
-        place, mine = np.int64(tour[stop, 0]), np.int64(tour[stop, 1])
-        if mine >= 0 and sheet.taken[parent] >> np.uint64(mine) & ONE:
-            continue
-        row = 2 if parent == 1 else 1
-        moves = distance(chart, sheet.place[parent], place) + 1
-        if sheet.time[parent] + moves > terms.plies:
-            break
-        if mine < 0:
-            if not beer_next(terms, sheet, row, parent, moves, place, 0, owned):
-                break
-        elif not mine_next(terms, sheet, row, parent, moves, place, mine, owned):
-            break
-        tour[done, 0], tour[done, 1] = place, mine
-        done, parent = done + 1, row
-        if mine >= 0:
-            if chart.bar_counts[place] < 0:
-                make_rows(chart, place)
-            final = final_of(terms, chart, place, np.int64(sheet.time[row]), sheet.value[row])
-            if final > best:
-                best, best_count = final, done
-    return best, best_count
-
-
-@kernel
-def _start(terms, chart, sheet, before, after, me, number, mines):
-    """Write the tour without stops after the direction `number` into row 0; returns the mines owned there but for those taken.
-
-    Mines won or lost with this move, and the beer drunk, are in its value.
-    """
-    was, hero = before.hero[me], after.hero[me]
-    taken, gained, worth = np.uint64(0), 0, 0.0
-    for mine in range(len(mines)):
-        if (np.int64(after.cell[mines[mine]]) & TILE_BITS) == MINE + 1 + me:
-            taken |= ONE << np.uint64(mine)
-            gained += 1
-            worth += worth_of(terms, mine, 1)
-    lost = np.int64(was.mines) + gained - np.int64(hero.mines)
-    worth -= lost * terms.pay[terms.plies]
-    worth += np.int64(hero.gold) - np.int64(was.gold) - np.int64(hero.mines)
-    place = chart.known + number
-    sheet.place[0], sheet.time[0], sheet.life[0], sheet.gold[0] = place, 1, hero.life, hero.gold
-    sheet.count[0], sheet.target[0], sheet.parent[0], sheet.taken[0] = gained, -1, -1, taken
-    sheet.value[0] = worth
-    make_rows(chart, place)
-    # What is in the way before the first stop may not be so after it, so the ways from here bound nothing.
-    sheet.bound[0] = -NEVER
-    return np.int64(hero.mines) - gained
-
-
-@kernel
-def _follow_all(terms, chart, sheet, before, afters, me, directions, mines, values, tours, lengths):
-    """Let every start try the tours of all others: what was found for one is mostly good for all."""
-    tour = np.empty((MOST_STOPS, 2), np.int16)
-    for number in range(5):
-        if not directions >> number & 1:
-            continue
-        owned = _start(terms, chart, sheet, before, afters[number], me, number, mines)
-        none = final_of(terms, chart, chart.known + number, 1, sheet.value[0])
-        if lengths[number] < 0 or none > values[number]:
-            values[number], lengths[number] = none, 0
-        for other in range(5):
-            if lengths[other] > 0 and other != number:
-                tour[:] = tours[other]
-                worth, count = _follow(terms, chart, sheet, tour, lengths[other], owned)
-                if worth > values[number]:
-                    values[number], lengths[number] = worth, count
-                    tours[number] = tour
-
-
-@entry(
-    types.UniTuple(types.int64, 2)(
-        GAMES, GAMES, types.int64, types.int64, types.int64, _INT64S, _INT64S, _BYTES, _TABLE, _FLOATS, _INT64S, _FLOATS,
-        types.int64, types.float64, types.float64, types.float64, types.int64, types.int64, types.int64, types.int64,
-        _FLOATS, _STOPS, _INT64S, _INT64S,
-    )
-)  # fmt: skip
-def _improve(
-    games, afters, me, directions, wanted, mines, drinks, blocked, table, weights, deadlines, pay, floor,
-    late, home, close, width, fan, bars, limit, values, tours, lengths, stop,
-):  # fmt: skip
-    """One search of every start in the set `wanted`; see `plans`. Returns the nodes, and the set of those left to search."""
-    least = 1e9
-    for weight in weights:
-        least = min(least, weight)
-    pace, detour = usual_moves(table, mines, drinks)
-    terms = Terms(weights, deadlines, pay, len(pay) - 1, floor, late, least, home, pace, detour)
-    chart = make_chart(afters, me, directions, mines, drinks, blocked, table)
-    rows = limit + 8 * (MOST_MINES + MOST_DRINKS)
-    sheet, heads, chosen = make_sheet(rows), np.empty(HEADS, np.int32), np.empty(rows, np.int64)
-    best, nodes, left, still = NEVER, 0, 0, 0
-    for number in range(5):
-        best = max(best, values[number])
-        left += wanted >> number & 1
-    for number in range(5):
-        if not wanted >> number & 1:
-            continue
-        owned = _start(terms, chart, sheet, games[0], afters[number], me, number, mines)
-        known = max(values[number], final_of(terms, chart, chart.known + number, 1, sheet.value[0]))
-        share = (limit - nodes) // left
-        spent, whole, row = search(terms, chart, sheet, heads, chosen, owned, known, best - close, width, fan, bars, share, stop)
-        nodes, left = nodes + spent, left - 1
-        if row >= 0:
-            lengths[number] = _write_down(sheet, row, tours[number])
-            values[number] = final_of(terms, chart, np.int64(sheet.place[row]), np.int64(sheet.time[row]), sheet.value[row])
-            best = max(best, values[number])
-        if not whole:
-            still |= 1 << number
-    _follow_all(terms, chart, sheet, games[0], afters, me, directions, mines, values, tours, lengths)
-    return nodes, still
-
-
-#: Width, fan and bars of the searches, one after the other, and whether every direction is searched: at first only Stay is,
-#: and the others follow its tour.
-_STAGES = (
-    (1, 4, 1, False),
-    (4, 5, 2, False),
-    (16, 6, 2, False),
-    (64, 8, 4, False),
-    (16, 6, 2, True),
-    (128, 10, 4, True),
-    (1024, 16, 8, True),
-    (1 << 30, 4 * MOST_MINES, MOST_DRINKS, True),
-)
-
-
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """What a plan is made for.
 
     `games` is the game, `me` the hero 0..3, `afters` the games after each of its five directions and `directions`
@@ -224,6 +72,192 @@ class Task:
     home: float = 0.0
 
 
+class Found(NamedTuple):
+    """The best tours so far, by direction: their worth in gold (-inf: not asked), their stops and the number of these (-1: none).
+
+    A stop is a row (place, mine or -1 for a beer).
+    """
+
+    values: NDArray[np.float64]
+    tours: NDArray[np.int16]
+    lengths: NDArray[np.int64]
+
+
+class Stage(NamedTuple):
+    """One search: of the directions in the set `wanted`, with about `limit` nodes; tours `close` below the best are of interest.
+
+    For `width`, `fan` and `bars` see `behaviours.route.search.Effort`.
+    """
+
+    wanted: int
+    width: int
+    fan: int
+    bars: int
+    limit: int
+    close: float
+
+
+_INT, _FLOAT = types.int64, types.float64
+_INT64S, _FLOATS = types.Array(_INT, 1, "C"), types.Array(_FLOAT, 1, "C")
+_TASK = tuple_of(
+    [
+        GAMES, _INT, GAMES, _INT, _INT64S, _FLOATS, _INT64S, _INT64S, types.Array(types.uint8, 1, "C"),
+        types.Array(types.int16, 2, "C"), _FLOATS, _INT, _FLOAT, _FLOAT,
+    ],
+    Task,
+)  # fmt: skip
+_FOUND = tuple_of([_FLOATS, types.Array(types.int16, 3, "C"), _INT64S], Found)
+_STAGE = tuple_of([_INT, _INT, _INT, _INT, _INT, _FLOAT], Stage)
+
+
+@kernel
+def _write_down(sheet: Sheet, row: int, tour: NDArray[np.int16]) -> int:
+    """Write the first `MOST_STOPS` stops of a tour into `tour`, rows (place, mine or -1 for a beer); returns their number."""
+    count, here = 0, row
+    while here > 0:
+        count += 1
+        here = int64(sheet.tours[here].parent)
+    here = row
+    for stop in range(count - 1, -1, -1):
+        if stop < MOST_STOPS:
+            tour[stop, 0], tour[stop, 1] = sheet.tours[here].place, sheet.tours[here].target
+        here = int64(sheet.tours[here].parent)
+    return min(count, MOST_STOPS)
+
+
+@kernel
+def _follow(terms: Terms, chart: Chart, sheet: Sheet, tour: NDArray[np.int16], count: int, owned: int) -> tuple[float, int]:
+    """Make the stops of another start's tour from the one in row 0, as far as it goes; returns the best worth and its stops.
+
+    Uses rows 1 and 2. Mines that are taken already are left out, and so are the stops for them.
+    """
+    best, best_count, parent, done = NEVER, 0, 0, 0
+    for stop in range(count):
+        last = sheet.tours[parent]
+        place, mine = int64(tour[stop, 0]), int64(tour[stop, 1])
+        if mine >= 0 and last.taken >> uint64(mine) & ONE:
+            continue
+        row = 2 if parent == 1 else 1
+        moves = distance(chart, last.place, place) + 1
+        if last.time + moves > terms.plies:
+            break
+        if mine < 0:
+            if not beer_next(terms, sheet, row, parent, moves, place, 0, owned):
+                break
+        elif not mine_next(terms, sheet, row, parent, moves, place, mine, owned):
+            break
+        tour[done, 0], tour[done, 1] = place, mine
+        done, parent = done + 1, row
+        if mine >= 0:
+            if chart.bar_counts[place] < 0:
+                make_rows(chart, place)
+            final = final_of(terms, chart, sheet.tours[row])
+            if final > best:
+                best, best_count = final, done
+    return best, best_count
+
+
+@kernel
+def _start(terms: Terms, chart: Chart, sheet: Sheet, task: Task, number: int) -> int:
+    """Write the tour without stops after the direction `number` into row 0; returns the mines owned there but for those taken.
+
+    Mines won or lost with this move, and the beer drunk, are in its value.
+    """
+    me, mines, after = task.me, task.mines, task.afters[number]
+    was, hero = task.games[0].hero[me], after.hero[me]
+    taken, gained, worth = uint64(0), 0, 0.0
+    for mine in range(len(mines)):
+        if (int64(after.cell[mines[mine]]) & TILE_BITS) == MINE + 1 + me:
+            taken |= ONE << uint64(mine)
+            gained += 1
+            worth += worth_of(terms, mine, 1)
+    lost = int64(was.mines) + gained - int64(hero.mines)
+    worth -= lost * terms.pay[terms.plies]
+    worth += int64(hero.gold) - int64(was.gold) - int64(hero.mines)
+    place, tour = chart.known + number, sheet.tours[0]
+    tour.place, tour.time, tour.life, tour.gold = place, 1, hero.life, hero.gold
+    tour.mines, tour.target, tour.parent, tour.taken = gained, -1, -1, taken
+    tour.value = worth
+    make_rows(chart, place)
+    # What is in the way before the first stop may not be so after it, so the ways from here bound nothing.
+    tour.bound = -NEVER
+    return int64(hero.mines) - gained
+
+
+@kernel
+def _follow_all(terms: Terms, chart: Chart, sheet: Sheet, task: Task, found: Found) -> None:
+    """Let every start try the tours of all others: what was found for one is mostly good for all."""
+    values, lengths = found.values, found.lengths
+    tour = np.empty((MOST_STOPS, 2), np.int16)
+    for number in range(5):
+        if not task.directions >> number & 1:
+            continue
+        owned = _start(terms, chart, sheet, task, number)
+        none = final_of(terms, chart, sheet.tours[0])
+        if lengths[number] < 0 or none > values[number]:
+            values[number], lengths[number] = none, 0
+        for other in range(5):
+            if lengths[other] > 0 and other != number:
+                tour[:] = found.tours[other]
+                worth, count = _follow(terms, chart, sheet, tour, lengths[other], owned)
+                if worth > values[number]:
+                    values[number], lengths[number] = worth, count
+                    found.tours[number] = tour
+
+
+@kernel
+def _terms_of(task: Task) -> Terms:
+    least = 1e9
+    for weight in task.weights:
+        least = min(least, weight)
+    pace, detour = usual_moves(task.distances, task.mines, task.drinks)
+    plies = len(task.pay) - 1
+    return Terms(task.weights, task.deadlines, task.pay, plies, task.floor, task.late, least, task.home, pace, detour)
+
+
+@entry(tuple_of([_INT, _INT])(_TASK, _STAGE, _FOUND, _INT64S))
+def _improve(task: Task, stage: Stage, found: Found, stop: NDArray[np.int64]) -> tuple[int, int]:
+    """Search every start in ``stage.wanted`` and improve what was found; the nodes, and the set of starts left to search."""
+    values, tours, lengths = found.values, found.tours, found.lengths
+    terms = _terms_of(task)
+    chart = make_chart(task.afters, task.me, task.directions, task.mines, task.drinks, task.blocked, task.distances)
+    sheet = make_sheet(stage.limit + 8 * (MOST_MINES + MOST_DRINKS))
+    best, nodes, left, still = NEVER, 0, 0, 0
+    for number in range(5):
+        best = max(best, values[number])
+        left += stage.wanted >> number & 1
+    for number in range(5):
+        if not stage.wanted >> number & 1:
+            continue
+        owned = _start(terms, chart, sheet, task, number)
+        known = max(values[number], final_of(terms, chart, sheet.tours[0]))
+        effort = Effort(stage.width, stage.fan, stage.bars, (stage.limit - nodes) // left, best - stage.close)
+        spent, whole, row = search(terms, chart, sheet, effort, owned, known, stop)
+        nodes, left = nodes + spent, left - 1
+        if row >= 0:
+            lengths[number] = _write_down(sheet, row, tours[number])
+            values[number] = final_of(terms, chart, sheet.tours[row])
+            best = max(best, values[number])
+        if not whole:
+            still |= 1 << number
+    _follow_all(terms, chart, sheet, task, found)
+    return nodes, still
+
+
+#: Width, fan and bars of the searches, one after the other, and whether every direction is searched: at first only Stay is,
+#: and the others follow its tour.
+_STAGES = (
+    (1, 4, 1, False),
+    (4, 5, 2, False),
+    (16, 6, 2, False),
+    (64, 8, 4, False),
+    (16, 6, 2, True),
+    (128, 10, 4, True),
+    (1024, 16, 8, True),
+    (1 << 30, 4 * MOST_MINES, MOST_DRINKS, True),
+)
+
+
 @dataclass(frozen=True)
 class Plan:
     """What is known about every direction: the worth of the best tour that begins with it, in gold (``-inf``: not asked).
@@ -246,20 +280,16 @@ def plans(task: Task, nodes: int, close: float, stop: NDArray[np.int64]) -> Iter
     Worths that are more than `close` below the best one are only known to be so. Deterministic but for `stop` (an int64 array
     of one word); nothing is changed.
     """
-    values, lengths = np.full(5, -np.inf), np.full(5, -1, np.int64)
-    tours = np.empty((5, MOST_STOPS, 2), np.int16)
+    task = task._replace(late=float(task.late), home=float(task.home))  # an int is another type to a kernel
+    found = Found(np.full(5, -np.inf), np.empty((5, MOST_STOPS, 2), np.int16), np.full(5, -1, np.int64))
     open_ones, spent = task.directions, 0
     for width, fan, bars, everywhere in _STAGES:
         wanted = open_ones if everywhere else 1 << STAY
-        found, left = _improve(
-            task.games, task.afters, task.me, task.directions, wanted, task.mines, task.drinks, task.blocked, task.distances,
-            task.weights, task.deadlines, task.pay, task.floor, task.late, task.home, close, width, fan, bars,
-            max(0, nodes - spent), values, tours, lengths, stop,
-        )  # fmt: skip
-        spent += found
+        looked, left = _improve(task, Stage(wanted, width, fan, bars, max(0, nodes - spent), float(close)), found, stop)
+        spent += looked
         open_ones = left if everywhere else open_ones
-        best = int(values.argmax())
-        stops = tuple(tours[best, : max(0, lengths[best]), 1].tolist())
-        yield Plan(tuple(values.tolist()), best, stops, spent, not open_ones)
+        best = int(found.values.argmax())
+        stops = tuple(found.tours[best, : max(0, found.lengths[best]), 1].tolist())
+        yield Plan(tuple(found.values.tolist()), best, stops, spent, not open_ones)
         if not open_ones or spent >= nodes or stop[0]:
             return

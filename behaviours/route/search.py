@@ -17,8 +17,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from behaviours.route.distances import make_rows
+from behaviours.common.kernel_types import int64, uint64
+from behaviours.route.distances import Chart, make_rows
 from sim.game import BEER_COST, BEER_HEALS, MAX_LIFE, MINE_COST
 from sim.kernels import kernel
 
@@ -31,8 +33,8 @@ _HURRY = 4
 EPSILON = 1e-9
 NEVER = -1e18
 HEADS = 1 << 14
-_MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
-ONE = np.uint64(1)
+_MIX_1, _MIX_2 = uint64(0x9E3779B97F4A7C15), uint64(0xD6E8FEB86659FD93)
+ONE = uint64(1)
 
 
 class Terms(NamedTuple):
@@ -42,9 +44,9 @@ class Terms(NamedTuple):
     next one, `detour` those for a beer on the way; only the order of tours depends on them.
     """
 
-    weights: Any
-    deadlines: Any
-    pay: Any
+    weights: NDArray[np.float64]
+    deadlines: NDArray[np.int64]
+    pay: NDArray[np.float64]
     plies: int
     floor: int
     late: float
@@ -54,70 +56,86 @@ class Terms(NamedTuple):
     detour: float
 
 
-class Sheet(NamedTuple):
-    """Tours, one per row: where and when they end, with what, what they are worth, and the tour that they go on from.
+class Effort(NamedTuple):
+    """How much is searched.
 
-    `count` mines have been taken, `target` is the last stop (a mine's number, -1 for a beer). `bound` is what no tour that goes
-    on from it can exceed, `hope` what one may well come to. `link` chains tours that end alike.
+    The `width` most promising tours of each length are gone on from, to the `fan` nearest mines and the `bars` nearest taverns
+    of each. Ends after about `limit` nodes. A tour that cannot be worth more than `least` is of no interest.
     """
 
-    place: Any
-    time: Any
-    life: Any
-    gold: Any
-    count: Any
-    target: Any
-    taken: Any
-    value: Any
-    bound: Any
-    hope: Any
-    parent: Any
-    link: Any
+    width: int
+    fan: int
+    bars: int
+    limit: int
+    least: float
 
 
-@kernel
-def make_sheet(rows):
-    return Sheet(
-        np.empty(rows, np.int16),
-        np.empty(rows, np.int32),
-        np.empty(rows, np.int16),
-        np.empty(rows, np.int32),
-        np.empty(rows, np.int16),
-        np.empty(rows, np.int16),
-        np.empty(rows, np.uint64),
-        np.empty(rows),
-        np.empty(rows),
-        np.empty(rows),
-        np.empty(rows, np.int32),
-        np.empty(rows, np.int32),
+#: One tour: where and when it ends, with what, what it is worth, and the tour that it goes on from (`parent`). `mines` is the
+#: number of mines taken, `target` the last stop (a mine's number, -1 for a beer). `bound` is what no tour that goes on from it
+#: can exceed, `hope` what one may well come to. `link` chains tours that end alike.
+TOUR = np.dtype(
+    (
+        np.record,
+        [
+            ("value", "f8"),
+            ("bound", "f8"),
+            ("hope", "f8"),
+            ("taken", "u8"),
+            ("time", "i4"),
+            ("gold", "i4"),
+            ("parent", "i4"),
+            ("link", "i4"),
+            ("place", "i2"),
+            ("life", "i2"),
+            ("mines", "i2"),
+            ("target", "i2"),
+        ],
     )
+)
+#: One record of `TOUR`.
+TourRecord = Any
+
+
+class Sheet(NamedTuple):
+    """The tours so far. `heads` are the first ones of the chains of tours that end alike, `chosen` those to go on from."""
+
+    tours: NDArray[np.void]
+    heads: NDArray[np.int32]
+    chosen: NDArray[np.int64]
 
 
 @kernel
-def worth_of(terms, mine, ply):
+def make_sheet(rows: int) -> Sheet:
+    """A sheet with room for this number of tours."""
+    return Sheet(np.empty(rows, TOUR), np.empty(HEADS, np.int32), np.empty(rows, np.int64))
+
+
+@kernel
+def worth_of(terms: Terms, mine: int, ply: int) -> float:
     """What taking a mine with our ply number `ply` (1 is the present one) is worth."""
-    worth = terms.weights[mine] * terms.pay[terms.plies - ply + 1]
+    worth: float = terms.weights[mine] * terms.pay[terms.plies - ply + 1]
     return worth * terms.late if ply > terms.deadlines[mine] else worth
 
 
 @kernel
-def bound_of(terms, rows, count, taken, time, life, value):
-    """No tour that goes on from here is worth more than the first number; the second is a guess at the best one.
+def bound_of(terms: Terms, rows: NDArray[np.int16], count: int, tour: TourRecord) -> tuple[float, float]:
+    """What no tour that goes on from this one can exceed, and a guess at the best one. `rows` are the ways from its end.
 
-    The k-th mine from here cannot be taken sooner than its rank in the order of distances allows, nor sooner than k plies,
-    and one for each beer that life makes necessary, after the nearest one. Those plies are counted for the least weight;
-    whatever a mine has above it, is counted as if we went there straight. Fewer mines with fewer beers may be better. The
-    guess has us take them in the order of distances at a usual pace.
+    The k-th mine from here cannot be taken sooner than its rank by distance allows, nor sooner than k plies, and one for each
+    beer that life makes necessary, after the nearest one. Those plies are counted for the least weight; what a mine has above it
+    is counted as if we went there straight. Fewer mines with fewer beers may be better. The guess takes the mines in the order
+    of distances at a usual pace.
     """
+    taken, time, life, value = tour.taken, int64(tour.time), int64(tour.life), float(tour.value)
     above, ranked, best, hope = 0.0, 0.0, 0.0, 0.0
-    first, order, rank, drunk = np.int64(0), 0, 0, np.int64(0)
+    first, order, rank, drunk = int64(0), 0, 0, int64(0)
     for place in range(count):
-        moves, mine = np.int64(rows[place, 0]), np.int64(rows[place, 2])
-        if taken >> np.uint64(mine) & ONE:
+        moves, mine = int64(rows[place, 0]), int64(rows[place, 2])
+        if taken >> uint64(mine) & ONE:
             continue
         if time + moves > terms.plies:
             break
-        taken |= ONE << np.uint64(mine)
+        taken |= ONE << uint64(mine)
         weight = terms.weights[mine]
         if time + moves > terms.deadlines[mine]:
             weight *= terms.late
@@ -126,12 +144,12 @@ def bound_of(terms, rows, count, taken, time, life, value):
         guess = first + terms.pace * order
         thirsty = terms.floor + MINE_COST * order + guess - 1.0 - life
         if thirsty > 0.0:
-            drinks = np.int64(thirsty / BEER_HEALS) + 1
+            drinks = int64(thirsty / BEER_HEALS) + 1
             guess += drinks * terms.detour
             if drinks > drunk:
                 hope -= BEER_COST * (drinks - drunk)
                 drunk = drinks
-        ply = time + max(moves, np.int64(guess))
+        ply = time + max(moves, int64(guess))
         if ply <= terms.plies:
             hope += weight * terms.pay[terms.plies - ply + 1]
         order += 1
@@ -154,77 +172,80 @@ def bound_of(terms, rows, count, taken, time, life, value):
 
 
 @kernel
-def final_of(terms, chart, place, time, value):
+def final_of(terms: Terms, chart: Chart, tour: TourRecord) -> float:
     """What a tour is worth that ends here with a mine: going home is charged for, as far as there is time."""
+    value, place = float(tour.value), int64(tour.place)
     if chart.bar_counts[place] == 0:
         return value
-    return value - terms.home * min(np.int64(chart.bars[place, 0, 0]) - 1, terms.plies - time)
+    return value - terms.home * min(int64(chart.bars[place, 0, 0]) - 1, terms.plies - int64(tour.time))
 
 
 @kernel
-def _slot(taken, place):
-    return np.int64(((taken * _MIX_1) ^ (np.uint64(place) * _MIX_2)) * _MIX_1 >> np.uint64(50))
+def _slot(taken: int, place: int) -> int:
+    return int64(((taken * _MIX_1) ^ (uint64(place) * _MIX_2)) * _MIX_1 >> uint64(50))
 
 
 @kernel
-def _is_new(terms, sheet, heads, slot, row):
+def _is_new(terms: Terms, sheet: Sheet, slot: int, row: int) -> bool:
     """Whether no tour that took the same mines and ends on the same square is as good; those that are worse are put out."""
-    other = heads[slot]
+    tour, other = sheet.tours[row], sheet.heads[slot]
     while other >= 0:
-        if sheet.taken[other] == sheet.taken[row] and sheet.place[other] == sheet.place[row]:
+        rival = sheet.tours[other]
+        if rival.taken == tour.taken and rival.place == tour.place:
             # More gold than three beers for each mine that may be left is of no use on the way.
-            enough = 3 * BEER_COST * (MOST_MINES + 1 - np.int64(sheet.count[row]))
-            mine, his = min(np.int64(sheet.gold[row]), enough), min(np.int64(sheet.gold[other]), enough)
-            sooner, later = sheet.time[row] <= sheet.time[other], sheet.time[row] >= sheet.time[other]
-            stronger, weaker = sheet.life[row] >= sheet.life[other], sheet.life[row] <= sheet.life[other]
-            # Who ends later has a shorter way home to be charged for.
-            worth = sheet.value[row] + terms.home * sheet.time[row]
-            other_worth = sheet.value[other] + terms.home * sheet.time[other]
-            if later and weaker and mine <= his and worth <= other_worth:
+            enough = 3 * BEER_COST * (MOST_MINES + 1 - int64(tour.mines))
+            gold, other_gold = min(int64(tour.gold), enough), min(int64(rival.gold), enough)
+            sooner, later = tour.time <= rival.time, tour.time >= rival.time
+            stronger, weaker = tour.life >= rival.life, tour.life <= rival.life
+            # A tour that ends later has a shorter way home to be charged for.
+            worth = tour.value + terms.home * tour.time
+            other_worth = rival.value + terms.home * rival.time
+            if later and weaker and gold <= other_gold and worth <= other_worth:
                 return False
-            if sooner and stronger and mine >= his and worth >= other_worth:
-                sheet.bound[other] = NEVER
-        other = sheet.link[other]
+            if sooner and stronger and gold >= other_gold and worth >= other_worth:
+                rival.bound = NEVER
+        other = rival.link
     return True
 
 
 @kernel
-def _keep(terms, chart, sheet, heads, row, least):
+def _keep(terms: Terms, chart: Chart, sheet: Sheet, row: int, least: float) -> bool:
     """Whether the tour just written into a row can be worth more than `least` and is not another one's equal; link it."""
-    place = np.int64(sheet.place[row])
-    slot = _slot(sheet.taken[row], place)
-    if not _is_new(terms, sheet, heads, slot, row):
+    tour = sheet.tours[row]
+    place = int64(tour.place)
+    slot = _slot(tour.taken, place)
+    if not _is_new(terms, sheet, slot, row):
         return False
     if chart.leg_counts[place] < 0:
         make_rows(chart, place)
-    time, life, count = np.int64(sheet.time[row]), np.int64(sheet.life[row]), chart.leg_counts[place]
-    bound, hope = bound_of(terms, chart.legs[place], count, sheet.taken[row], time, life, sheet.value[row])
-    sheet.bound[row], sheet.hope[row] = bound, hope
-    if sheet.bound[row] <= least + EPSILON:
+    tour.bound, tour.hope = bound_of(terms, chart.legs[place], chart.leg_counts[place], tour)
+    if tour.bound <= least + EPSILON:
         return False
-    sheet.link[row], heads[slot] = heads[slot], row
+    tour.link, sheet.heads[slot] = sheet.heads[slot], row
     return True
 
 
 @kernel
-def mine_next(terms, sheet, row, parent, moves, place, mine, owned):
+def mine_next(terms: Terms, sheet: Sheet, row: int, parent: int, moves: int, place: int, mine: int, owned: int) -> bool:
     """Write into a row the tour that goes on from `parent` by taking a mine; False if it cannot."""
-    time, life = sheet.time[parent] + moves, max(1, np.int64(sheet.life[parent]) - moves + 1)
+    tour, last = sheet.tours[row], sheet.tours[parent]
+    time, life = last.time + moves, max(1, int64(last.life) - moves + 1)
     if life < terms.floor:
         return False
-    gain = worth_of(terms, mine, time)
-    sheet.place[row], sheet.time[row], sheet.life[row] = place, time, max(1, life - MINE_COST - 1)
-    sheet.gold[row] = sheet.gold[parent] + moves * (owned + sheet.count[parent]) + 1
-    sheet.count[row], sheet.target[row], sheet.parent[row] = sheet.count[parent] + 1, mine, parent
-    sheet.taken[row] = sheet.taken[parent] | ONE << np.uint64(mine)
-    sheet.value[row] = sheet.value[parent] + gain
+    gain: float = worth_of(terms, mine, time)
+    tour.place, tour.time, tour.life = place, time, max(1, life - MINE_COST - 1)
+    tour.gold = last.gold + moves * (owned + last.mines) + 1
+    tour.mines, tour.target, tour.parent = last.mines + 1, mine, parent
+    tour.taken = last.taken | ONE << uint64(mine)
+    tour.value = last.value + gain
     return gain > 0.0
 
 
 @kernel
-def beer_next(terms, sheet, row, parent, moves, place, before, owned):
+def beer_next(terms: Terms, sheet: Sheet, row: int, parent: int, moves: int, place: int, before: int, owned: int) -> bool:
     """The same for a beer, waiting until it can be paid. False also if it is no better than one at the tavern passed."""
-    earning, gold, life = owned + np.int64(sheet.count[parent]), np.int64(sheet.gold[parent]), np.int64(sheet.life[parent])
+    tour, last = sheet.tours[row], sheet.tours[parent]
+    earning, gold, life = owned + int64(last.mines), int64(last.gold), int64(last.life)
     on_the_way = life - before + 1 <= MAX_LIFE - BEER_HEALS and life >= moves
     if before > 0 and on_the_way and gold + (before - 1) * earning >= BEER_COST:
         return False
@@ -234,41 +255,44 @@ def beer_next(terms, sheet, row, parent, moves, place, before, owned):
             return False
         waits = (BEER_COST - gold + earning - 1) // earning
         gold, moves = gold + waits * earning, moves + waits
-    life = max(np.int64(1), life - moves + 1)
-    if life >= MAX_LIFE - 1 or sheet.time[parent] + moves >= terms.plies:
+    life = max(int64(1), life - moves + 1)
+    if life >= MAX_LIFE - 1 or last.time + moves >= terms.plies:
         return False
-    sheet.place[row], sheet.time[row] = place, sheet.time[parent] + moves
-    sheet.life[row], sheet.gold[row] = min(np.int64(MAX_LIFE), life + BEER_HEALS) - 1, gold - BEER_COST + earning
-    sheet.count[row], sheet.target[row], sheet.parent[row] = sheet.count[parent], -1, parent
-    sheet.taken[row], sheet.value[row] = sheet.taken[parent], sheet.value[parent] - BEER_COST
+    tour.place, tour.time = place, last.time + moves
+    tour.life, tour.gold = min(int64(MAX_LIFE), life + BEER_HEALS) - 1, gold - BEER_COST + earning
+    tour.mines, tour.target, tour.parent = last.mines, -1, parent
+    tour.taken, tour.value = last.taken, last.value - BEER_COST
     return True
 
 
 @kernel
-def _expand(terms, chart, sheet, heads, parent, size, owned, fan, best, least):
+def _expand(
+    terms: Terms, chart: Chart, sheet: Sheet, effort: Effort, parent: int, size: int, owned: int, best: float
+) -> tuple[int, int, bool, float, int]:
     """Write all tours of one mine more behind the `size` that there are.
 
     Returns the new size, the rows that were looked at, whether mines were left out, and the best tour (its worth, its row).
     """
-    place, time, taken = np.int64(sheet.place[parent]), np.int64(sheet.time[parent]), sheet.taken[parent]
+    last = sheet.tours[parent]
+    place, time, taken = int64(last.place), int64(last.time), last.taken
     rows, looked, best_at = chart.legs[place], 0, -1
     left_out, tried = False, 0
     for hard in (True, False):
         for leg in range(chart.leg_counts[place]):
-            moves, there, mine = np.int64(rows[leg, 0]), np.int64(rows[leg, 1]), np.int64(rows[leg, 2])
+            moves, there, mine = int64(rows[leg, 0]), int64(rows[leg, 1]), int64(rows[leg, 2])
             slack = terms.deadlines[mine] - time - moves
             if time + moves > terms.plies:
                 break
-            if taken >> np.uint64(mine) & ONE or (0 <= slack and slack < _HURRY) != hard:
+            if taken >> uint64(mine) & ONE or (0 <= slack and slack < _HURRY) != hard:
                 continue
-            if tried >= fan:
+            if tried >= effort.fan:
                 left_out = True
                 break
             if not mine_next(terms, sheet, size, parent, moves, there, mine, owned):
                 continue
             looked, tried = looked + 1, tried + 1
-            if _keep(terms, chart, sheet, heads, size, max(best, least)):
-                final = final_of(terms, chart, there, time + moves, sheet.value[size])
+            if _keep(terms, chart, sheet, size, max(best, effort.least)):
+                final = final_of(terms, chart, sheet.tours[size])
                 if final > best:
                     best, best_at = final, size
                 size += 1
@@ -276,40 +300,43 @@ def _expand(terms, chart, sheet, heads, parent, size, owned, fan, best, least):
 
 
 @kernel
-def _expand_beers(terms, chart, sheet, heads, parent, size, owned, bars, least):
+def _expand_beers(
+    terms: Terms, chart: Chart, sheet: Sheet, effort: Effort, parent: int, size: int, owned: int, best: float
+) -> tuple[int, int, bool]:
     """The same for a beer; `looked` and `left_out` as there. With few `bars` no beer is half wasted, and a second one is had
     where the first was."""
-    place, looked, left_out = np.int64(sheet.place[parent]), 0, False
-    few, second = bars < MOST_DRINKS, sheet.target[parent] < 0 and sheet.parent[parent] >= 0
+    last = sheet.tours[parent]
+    place, looked, left_out = int64(last.place), 0, False
+    few, second = effort.bars < MOST_DRINKS, last.target < 0 and last.parent >= 0
     for bar in range(chart.bar_counts[place]):
-        moves, there, before = np.int64(chart.bars[place, bar, 0]), chart.bars[place, bar, 1], chart.bars[place, bar, 2]
-        if not beer_next(terms, sheet, size, parent, moves, there, np.int64(before), owned):
+        moves, there, before = int64(chart.bars[place, bar, 0]), chart.bars[place, bar, 1], chart.bars[place, bar, 2]
+        if not beer_next(terms, sheet, size, parent, moves, there, int64(before), owned):
             continue
-        wasted = sheet.life[size] == MAX_LIFE - 1 and sheet.life[parent] - moves > MAX_LIFE - BEER_HEALS // 2
-        if looked >= bars or (few and (wasted or (second and moves > 1))):
+        wasted = sheet.tours[size].life == MAX_LIFE - 1 and last.life - moves > MAX_LIFE - BEER_HEALS // 2
+        if looked >= effort.bars or (few and (wasted or (second and moves > 1))):
             left_out = True
             continue
         looked += 1
-        size += _keep(terms, chart, sheet, heads, size, least)
+        size += _keep(terms, chart, sheet, size, max(best, effort.least))
     return size, looked, left_out
 
 
 @kernel
-def _select(sheet, first, size, least, width, chosen):
+def _select(sheet: Sheet, first: int, size: int, least: float, width: int) -> tuple[int, bool]:
     """Choose the `width` rows of the highest hope (earlier ones first among equals) out of those that can beat `least`.
 
     Returns how many were chosen, and whether that was all.
     """
     count = 0
     for row in range(first, size):
-        if sheet.target[row] >= 0 and sheet.bound[row] > least + EPSILON:
-            chosen[count] = row
+        if sheet.tours[row].target >= 0 and sheet.tours[row].bound > least + EPSILON:
+            sheet.chosen[count] = row
             count += 1
     if count <= width:
         return count, True
     hopes = np.empty(count)
     for place in range(count):
-        hopes[place] = sheet.hope[chosen[place]]
+        hopes[place] = sheet.tours[sheet.chosen[place]].hope
     limit = np.partition(hopes, count - width)[count - width]
     equals = width
     for place in range(count):
@@ -318,40 +345,43 @@ def _select(sheet, first, size, least, width, chosen):
     for place in range(count):
         if hopes[place] > limit or (hopes[place] == limit and equals > 0):
             equals -= hopes[place] == limit
-            chosen[kept] = chosen[place]
+            sheet.chosen[kept] = sheet.chosen[place]
             kept += 1
     return kept, False
 
 
 @kernel
-def search(terms, chart, sheet, heads, chosen, owned, best, least, width, fan, bars, limit, stop):
+def search(
+    terms: Terms, chart: Chart, sheet: Sheet, effort: Effort, owned: int, best: float, stop: NDArray[np.int64]
+) -> tuple[int, bool, int]:
     """Search on from the tour without stops in row 0. Returns the nodes, whether nothing was left out, and the best row.
 
-    Rows may run out: there are `limit` and some more, and the search ends after about `limit` nodes or when `stop` is set.
+    `best` is what is known to be possible; the row is -1 if nothing better was found. Ends after about ``effort.limit`` nodes,
+    because there are no more rows than these and some, or when ``stop[0]`` is set.
     """
-    heads[:] = -1
-    chosen[0] = 0
+    sheet.heads[:] = -1
+    sheet.chosen[0] = 0
     living, size, nodes, best_at, whole = 1, 1, 0, -1, True
     for _ in range(MOST_MINES + 1):
         first, number = size, 0
         while number < living:
-            parent = chosen[number]
+            parent = sheet.chosen[number]
             number += 1
-            if sheet.bound[parent] <= max(best, least) + EPSILON:
+            if sheet.tours[parent].bound <= max(best, effort.least) + EPSILON:
                 continue
-            if nodes > limit or stop[0]:
+            if nodes > effort.limit or stop[0]:
                 return nodes, False, best_at
-            size, looked, fewer_mines, best, found = _expand(terms, chart, sheet, heads, parent, size, owned, fan, best, least)
+            size, looked, fewer_mines, best, found = _expand(terms, chart, sheet, effort, parent, size, owned, best)
             best_at = found if found >= 0 else best_at
             beers = size
-            size, drunk, fewer_beers = _expand_beers(terms, chart, sheet, heads, parent, size, owned, bars, max(best, least))
-            # Who drinks has as many mines as before, so he goes on among those of his like.
+            size, drunk, fewer_beers = _expand_beers(terms, chart, sheet, effort, parent, size, owned, best)
+            # After a beer a tour has as many mines as before, so it goes on among those of its length.
             for row in range(beers, size):
-                chosen[living] = row
+                sheet.chosen[living] = row
                 living += 1
             nodes += 1 + looked + drunk
             whole = whole and not fewer_mines and not fewer_beers
-        living, all_kept = _select(sheet, first, size, max(best, least), width, chosen)
+        living, all_kept = _select(sheet, first, size, max(best, effort.least), effort.width)
         whole = whole and all_kept
         if living == 0:
             return nodes, whole, best_at

@@ -109,7 +109,8 @@ def _goal(view: View, task: Task, plan: Plan) -> int | None:
 def beside_taverns(view: View) -> NDArray[np.int64]:
     """The squares of air beside a tavern."""
     beside = np.unique((view.map.taverns[:, None] + OFFSET[None, 1:]).ravel())
-    return beside[view.map.cells[beside] == AIR]
+    free: NDArray[np.int64] = beside[view.map.cells[beside] == AIR]
+    return free
 
 
 def deadlines(view: View, mines: NDArray[np.int64]) -> NDArray[np.int64]:

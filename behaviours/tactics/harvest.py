@@ -16,6 +16,7 @@ from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
 from behaviours.common.combat_map import danger
+from behaviours.common.kernel_types import GameRecord, int64
 from behaviours.common.targets import directions_in, first_steps, foreign_mines, is_broke, tile_beside
 from sim.game import AIR, CELLS, GAMES, HERO_SHIFT, MINE, MINE_COST, OFFSET, STAY, TILE_BITS, Games
 from sim.kernels import entry, kernel
@@ -33,12 +34,19 @@ _BYTES = types.Array(types.uint8, 1, "C")
 
 
 @kernel
-def _list_legs(shut, source, target_of, legs, distances, queue):
+def _list_legs(
+    shut: NDArray[np.uint8],
+    source: NDArray[np.int64],
+    target_of: NDArray[np.int64],
+    legs: NDArray[np.int16],
+    distances: NDArray[np.int16],
+    queue: NDArray[np.int16],
+) -> int:
     """Every way of taking a mine from the square ``source[0]``, over squares that are not `shut`: rows (moves to walk, square
     beside the mine, mine number), nearest first."""
     count = 0
     for place in range(flood(shut, source, 1, FAR, FAR, distances, queue)):
-        square = np.int64(queue[place])
+        square = int64(queue[place])
         for direction in range(1, 5):
             target = target_of[square + OFFSET[direction]]
             if target >= 0 and count < len(legs):
@@ -48,17 +56,19 @@ def _list_legs(shut, source, target_of, legs, distances, queue):
 
 
 @kernel
-def _mines_by_life(life):
+def _mines_by_life(life: int) -> int:
     """How many mines this life can pay for at best (21 each with the day's thirst, and more than 20 before the last)."""
     return life // (MINE_COST + 1)
 
 
 @kernel
-def _best_route(shut, pos, life, target_of, targets, home, limit):
+def _best_route(
+    shut: NDArray[np.uint8], pos: int, life: int, target_of: NDArray[np.int64], targets: int, home: NDArray[np.int16], limit: int
+) -> tuple[int, int, NDArray[np.int64]]:
     """Depth first over the stops, nearest first, cutting off what cannot beat the best route so far.
 
     `home` holds the moves to the nearest tavern by square. Returns the cost, the nodes looked at (more than `limit`: cut
-    short, but never before there is a whole route), and the mines in order: where he stands, and their numbers (-1: none).
+    short, but never before there is a whole route), and the mines in order: where it stands, and their numbers (-1: none).
     """
     sides = min(4 * targets, 2 * CELLS)
     listed, known = np.full(CELLS, -1, np.int64), 0
@@ -86,7 +96,7 @@ def _best_route(shut, pos, life, target_of, targets, home, limit):
         if late or place >= counts[row] or legs[row, place, 0] > lives[level] - MINE_COST - 1:
             cost = costs[level] + (home[square] * price if home[square] < FAR else 0)
             if not late and not extended[level] and cost < best:
-                # Nothing more can be taken: he goes home to the tavern, and this is the best way so far.
+                # Nothing more can be taken: it goes home to the tavern, and this is the best way so far.
                 best = cost
                 route[:, :] = -1
                 for stop in range(level):
@@ -96,7 +106,7 @@ def _best_route(shut, pos, life, target_of, targets, home, limit):
             level -= 1
             continue
         cursor[level] += 1
-        steps, there, target = np.int64(legs[row, place, 0]), np.int64(legs[row, place, 1]), np.int64(legs[row, place, 2])
+        steps, there, target = int64(legs[row, place, 0]), int64(legs[row, place, 1]), int64(legs[row, place, 2])
         if used[target]:
             continue
         extended[level] = 1
@@ -116,13 +126,13 @@ def _best_route(shut, pos, life, target_of, targets, home, limit):
 
 
 @kernel
-def _steps_to(shut, pos, distances):
+def _steps_to(shut: NDArray[np.uint8], pos: int, distances: NDArray[np.int16]) -> int:
     """The first steps (bit d is direction d) of shortest ways from `pos` down to where `distances` are 0."""
-    nearest, mask = np.int64(FAR), 0
+    nearest, mask = int64(FAR), 0
     for direction in range(1, 5):
         square = pos + OFFSET[direction]
         if not shut[square]:
-            nearest = min(nearest, np.int64(distances[square]))
+            nearest = min(nearest, int64(distances[square]))
     for direction in range(1, 5):
         square = pos + OFFSET[direction]
         if not shut[square] and distances[square] == nearest and nearest < FAR:
@@ -131,14 +141,23 @@ def _steps_to(shut, pos, distances):
 
 
 @entry(_INT64S(GAMES, types.int64, types.int64, types.int64, _INT64S, _INT64S, _BYTES, types.int64))
-def _plan(games, index, me, life, mines, taverns, blocked, limit):
-    """See `plan`. Returns cost, nodes, first steps, whether it ends at a tavern; then where he stands and the mine, in turn."""
-    game = games[index]
-    pos = np.int64(game.hero[me].pos)
+def _plan(
+    games: Games,
+    index: int,
+    me: int,
+    life: int,
+    mines: NDArray[np.int64],
+    taverns: NDArray[np.int64],
+    blocked: NDArray[np.uint8],
+    limit: int,
+) -> NDArray[np.int64]:
+    """See `plan`. Returns cost, nodes, first steps, whether it ends at a tavern; then where it stands and the mine, in turn."""
+    game: GameRecord = games[index]
+    pos = int64(game.hero[me].pos)
     shut = np.ones(CELLS, np.uint8)
     for square in range(CELLS):
-        standing = np.int64(game.cell[square]) >> HERO_SHIFT
-        free = (np.int64(game.cell[square]) & TILE_BITS) == AIR and (standing == 0 or standing == me + 1)
+        standing = int64(game.cell[square]) >> HERO_SHIFT
+        free = (int64(game.cell[square]) & TILE_BITS) == AIR and (standing == 0 or standing == me + 1)
         if free and not blocked[square]:
             shut[square] = AIR
     target_of = np.full(CELLS, -1, np.int64)
