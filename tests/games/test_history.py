@@ -16,8 +16,7 @@ from sim.game import ALL_CRASHED, CRASH, NO_DIRECTION, RUNNING, Games, equal
 from sim.generator import generate
 from sim.replay import events_of
 from sim.rules import step
-from tests.games.test_game_record import NAMES_OF_FOUR, record_of
-from tests.support.recorded import BALLOT, PLAYERS, raw, record, states_of
+from tests.support.recorded import BALLOT, NAMES_OF_FOUR, PLAYERS, raw, record, record_of, states_of
 from vindibot.games.between import move_between
 from vindibot.games.game_record import dumps
 from vindibot.games.history import GameHistory, Player
@@ -150,7 +149,7 @@ def test_what_is_said_of_a_history() -> None:
     history = GameHistory.of(record)
     assert history.players == tuple(Player(name) for name in NAMES_OF_FOUR)
     assert repr(history).startswith("<GameHistory abcd1234: turns 0 to 4, 4 plies; @1 seed 0, @2 ")
-    assert repr(history).endswith("; ended: Interrupted>")
+    assert repr(history).endswith("; ended: interrupted>")
     assert str(history) == draw(history.last)
 
 
