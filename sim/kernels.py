@@ -151,12 +151,12 @@ def cache_folder() -> Path:
 
 def kernel(function: Function) -> Function:
     """Compile a helper that only kernels call."""
-    return cast(Function, numba.njit(error_model="numpy", nogil=True)(_named_apart(function)))
+    return cast("Function", numba.njit(error_model="numpy", nogil=True)(_named_apart(function)))
 
 
 def inlined(function: Function) -> Function:
     """Like `kernel`, and written out wherever it is called: for the few that a loop calls millions of times a second."""
-    return cast(Function, numba.njit(error_model="numpy", nogil=True, forceinline=True)(_named_apart(function)))
+    return cast("Function", numba.njit(error_model="numpy", nogil=True, forceinline=True)(_named_apart(function)))
 
 
 def entry(signature: Any) -> Callable[[Function], Function]:
@@ -172,7 +172,7 @@ def entry(signature: Any) -> Callable[[Function], Function]:
             numba.config.CACHE_DIR = str(_folder)  # type: ignore[attr-defined]
         modules = {name: sys.modules[name] for name in own if name in sys.modules}
         _entries.append(_Entry(dispatcher, signature, folder, modules))
-        return cast(Function, dispatcher)
+        return cast("Function", dispatcher)
 
     return decorate
 
@@ -271,8 +271,9 @@ def _load_or_repair(entry: _Entry) -> None:
     except Exception as problem:  # whatever a damaged index or object file makes numba raise, or the kernel itself
         first = problem
     try:
-        Path(entry.dispatcher._cache.cache_path).mkdir(parents=True, exist_ok=True)
-        entry.dispatcher._cache.flush()
+        cache = entry.dispatcher._cache  # noqa: SLF001  # numba offers no other way
+        Path(cache.cache_path).mkdir(parents=True, exist_ok=True)
+        cache.flush()
         entry.compile()
     except Exception as problem:
         code = entry.dispatcher.py_func.__code__

@@ -54,7 +54,7 @@ def spread(
     head, tail = 0, 0
     for place in range(len(sources)):
         square = sources[place]
-        if STRIDE <= square and square < CELLS - STRIDE and distances[square] == FAR:
+        if STRIDE <= square < CELLS - STRIDE and distances[square] == FAR:
             distances[square] = 0
             queue[tail] = square
             tail += 1

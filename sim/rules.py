@@ -202,7 +202,7 @@ def play(game: GameRecord, direction: int, undo: UndoRecord | None, log: EventLo
         if game.shared:
             _refresh(game, start)
             _refresh(game, pos)
-        if WALL < there and there <= LAST_MINE:
+        if WALL < there <= LAST_MINE:
             if there == TAVERN:
                 if hero.gold >= BEER_COST:
                     if log is not None:
@@ -213,10 +213,10 @@ def play(game: GameRecord, direction: int, undo: UndoRecord | None, log: EventLo
             elif there != MINE + 1 + me:
                 if hero.life > MINE_COST:
                     if log is not None:
-                        owner = there - MINE - 1 if MINE < there and there <= MINE + 4 else events.NOBODY
+                        owner = there - MINE - 1 if MINE < there <= MINE + 4 else events.NOBODY
                         events.note(log, events.TOOK_MINE, me, owner, target, 0, 0)
                     hero.life -= MINE_COST
-                    if MINE < there and there <= MINE + 4:
+                    if MINE < there <= MINE + 4:
                         game.hero[there - MINE - 1].mines -= 1
                     hero.mines += 1
                     if undo is not None:
@@ -345,7 +345,7 @@ def has_effect(game: GameRecord, hero: int, direction: int) -> bool:
         return True
     if there == TAVERN:
         return int64(game.hero[hero].gold) >= BEER_COST
-    return MINE <= there and there <= LAST_MINE and there != MINE + 1 + hero
+    return MINE <= there <= LAST_MINE and there != MINE + 1 + hero
 
 
 # ---- For Python: an array of games, and an index or all of them. ----
@@ -355,7 +355,7 @@ def has_effect(game: GameRecord, hero: int, direction: int) -> bool:
 def _step(game: GameRecord, direction: int) -> bool:
     if game.status != RUNNING:
         return False
-    play(game, direction if 0 <= direction and direction <= CRASH else STAY, None)
+    play(game, direction if 0 <= direction <= CRASH else STAY, None)
     return True
 
 
@@ -384,7 +384,7 @@ def step_saving(games: Games, index: int, direction: int, undos: NDArray[np.void
     game = games[index]
     if game.status != RUNNING or direction == CRASH:
         return False
-    play(game, direction if 0 <= direction and direction < CRASH else STAY, undos[slot])
+    play(game, direction if 0 <= direction < CRASH else STAY, undos[slot])
     return True
 
 

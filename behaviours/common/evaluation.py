@@ -159,13 +159,14 @@ def _places(game: GameRecord, ground: MapRecord, weights: WeightsRecord, me: int
         away = int64(ground.to_mine[_WORD(mine_row + place)])
         rival = min(
             int64(ground.to_mine[_WORD(first + place)]),
-            min(int64(ground.to_mine[_WORD(second + place)]), int64(ground.to_mine[_WORD(third + place)])),
+            int64(ground.to_mine[_WORD(second + place)]),
+            int64(ground.to_mine[_WORD(third + place)]),
         )
         if tile_at(game, int64(ground.mine[_WORD(place)])) == MINE + 1 + me:
             if rival < away:
                 loss += weights.pull[_WORD(rival)]
         else:
-            nearest = away if away < nearest else nearest
+            nearest = min(nearest, away)
             share = weights.contested if rival < away else 1.0
             here += weights.pull[_WORD(away)] * share
             there += weights.pull[_WORD(ground.to_mine[_WORD(tavern_row + place)])] * share

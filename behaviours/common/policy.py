@@ -35,7 +35,7 @@ def _strongest_beside(game: GameRecord, pos: int) -> int:
             life = int64(game.hero[_WORD(there - 1)].life)
             if life <= BLOW:
                 return int64(0)
-            strongest = life if life > strongest else strongest
+            strongest = max(strongest, life)
     return strongest
 
 

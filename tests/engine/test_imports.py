@@ -65,6 +65,7 @@ def run(
         capture_output=True,
         text=True,
         timeout=100,
+        check=False,
     )
 
 
