@@ -129,7 +129,8 @@ def read_tiles(text: str, size: int) -> tuple[NDArray[np.uint8], list[Place]]:
 def board_of(games: Games, index: int = 0) -> NDArray[np.uint8]:
     """The cells of the board proper: a (size, size) view of ``games[index]``, tile and hero in each byte."""
     size = int(games[index]["size"])
-    return games[index]["cell"].reshape(STRIDE, STRIDE)[1 : size + 1, 1 : size + 1]
+    cells: NDArray[np.uint8] = games[index]["cell"].reshape(STRIDE, STRIDE)
+    return cells[1 : size + 1, 1 : size + 1]
 
 
 def tile_text(games: Games, index: int = 0) -> str:

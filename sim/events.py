@@ -27,6 +27,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.kernel_types import EventLogRecord
 from sim.kernels import kernel
 
 MOVED, DRANK, TOOK_MINE, STRUCK, KILLED, KILLED_ON_SPAWN, DIED_IN_MINE, INHERITED, RESPAWNED, CRASHED = range(10)
@@ -62,7 +63,7 @@ Events = NDArray[np.void]
 
 
 @kernel
-def note(log, kind, hero, other, square, to, amount):
+def note(log: EventLogRecord, kind: int, hero: int, other: int, square: int, to: int, amount: int) -> None:
     """Add an event to an `EVENT_LOG` record. Events beyond `MOST` are left out."""
     if log.count < MOST:
         event = log.event[log.count]

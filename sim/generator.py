@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
 from sim.game import AIR, CELLS, MAX_SIZE, MINE, STRIDE, TAVERN, WALL, mirrored, row_column
+from sim.kernel_types import int64, uint64
 from sim.kernels import entry, kernel
 from sim.maps import Map
 from sim.paths import FAR, flood
@@ -37,19 +39,19 @@ class GeneratorError(ValueError):
 
 
 @kernel
-def _draw(state, bound):
+def _draw(state: NDArray[np.uint64], bound: int) -> int:
     """A number in 0..bound-1; `state` is a uint64 array of one word, the generator's."""
     state[0] = next_random(state[0])
     return below(state[0], bound)
 
 
 @kernel
-def _at(row, column):
+def _at(row: int, column: int) -> int:
     return (row + 1) * STRIDE + column + 1
 
 
 @kernel
-def _put_mirrored(cells, row, column, last, tile):
+def _put_mirrored(cells: NDArray[np.uint8], row: int, column: int, last: int, tile: int) -> None:
     cells[_at(row, column)] = tile
     cells[_at(last - row, column)] = tile
     cells[_at(row, last - column)] = tile
@@ -57,7 +59,7 @@ def _put_mirrored(cells, row, column, last, tile):
 
 
 @kernel
-def _reach(cells, start, reached):
+def _reach(cells: NDArray[np.uint8], start: int, reached: NDArray[np.uint8]) -> int:
     """Mark in `reached` (uint8[1024]) the air that can be walked to from `start`, itself included; returns how much."""
     source, queue, distances = np.empty(1, np.int64), np.empty(CELLS, np.int16), np.empty(CELLS, np.int16)
     source[0] = start
@@ -69,14 +71,15 @@ def _reach(cells, start, reached):
 
 
 @kernel
-def _touches(cells, square, tile):
+def _touches(cells: NDArray[np.uint8], square: int, tile: int) -> bool:
     """Whether one of the four neighbours of a square is `tile`."""
     north, south, east, west = cells[square - STRIDE], cells[square + STRIDE], cells[square + 1], cells[square - 1]
-    return north == tile or south == tile or east == tile or west == tile
+    touches: bool = north == tile or south == tile or east == tile or west == tile
+    return touches
 
 
 @kernel
-def _mines_at_air(cells):
+def _mines_at_air(cells: NDArray[np.uint8]) -> int:
     """How many mines have air beside them."""
     count = 0
     for square in range(STRIDE, CELLS - STRIDE):
@@ -86,7 +89,7 @@ def _mines_at_air(cells):
 
 
 @kernel
-def _find_spawn(cells, size, state, reached):
+def _find_spawn(cells: NDArray[np.uint8], size: int, state: NDArray[np.uint64], reached: NDArray[np.uint8]) -> int:
     """A square from which its mirrors up-down and left-right can be walked to, and in `reached` what else; or 0."""
     half, last = size // 2, size - 1
     for _ in range(ATTEMPTS):
@@ -100,14 +103,14 @@ def _find_spawn(cells, size, state, reached):
 
 
 @kernel
-def _tavern_places(cells, size, spawn, places):
+def _tavern_places(cells: NDArray[np.uint8], size: int, spawn: int, places: NDArray[np.int64]) -> int:
     """The places tried for a tavern, as squares into `places`, in random order later; returns their number.
 
     The original strings the left halves of all rows together and reads them as a square board, whose rows are of another
     length; it floods that from the spawn's coordinates and uses the coordinates found on the real board.
     """
     half = size // 2
-    width = np.int64(np.sqrt(size * half))
+    width = int64(np.sqrt(size * half))
     folded, reached = np.full(CELLS, WALL, np.uint8), np.zeros(CELLS, np.uint8)
     for place in range(width * width):
         folded[_at(place // width, place % width)] = cells[_at(place // half, place % half)]
@@ -121,7 +124,7 @@ def _tavern_places(cells, size, spawn, places):
 
 
 @kernel
-def _place_taverns(cells, size, spawn, open_squares, state):
+def _place_taverns(cells: NDArray[np.uint8], size: int, spawn: int, open_squares: int, state: NDArray[np.uint64]) -> bool:
     """Put four mirrored taverns where they cut nothing off; whether there was such a place."""
     last = size - 1
     places, reached = np.empty(CELLS, np.int64), np.empty(CELLS, np.uint8)
@@ -145,7 +148,7 @@ def _place_taverns(cells, size, spawn, open_squares, state):
 
 
 @kernel
-def _attempt(cells, size, walls, mines, state):
+def _attempt(cells: NDArray[np.uint8], size: int, walls: int, mines: int, state: NDArray[np.uint64]) -> tuple[int, int]:
     """One attempt to fill `cells` (uint8[1024]); returns (what came of it, spawn square of hero 1)."""
     half, last = size // 2, size - 1
     cells[:] = WALL
@@ -174,7 +177,7 @@ def _attempt(cells, size, walls, mines, state):
 
 
 @entry(types.int64(_BYTES, types.uint64, _INT64S, _INT64S))
-def _fill(cells, seed, wanted, drawn):
+def _fill(cells: NDArray[np.uint8], seed: int, wanted: NDArray[np.int64], drawn: NDArray[np.int64]) -> int:
     """Attempts until one succeeds; returns the spawn square of hero 1, or -(why the last one failed).
 
     `wanted` holds size, wall and mine percentage, those below 0 left to the arena's draw; `drawn` gets what it came to.
@@ -214,7 +217,7 @@ def generate(seed: int, size: int | None = None, walls: int | None = None, mines
             raise GeneratorError(f"{percent} percent of {what}: 0 to 100 are possible")
     wanted = np.array([-1 if number is None else number for number in (size, walls, mines)], np.int64)
     cells, drawn = np.empty(CELLS, np.uint8), np.empty(3, np.int64)
-    spawn = _fill(cells, np.uint64(seed & 0xFFFFFFFFFFFFFFFF), wanted, drawn)
+    spawn = _fill(cells, uint64(seed & 0xFFFFFFFFFFFFFFFF), wanted, drawn)
     if spawn < 0:
         raise GeneratorError(_MESSAGES[-spawn])
     size, walls, mines = drawn.tolist()

@@ -35,7 +35,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -46,6 +46,9 @@ from sim import sources
 from sim.ownsources import own_sources, state
 
 __all__ = ["KernelError", "cache_folder", "entry", "inlined", "kernel", "warm"]
+
+#: A function as its author wrote it: to mypy, a kernel has the signature of its Python source.
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: How many cache folders (one for each state of the sources) are kept.
 KEPT_FOLDERS = 4
@@ -146,20 +149,20 @@ def cache_folder() -> Path:
     return _folder
 
 
-def kernel(function: Callable[..., Any]) -> Any:
+def kernel(function: Function) -> Function:
     """Compile a helper that only kernels call."""
-    return numba.njit(error_model="numpy", nogil=True)(_named_apart(function))
+    return cast("Function", numba.njit(error_model="numpy", nogil=True)(_named_apart(function)))
 
 
-def inlined(function: Callable[..., Any]) -> Any:
+def inlined(function: Function) -> Function:
     """Like `kernel`, and written out wherever it is called: for the few that a loop calls millions of times a second."""
-    return numba.njit(error_model="numpy", nogil=True, forceinline=True)(_named_apart(function))
+    return cast("Function", numba.njit(error_model="numpy", nogil=True, forceinline=True)(_named_apart(function)))
 
 
-def entry(signature: Any) -> Callable[[Callable[..., Any]], Any]:
+def entry(signature: Any) -> Callable[[Function], Function]:
     """Compile a kernel that Python calls, with this one `signature`, kept on disk between runs."""
 
-    def decorate(function: Callable[..., Any]) -> Any:
+    def decorate(function: Function) -> Function:
         own = own_sources(function)
         folder = _folder / f"own-{state(own)}" if own else _folder
         numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]  # njit reads it
@@ -169,7 +172,7 @@ def entry(signature: Any) -> Callable[[Callable[..., Any]], Any]:
             numba.config.CACHE_DIR = str(_folder)  # type: ignore[attr-defined]
         modules = {name: sys.modules[name] for name in own if name in sys.modules}
         _entries.append(_Entry(dispatcher, signature, folder, modules))
-        return dispatcher
+        return cast("Function", dispatcher)
 
     return decorate
 
@@ -179,7 +182,7 @@ def entries() -> list[tuple[Any, Any]]:
     return [(entry.dispatcher, entry.signature) for entry in _entries]
 
 
-def _named_apart(function: Callable[..., Any]) -> Callable[..., Any]:
+def _named_apart(function: Function) -> Function:
     """The function; the name of one of a user's own is changed so that it differs between the states of its sources.
 
     Machine code is linked by these names when it is loaded: two bots may both have a helper of one name.
@@ -268,8 +271,9 @@ def _load_or_repair(entry: _Entry) -> None:
     except Exception as problem:  # whatever a damaged index or object file makes numba raise, or the kernel itself
         first = problem
     try:
-        Path(entry.dispatcher._cache.cache_path).mkdir(parents=True, exist_ok=True)
-        entry.dispatcher._cache.flush()
+        cache = entry.dispatcher._cache  # noqa: SLF001  # numba offers no other way
+        Path(cache.cache_path).mkdir(parents=True, exist_ok=True)
+        cache.flush()
         entry.compile()
     except Exception as problem:
         code = entry.dispatcher.py_func.__code__

@@ -17,6 +17,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from sim.game import AIR, CELLS, GAMES, HERO_SHIFT, OFFSET, STRIDE, TILE_BITS, WALL, Games
+from sim.kernel_types import int64
 from sim.kernels import entry, kernel
 
 #: The distance of what cannot be reached.
@@ -32,12 +33,19 @@ _BYTES = types.Array(types.uint8, 1, "C")
 
 
 @kernel
-def _walkable(cell, block, through_heroes):
+def _walkable(cell: int, block: int, through_heroes: bool) -> bool:
     return (cell & TILE_BITS) == AIR and block == 0 and (through_heroes or cell >> HERO_SHIFT == 0)
 
 
 @kernel
-def spread(cells, sources, blocked, through_heroes, distances, queue):
+def spread(
+    cells: NDArray[np.uint8],
+    sources: NDArray[np.int64],
+    blocked: NDArray[np.uint8],
+    through_heroes: bool,
+    distances: NDArray[np.int16],
+    queue: NDArray[np.int16],
+) -> None:
     """Breadth-first distances from all `sources` at once, into `distances` (int16[1024], overwritten).
 
     `cells` is the padded board of a game, `queue` any int16[1024]. For the meaning see `distances_from`.
@@ -46,17 +54,17 @@ def spread(cells, sources, blocked, through_heroes, distances, queue):
     head, tail = 0, 0
     for place in range(len(sources)):
         square = sources[place]
-        if STRIDE <= square and square < CELLS - STRIDE and distances[square] == FAR:
+        if STRIDE <= square < CELLS - STRIDE and distances[square] == FAR:
             distances[square] = 0
             queue[tail] = square
             tail += 1
     while head < tail:
-        here = np.int64(queue[head])
+        here = int64(queue[head])
         head += 1
         further = distances[here] + 1
         for direction in range(1, 5):
             square = here + OFFSET[direction]
-            cell = np.int64(cells[square])
+            cell = int64(cells[square])
             if (cell & TILE_BITS) == WALL or distances[square] != FAR:
                 continue
             distances[square] = further
@@ -66,7 +74,15 @@ def spread(cells, sources, blocked, through_heroes, distances, queue):
 
 
 @kernel
-def flood(cells, sources, count, limit, far, distances, queue):
+def flood(
+    cells: NDArray[np.uint8],
+    sources: NDArray[np.int64],
+    count: int,
+    limit: int,
+    far: int,
+    distances: NDArray[np.uint8] | NDArray[np.int16],
+    queue: NDArray[np.int16],
+) -> int:
     """Breadth-first distances over the squares where `cells` is `AIR`, from ``sources[:count]``, whatever these are.
 
     `distances` is overwritten: `far` marks what cannot be reached in `limit` moves. `queue` gets the squares that can, the
@@ -82,7 +98,7 @@ def flood(cells, sources, count, limit, far, distances, queue):
             queue[tail] = square
             tail += 1
     while head < tail:
-        here = np.int64(queue[head])
+        here = int64(queue[head])
         head += 1
         if distances[here] >= limit:
             break
@@ -96,36 +112,42 @@ def flood(cells, sources, count, limit, far, distances, queue):
 
 
 @kernel
-def descend(cells, start, distances, blocked, through_heroes):
+def descend(
+    cells: NDArray[np.uint8], start: int, distances: NDArray[np.int16], blocked: NDArray[np.uint8], through_heroes: bool
+) -> int:
     """The directions (bit d is direction d) from the square `start` that begin a shortest way down to distance 0."""
     mask = 0
-    wanted = np.int64(distances[start]) - 1
+    wanted = int64(distances[start]) - 1
     if wanted < 0 or wanted >= FAR - 1:
         return mask
     for direction in range(1, 5):
         square = start + OFFSET[direction]
         if distances[square] == wanted:
-            cell = np.int64(cells[square])
+            cell = int64(cells[square])
             if wanted == 0 or _walkable(cell, blocked[square], through_heroes):
                 mask |= 1 << direction
     return mask
 
 
 @entry(_INT16S(GAMES, types.int64, _INT64S, _BYTES, types.boolean))
-def _distances_from(games, index, sources, blocked, through_heroes):
+def _distances_from(
+    games: Games, index: int, sources: NDArray[np.int64], blocked: NDArray[np.uint8], through_heroes: bool
+) -> NDArray[np.int16]:
     distances, queue = np.empty(CELLS, np.int16), np.empty(CELLS, np.int16)
     spread(games[index].cell, sources, blocked, through_heroes, distances, queue)
     return distances
 
 
 @entry(types.int64(GAMES, types.int64, types.int64, _INT16S, _BYTES, types.boolean))
-def _next_steps(games, index, hero, distances, blocked, through_heroes):
+def _next_steps(
+    games: Games, index: int, hero: int, distances: NDArray[np.int16], blocked: NDArray[np.uint8], through_heroes: bool
+) -> int:
     game = games[index]
-    return descend(game.cell, np.int64(game.hero[hero].pos), distances, blocked, through_heroes)
+    return descend(game.cell, int64(game.hero[hero].pos), distances, blocked, through_heroes)
 
 
 @entry(_BYTES(_BYTES, _INT16S))
-def _step_table(cells, distances):
+def _step_table(cells: NDArray[np.uint8], distances: NDArray[np.int16]) -> NDArray[np.uint8]:
     steps, nothing = np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint8)
     for square in range(STRIDE, CELLS - STRIDE):
         mask = descend(cells, square, distances, nothing, True)
@@ -136,7 +158,7 @@ def _step_table(cells, distances):
 
 
 @entry(_TABLE(_BYTES))
-def _all_pairs(cells):
+def _all_pairs(cells: NDArray[np.uint8]) -> NDArray[np.int16]:
     table = np.empty((CELLS, CELLS), np.int16)
     table[:, :] = FAR
     source, queue = np.empty(1, np.int64), np.empty(CELLS, np.int16)

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numba import types
 
-from sim.game import GAMES, RUNNING
+from sim.game import GAMES, RUNNING, Games
+from sim.kernel_types import GameRecord, int64, uint64
 from sim.kernels import entry, kernel
 from sim.rules import play
 
-_MULTIPLIER = np.uint64(0x2545F4914F6CDD1D)
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_STREAM = np.uint64(0xBF58476D1CE4E5B9)
-_FINISH = np.uint64(0x94D049BB133111EB)
-_12, _25, _27, _29, _32 = (np.uint64(bits) for bits in (12, 25, 27, 29, 32))
+_MULTIPLIER = uint64(0x2545F4914F6CDD1D)
+_GOLDEN = uint64(0x9E3779B97F4A7C15)
+_STREAM = uint64(0xBF58476D1CE4E5B9)
+_FINISH = uint64(0x94D049BB133111EB)
+_12, _25, _27, _29, _32 = (uint64(bits) for bits in (12, 25, 27, 29, 32))
 
 
 @kernel
-def random_state(seed, stream):
+def random_state(seed: int, stream: int) -> int:
     """The start of random stream number `stream` of `seed`: never 0 (splitmix64, Steele, Lea and Flood 2014)."""
-    word = np.uint64(seed) * _GOLDEN + (np.uint64(stream) + np.uint64(1)) * _STREAM
+    word = uint64(seed) * _GOLDEN + (uint64(stream) + uint64(1)) * _STREAM
     word ^= word >> _29
     word *= _FINISH
     word ^= word >> _32
-    return word if word != np.uint64(0) else np.uint64(1)
+    return word if word != uint64(0) else uint64(1)
 
 
 @kernel
-def next_random(state):
+def next_random(state: int) -> int:
     """The next state of the generator (xorshift64*, Vigna 2016)."""
     state ^= state >> _12
     state ^= state << _25
@@ -36,19 +36,19 @@ def next_random(state):
 
 
 @kernel
-def below(state, bound):
+def below(state: int, bound: int) -> int:
     """A number in 0..bound-1 out of a generator state, by scaling its high 32 bits."""
-    return np.int64((((state * _MULTIPLIER) >> _32) * np.uint64(bound)) >> _32)
+    return int64((((state * _MULTIPLIER) >> _32) * uint64(bound)) >> _32)
 
 
 @kernel
-def random_move(game, state):
+def random_move(game: GameRecord, state: int) -> int:
     """The uniform policy: any of the five moves, looking at nothing. `state` is a fresh generator state."""
     return below(state, 5)
 
 
 @kernel
-def play_out(game, state):
+def play_out(game: GameRecord, state: int) -> int:
     """Play `game` to its end with `random_move` for everybody; returns the generator state it ended with."""
     while game.status == RUNNING:
         state = next_random(state)
@@ -57,7 +57,7 @@ def play_out(game, state):
 
 
 @entry(types.int64(GAMES, types.int64))
-def play_out_all(games, seed):
+def play_out_all(games: Games, seed: int) -> int:
     """Play every game in place to its end with random moves, ``games[i]`` from stream i of `seed`.
 
     Returns the number of plies played. Equal games and seeds give equal results.

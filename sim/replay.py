@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sim.events import EVENT, EVENT_LOG, EVENT_LOGS, EVENTS, MOST, Events
 from sim.game import CRASH, GAMES, RUNNING, Games, copy_of
+from sim.kernel_types import int64
 from sim.kernels import entry
 from sim.rules import play
 
@@ -19,14 +20,14 @@ _MOVES = types.Array(types.int8, 1, "C")
 
 
 @entry(types.int64(GAMES, types.int64, _MOVES))
-def play_moves(games, index, moves):
+def play_moves(games: Games, index: int, moves: Moves) -> int:
     """Play ``games[index]`` on in place by `moves` (int8, 0..4 or `CRASH`, writable) until the game is over.
 
     Returns the number of moves played. A number that is no move ends the play as well.
     """
     game = games[index]
     for number in range(len(moves)):
-        move = np.int64(moves[number])
+        move = int64(moves[number])
         if game.status != RUNNING or move < 0 or CRASH < move:
             return number
         play(game, move, None)
@@ -34,12 +35,12 @@ def play_moves(games, index, moves):
 
 
 @entry(types.int64(GAMES, types.int64, _MOVES, EVENT_LOGS, EVENTS, types.Array(types.int64, 1, "C")))
-def _play_logged(games, index, moves, logs, events, ends):
+def _play_logged(games: Games, index: int, moves: Moves, logs: NDArray[np.void], events: Events, ends: NDArray[np.int64]) -> int:
     """As `play_moves`; ``events[ends[k - 1]:ends[k]]`` becomes what happened in ply k. ``logs[0]`` is working memory."""
     game, log = games[index], logs[0]
     total = 0
     for number in range(len(moves)):
-        move = np.int64(moves[number])
+        move = int64(moves[number])
         if game.status != RUNNING or move < 0 or CRASH < move:
             return number
         log.count = 0

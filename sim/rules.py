@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
 from sim import events
 from sim.game import (
@@ -36,35 +37,37 @@ from sim.game import (
     TURN_MAX,
     UNDOS,
     WALL,
+    Games,
 )
+from sim.kernel_types import EventLogRecord, GameRecord, HeroRecord, UndoRecord, int64, uint64, uintp
 from sim.kernels import entry, inlined, kernel
 
 # Indexing with an unsigned word spares the test for negative indices in the hottest places.
-_WORD = np.uintp
+_WORD = uintp
 # Small numbers as bytes in memory. A byte that is computed becomes a word in compiled code, and so would all it meets.
 _BYTE = np.arange(TILE_BITS + 1, dtype=np.uint8)
 
 
 @kernel
-def _end(game):
+def _end(game: GameRecord) -> int:
     """The square after the last row in use."""
-    return (np.int64(game["size"]) + 1) * STRIDE
+    return (int64(game["size"]) + 1) * STRIDE
 
 
 @kernel
-def tile_at(game, square):
+def tile_at(game: GameRecord, square: int) -> int:
     """The tile code of a square, whoever stands there."""
-    return np.int64(game.cell[_WORD(square)]) & TILE_BITS
+    return int64(game.cell[_WORD(square)]) & TILE_BITS
 
 
 @kernel
-def hero_at(game, square):
+def hero_at(game: GameRecord, square: int) -> int:
     """Id (1..4) of the hero on a square, the lowest if two share it; 0 for nobody."""
-    return np.int64(game.cell[_WORD(square)]) >> HERO_SHIFT
+    return int64(game.cell[_WORD(square)]) >> HERO_SHIFT
 
 
 @kernel
-def _first_at(game, square):
+def _first_at(game: GameRecord, square: int) -> int:
     for hero in range(4):
         if game.hero[hero].pos == square:
             return hero + 1
@@ -72,12 +75,12 @@ def _first_at(game, square):
 
 
 @kernel
-def _refresh(game, square):
+def _refresh(game: GameRecord, square: int) -> None:
     game.cell[_WORD(square)] = tile_at(game, square) | (_first_at(game, square) << HERO_SHIFT)
 
 
 @kernel
-def _transfer_mines(game, loser, heir, log):
+def _transfer_mines(game: GameRecord, loser: int, heir: int, log: EventLogRecord | None) -> None:
     """All mines of hero `loser` (0..3) go to the hero with id `heir` (1..4), or to nobody (0)."""
     count = game.hero[_WORD(loser)].mines
     if count == 0:
@@ -96,7 +99,7 @@ def _transfer_mines(game, loser, heir, log):
 
 
 @kernel
-def _respawn(game, hero, heir, log):
+def _respawn(game: GameRecord, hero: int, heir: int, log: EventLogRecord | None) -> int:
     """Hero (0..3) dies and his mines go to `heir` (id, or 0); then the chain of those who stand on spawn squares.
 
     Returns the set (a bit per hero) of those who respawned.
@@ -104,7 +107,7 @@ def _respawn(game, hero, heir, log):
     born = 0
     _transfer_mines(game, hero, heir, log)
     while True:
-        left, spawn = np.int64(game.hero[_WORD(hero)].pos), np.int64(game.hero[_WORD(hero)].spawn)
+        left, spawn = int64(game.hero[_WORD(hero)].pos), int64(game.hero[_WORD(hero)].spawn)
         there = _first_at(game, spawn) - 1
         if log is not None:
             events.note(log, events.RESPAWNED, hero, events.NOBODY, left, spawn, 0)
@@ -122,15 +125,15 @@ def _respawn(game, hero, heir, log):
 
 
 @kernel
-def _save_board(game, undo):
+def _save_board(game: GameRecord, undo: UndoRecord | None) -> None:
     if undo is not None and undo.deaths == 0:
         undo.cell[:] = game.cell
 
 
 @kernel
-def _fight(game, me, born, undo, log):
+def _fight(game: GameRecord, me: int, born: int, undo: UndoRecord | None, log: EventLogRecord | None) -> int:
     """Blows on all neighbours of the mover; returns `born` with those who respawned."""
-    pos = np.int64(game.hero[me].pos)
+    pos = int64(game.hero[me].pos)
     # The enemies are listed before any blow: four bits each, North first.
     north, south = hero_at(game, pos - STRIDE), hero_at(game, pos + STRIDE)
     east, west = hero_at(game, pos + 1), hero_at(game, pos - 1)
@@ -144,7 +147,7 @@ def _fight(game, me, born, undo, log):
             break
         if log is not None:
             events.note(log, events.STRUCK, me, enemy, 0, 0, 0)
-        life = np.int64(game.hero[_WORD(enemy)].life) - BLOW
+        life = int64(game.hero[_WORD(enemy)].life) - BLOW
         if life > 0:
             game.hero[_WORD(enemy)].life = life
         else:
@@ -158,13 +161,13 @@ def _fight(game, me, born, undo, log):
 
 
 @inlined
-def play(game, direction, undo, log=None):
+def play(game: GameRecord, direction: int, undo: UndoRecord | None, log: EventLogRecord | None = None) -> None:
     """Play one ply of the hero whose turn it is. The game must be running and `direction` be 0..4 or `CRASH`.
 
     `undo` is None, or an `UNDO` record that gets what `undo` needs (never for a crash). `log` is None, or an
     `sim.events.EVENT_LOG` record to which the events are added. What is None leaves no trace in the machine code.
     """
-    me = np.int64(game.turn) & 3
+    me = int64(game.turn) & 3
     hero = game.hero[me]
     if undo is not None:
         undo.hero[0] = game.hero[0]
@@ -184,9 +187,9 @@ def play(game, direction, undo, log=None):
     else:
         born = 0
         hero.last_dir = direction
-        start = np.int64(hero.pos)
+        start = int64(hero.pos)
         target = start + OFFSET[_WORD(direction)]
-        there = np.int64(game.cell[_WORD(target)])
+        there = int64(game.cell[_WORD(target)])
         # Moving without a branch: whether the square is free is what a processor cannot predict.
         pos = target if there == AIR else start
         game.cell[_WORD(start)] &= np.uint8(TILE_BITS)
@@ -199,21 +202,21 @@ def play(game, direction, undo, log=None):
         if game.shared:
             _refresh(game, start)
             _refresh(game, pos)
-        if WALL < there and there <= LAST_MINE:
+        if WALL < there <= LAST_MINE:
             if there == TAVERN:
                 if hero.gold >= BEER_COST:
                     if log is not None:
-                        healed = min(MAX_LIFE - np.int64(hero.life), BEER_HEALS)
+                        healed = min(MAX_LIFE - int64(hero.life), BEER_HEALS)
                         events.note(log, events.DRANK, me, events.NOBODY, target, 0, healed)
                     hero.gold -= BEER_COST
-                    hero.life = min(MAX_LIFE, np.int64(hero.life) + BEER_HEALS)
+                    hero.life = min(MAX_LIFE, int64(hero.life) + BEER_HEALS)
             elif there != MINE + 1 + me:
                 if hero.life > MINE_COST:
                     if log is not None:
-                        owner = there - MINE - 1 if MINE < there and there <= MINE + 4 else events.NOBODY
+                        owner = there - MINE - 1 if MINE < there <= MINE + 4 else events.NOBODY
                         events.note(log, events.TOOK_MINE, me, owner, target, 0, 0)
                     hero.life -= MINE_COST
-                    if MINE < there and there <= MINE + 4:
+                    if MINE < there <= MINE + 4:
                         game.hero[there - MINE - 1].mines -= 1
                     hero.mines += 1
                     if undo is not None:
@@ -227,12 +230,12 @@ def play(game, direction, undo, log=None):
                     born = _respawn(game, me, 0, log)
                     if undo is not None:
                         undo.deaths = born
-        pos = np.int64(hero.pos)
+        pos = int64(hero.pos)
         near = game.cell[_WORD(pos - STRIDE)] | game.cell[_WORD(pos + 1)]
         near |= game.cell[_WORD(pos + STRIDE)] | game.cell[_WORD(pos - 1)]
         if near >> HERO_SHIFT:
             _fight(game, me, born, undo, log)
-    hero.life = max(1, np.int64(hero.life) - 1)
+    hero.life = max(1, int64(hero.life) - 1)
     hero.gold += hero.mines
     if game.status == RUNNING:
         game.turn += 1
@@ -241,16 +244,16 @@ def play(game, direction, undo, log=None):
 
 
 @inlined
-def undo(game, saved):
+def undo(game: GameRecord, saved: UndoRecord) -> None:
     """Take back the ply that filled `saved` (an `UNDO` record); it must be the last one, and not a crash."""
     game.turn -= 1
     game.status = saved.status
-    me = np.int64(game.turn) & 3
+    me = int64(game.turn) & 3
     if saved.deaths:
         game.cell[:] = saved.cell
     for hero in range(4):
         game.hero[hero] = saved.hero[hero]
-    reached, back = np.int64(saved.reached), np.int64(saved.hero[me].pos)
+    reached, back = int64(saved.reached), int64(saved.hero[me].pos)
     if reached != back:
         game.cell[_WORD(reached)] &= np.uint8(TILE_BITS)
         game.cell[_WORD(back)] |= np.uint8((me + 1) << HERO_SHIFT)
@@ -263,41 +266,41 @@ def undo(game, saved):
 
 # ---- The hash that search keys its tables with. ----
 
-_MIX_1 = np.uint64(0x9E3779B97F4A7C15)
-_MIX_2 = np.uint64(0xD6E8FEB86659FD93)
-_SHIFT = np.uint64(32)
+_MIX_1 = uint64(0x9E3779B97F4A7C15)
+_MIX_2 = uint64(0xD6E8FEB86659FD93)
+_SHIFT = uint64(32)
 
 
 @kernel
-def _mix(word):
+def _mix(word: int) -> int:
     """Spread a small number over 64 bits (multiply and fold, twice)."""
-    mixed = np.uint64(word) * _MIX_1
+    mixed = uint64(word) * _MIX_1
     mixed = (mixed ^ (mixed >> _SHIFT)) * _MIX_2
     return mixed ^ (mixed >> _SHIFT)
 
 
 @kernel
-def _hero_key(hero, index):
-    return _mix(((index + 1) << 40) | (np.int64(hero.pos) << 16) | (np.int64(hero.life) << 1) | np.int64(hero.crashed))
+def _hero_key(hero: HeroRecord, index: int) -> int:
+    return _mix(((index + 1) << 40) | (int64(hero.pos) << 16) | (int64(hero.life) << 1) | int64(hero.crashed))
 
 
 @kernel
-def _mine_key(square, tile):
+def _mine_key(square: int, tile: int) -> int:
     return _mix((square << 4) | tile)
 
 
 @kernel
-def _mover_key(index):
+def _mover_key(index: int) -> int:
     return _mix((9 << 40) | index)
 
 
 @kernel
-def hash_of(game):
+def hash_of(game: GameRecord) -> int:
     """A 64-bit hash of what decides the play from here, gold, the turn number and last directions left out.
 
     It covers the hero to move, every hero's square, life and crash, and every mine's owner.
     """
-    total = _mover_key(np.int64(game.turn) & 3)
+    total = _mover_key(int64(game.turn) & 3)
     for hero in range(4):
         total ^= _hero_key(game.hero[hero], hero)
     for square in range(STRIDE, _end(game)):
@@ -308,9 +311,9 @@ def hash_of(game):
 
 
 @kernel
-def rehash(old, game, saved):
+def rehash(old: int, game: GameRecord, saved: UndoRecord) -> int:
     """The hash after a ply, from the hash before it (`old`), the game after it and the `UNDO` record that the ply filled."""
-    me = np.int64(game.turn - 1) & 3
+    me = int64(game.turn - 1) & 3
     new = old ^ _mover_key(me) ^ _mover_key((me + 1) & 3)
     for hero in range(4):
         after, before = game.hero[hero], saved.hero[hero]
@@ -318,13 +321,13 @@ def rehash(old, game, saved):
             new ^= _hero_key(after, hero) ^ _hero_key(before, hero)
     if saved.deaths:
         for square in range(STRIDE, _end(game)):
-            tile, was = tile_at(game, square), np.int64(saved.cell[_WORD(square)]) & TILE_BITS
+            tile, was = tile_at(game, square), int64(saved.cell[_WORD(square)]) & TILE_BITS
             if tile != was:
                 new ^= _mine_key(square, tile) ^ _mine_key(square, was)
     if saved.mine:
-        taken = np.int64(saved.mine)
-        tile = (np.int64(saved.cell[_WORD(taken)]) & TILE_BITS) if saved.deaths else tile_at(game, taken)
-        new ^= _mine_key(taken, tile) ^ _mine_key(taken, np.int64(saved.mine_was))
+        taken = int64(saved.mine)
+        tile = (int64(saved.cell[_WORD(taken)]) & TILE_BITS) if saved.deaths else tile_at(game, taken)
+        new ^= _mine_key(taken, tile) ^ _mine_key(taken, int64(saved.mine_was))
     return new
 
 
@@ -332,32 +335,32 @@ def rehash(old, game, saved):
 
 
 @kernel
-def has_effect(game, hero, direction):
+def has_effect(game: GameRecord, hero: int, direction: int) -> bool:
     """Whether an order of `hero` (0..3) would do something of its own; Stay does. All others are Stay by another name:
     walls, edges, heroes, own mines, and a tavern with less gold than a beer costs."""
     if direction == STAY:
         return True
-    there = np.int64(game.cell[_WORD(np.int64(game.hero[hero].pos) + OFFSET[_WORD(direction)])])
+    there = int64(game.cell[_WORD(int64(game.hero[hero].pos) + OFFSET[_WORD(direction)])])
     if there == AIR:
         return True
     if there == TAVERN:
-        return game.hero[hero].gold >= BEER_COST
-    return MINE <= there and there <= LAST_MINE and there != MINE + 1 + hero
+        return int64(game.hero[hero].gold) >= BEER_COST
+    return MINE <= there <= LAST_MINE and there != MINE + 1 + hero
 
 
 # ---- For Python: an array of games, and an index or all of them. ----
 
 
 @kernel
-def _step(game, direction):
+def _step(game: GameRecord, direction: int) -> bool:
     if game.status != RUNNING:
         return False
-    play(game, direction if 0 <= direction and direction <= CRASH else STAY, None)
+    play(game, direction if 0 <= direction <= CRASH else STAY, None)
     return True
 
 
 @entry(types.boolean(GAMES, types.int64, types.int64))
-def step(games, index, direction):
+def step(games: Games, index: int, direction: int) -> bool:
     """Play one ply of ``games[index]`` in place. A finished game is left alone and the answer is False.
 
     `direction` is 0..4 or `CRASH`; any other number is Stay, as any unknown word is on the wire.
@@ -366,45 +369,45 @@ def step(games, index, direction):
 
 
 @entry(types.int64(GAMES, types.Array(types.int8, 1, "C")))
-def step_all(games, directions):
+def step_all(games: Games, directions: NDArray[np.int8]) -> int:
     """Play one ply of every game in place, ``directions[i]`` (int8) in ``games[i]``; returns how many were running."""
     moved = 0
     for index in range(min(len(games), len(directions))):
-        if _step(games[index], np.int64(directions[index])):
+        if _step(games[index], int64(directions[index])):
             moved += 1
     return moved
 
 
 @entry(types.boolean(GAMES, types.int64, types.int64, UNDOS, types.int64))
-def step_saving(games, index, direction, undos, slot):
+def step_saving(games: Games, index: int, direction: int, undos: NDArray[np.void], slot: int) -> bool:
     """Like `step`, and fill ``undos[slot]``. A crash (it cannot be taken back) and a finished game are refused: False."""
     game = games[index]
     if game.status != RUNNING or direction == CRASH:
         return False
-    play(game, direction if 0 <= direction and direction < CRASH else STAY, undos[slot])
+    play(game, direction if 0 <= direction < CRASH else STAY, undos[slot])
     return True
 
 
 @entry(types.void(GAMES, types.int64, UNDOS, types.int64))
-def step_back(games, index, undos, slot):
+def step_back(games: Games, index: int, undos: NDArray[np.void], slot: int) -> None:
     """Take back the last ply of ``games[index]``, which filled ``undos[slot]``."""
     undo(games[index], undos[slot])
 
 
 @entry(types.uint64(GAMES, types.int64))
-def position_hash(games, index):
+def position_hash(games: Games, index: int) -> int:
     """`hash_of` for Python."""
     return hash_of(games[index])
 
 
 @entry(types.uint64(types.uint64, GAMES, types.int64, UNDOS, types.int64))
-def position_rehash(old, games, index, undos, slot):
+def position_rehash(old: int, games: Games, index: int, undos: NDArray[np.void], slot: int) -> int:
     """`rehash` for Python."""
-    return rehash(np.uint64(old), games[index], undos[slot])
+    return rehash(uint64(old), games[index], undos[slot])
 
 
 @entry(types.int64(GAMES, types.int64, types.int64))
-def effects(games, index, hero):
+def effects(games: Games, index: int, hero: int) -> int:
     """The orders of `hero` (0..3) that have an effect of their own, as a set: bit d is direction d. Stay is always in."""
     mask = 0
     for direction in range(5):

@@ -19,6 +19,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from sim.game import AIR, CELLS, OFFSET, STRIDE, TAVERN, TILE_BITS
+from sim.kernel_types import int64, tuple_of
 from sim.kernels import entry, kernel
 
 _BYTES = types.Array(types.uint8, 1, "C")
@@ -26,20 +27,30 @@ _DEEPEST = 255
 
 
 @kernel
-def _is_air(cells, square):
-    return (np.int64(cells[square]) & TILE_BITS) == AIR
+def _is_air(cells: NDArray[np.uint8], square: int) -> bool:
+    return (int64(cells[square]) & TILE_BITS) == AIR
 
 
 @kernel
-def _has_tavern(cells, square):
+def _has_tavern(cells: NDArray[np.uint8], square: int) -> int:
     for direction in range(1, 5):
-        if (np.int64(cells[square + OFFSET[direction]]) & TILE_BITS) == TAVERN:
+        if (int64(cells[square + OFFSET[direction]]) & TILE_BITS) == TAVERN:
             return 1
     return 0
 
 
 @kernel
-def _number(cells, root, number, low, parent, weight, taverns, cursor, order):
+def _number(
+    cells: NDArray[np.uint8],
+    root: int,
+    number: NDArray[np.int64],
+    low: NDArray[np.int64],
+    parent: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    taverns: NDArray[np.int64],
+    cursor: NDArray[np.int64],
+    order: NDArray[np.int64],
+) -> int:
     """Walk the component of `root` depth first (Tarjan 1972); returns how many squares it has.
 
     ``order[k]`` is the square with ``number`` k, in order of arrival; `low` the lowest number that can be reached from the
@@ -73,7 +84,15 @@ def _number(cells, root, number, low, parent, weight, taverns, cursor, order):
 
 
 @kernel
-def _better_root(number, low, parent, weight, order, count, cut):
+def _better_root(
+    number: NDArray[np.int64],
+    low: NDArray[np.int64],
+    parent: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    order: NDArray[np.int64],
+    count: int,
+    cut: NDArray[np.int64],
+) -> int:
     """The choke point whose branch with the root is less than half of the component: the one with the largest, or -1.
 
     From there no branch with the root is that small, so every dead end is the whole of what lies below some square.
@@ -94,14 +113,16 @@ def _better_root(number, low, parent, weight, order, count, cut):
 
 
 @kernel
-def _measure(mouth, first, last, number, dead_end, queue):
+def _measure(
+    mouth: int, first: int, last: int, number: NDArray[np.int64], dead_end: NDArray[np.uint8], queue: NDArray[np.int64]
+) -> None:
     """Write the distances to `mouth` into the squares numbered `first` to `last` (not included)."""
     head, tail = 0, 1
     queue[0] = mouth
     while head < tail:
-        here = np.int64(queue[head])
+        here = int64(queue[head])
         head += 1
-        depth = 1 if here == mouth else min(_DEEPEST, np.int64(dead_end[here]) + 1)
+        depth = 1 if here == mouth else min(_DEEPEST, int64(dead_end[here]) + 1)
         for direction in range(1, 5):
             there = here + OFFSET[direction]
             if first <= number[there] and number[there] < last and dead_end[there] == 0:
@@ -110,8 +131,8 @@ def _measure(mouth, first, last, number, dead_end, queue):
                 tail += 1
 
 
-@entry(types.UniTuple(_BYTES, 2)(_BYTES))
-def _structure(cells):
+@entry(tuple_of((_BYTES, _BYTES))(_BYTES))
+def _structure(cells: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     choke, dead_end = np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint8)
     number, low, parent = np.full(CELLS, -1, np.int64), np.empty(CELLS, np.int64), np.empty(CELLS, np.int64)
     weight, taverns, cursor = np.empty(CELLS, np.int64), np.empty(CELLS, np.int64), np.empty(CELLS, np.int64)

@@ -62,8 +62,8 @@ def test_a_test_of_a_trait_is_three_lines() -> None:
 def test_what_traits_say() -> None:
     here = view(BOARD)
     assert here.moves == (STAY, WEST)
-    assert votes(Coward(fear=2), here).tolist() == [-2, 0, 0, 0, 0]  # type: ignore[union-attr]
-    assert votes(Counting(), here).tolist() == [0, 0, 1, 0, 0]  # type: ignore[union-attr]
+    assert votes(Coward(fear=2), here).tolist() == [-2, 0, 0, 0, 0]
+    assert votes(Counting(), here).tolist() == [0, 0, 1, 0, 0]
     assert votes(Counting(last=-1), here) is not None
     assert votes(Counting(last=0), here) is None
     # South is a wall: votes for it do not make it a favourite.
@@ -130,7 +130,7 @@ def test_a_recorded_turn(tmp_path: Path) -> None:
         ({"turn": 42, "history": [BOARD]}, "its own history"),
     ]:
         with pytest.raises(ValueError, match=message):
-            view(recording, **arguments)  # type: ignore[arg-type]
+            view(recording, **arguments)
     with pytest.raises(RecordingError, match="nearest are 38 and 42"):
         view(recording, 40)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
+from behaviours.common.kernel_types import int64, uint64
 from sim.game import (
     AIR,
     BEER_COST,
@@ -42,14 +43,26 @@ MAX_DEPTH = 9
 _REMEMBERED = 2048
 #: Mines in reach that a position's key can tell apart; with more of them nothing is remembered.
 _KEY_MINES = 64
-_WORD = np.uint64
-_MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
-_FOLD = np.uint64(40)
+_WORD = uint64
+_MIX_1, _MIX_2 = uint64(0x9E3779B97F4A7C15), uint64(0xD6E8FEB86659FD93)
+_FOLD = uint64(40)
 _FAR = 99
+#: A position of the search: square, life, gold, mines, era, mask.
+_Place = tuple[int, int, int, int, int, int]
 
 
 @kernel
-def _mines_in_reach(tiles, own, pos, spawn, depth, slots, found, near, queue):
+def _mines_in_reach(
+    tiles: NDArray[np.uint8],
+    own: int,
+    pos: int,
+    spawn: int,
+    depth: int,
+    slots: NDArray[np.int16],
+    found: NDArray[np.int64],
+    near: NDArray[np.uint8],
+    queue: NDArray[np.int16],
+) -> tuple[int, int]:
     """Number the mines that can be reached in `depth` moves from `pos` or `spawn`: ``slots[square]``, -1 for all others.
 
     Returns how many there are; the foreign ones among them (not of tile `own`) come first in `found`, and their number
@@ -61,7 +74,7 @@ def _mines_in_reach(tiles, own, pos, spawn, depth, slots, found, near, queue):
     count, foreign = 0, 0
     for place in range(tail):
         for direction in range(1, 5):
-            square = np.int64(queue[place]) + OFFSET[direction]
+            square = int64(queue[place]) + OFFSET[direction]
             if tiles[square] >= MINE and slots[square] < 0:
                 slots[square] = count
                 count += 1
@@ -72,7 +85,7 @@ def _mines_in_reach(tiles, own, pos, spawn, depth, slots, found, near, queue):
 
 
 @kernel
-def _key_of(place, left):
+def _key_of(place: _Place, left: int) -> tuple[int, int]:
     """What decides the rest of a sequence, in two words; gold counts as far as it buys beers, eras as the first or not."""
     square, life, gold, _, era, mask = place
     rich, died = min(gold, BEER_COST * left), min(era, 2)
@@ -80,13 +93,13 @@ def _key_of(place, left):
 
 
 @kernel
-def _slot_of(first, second):
+def _slot_of(first: int, second: int) -> int:
     word = (first * _MIX_1) ^ (second * _MIX_2)
-    return np.int64((word ^ (word >> _FOLD)) * _MIX_1 >> _WORD(53))
+    return int64((word ^ (word >> _FOLD)) * _MIX_1 >> _WORD(53))
 
 
 @kernel
-def _quiet_value(tiles, owner, near, place, left):
+def _quiet_value(tiles: NDArray[np.uint8], owner: NDArray[np.uint8], near: NDArray[np.uint8], place: _Place, left: int) -> int:
     """The worth still to come (gold at hand not counted) where no search is needed, else -1.
 
     That is: after the last move; before it, when only a mine beside us counts; or where no mine is near enough to take.
@@ -108,7 +121,9 @@ def _quiet_value(tiles, owner, near, place, left):
 
 
 @kernel
-def _move(tiles, owner, slots, spawn, place, direction):
+def _move(
+    tiles: NDArray[np.uint8], owner: NDArray[np.uint8], slots: NDArray[np.int16], spawn: int, place: _Place, direction: int
+) -> tuple[_Place, int]:
     """One move of ours with nobody else on the board: reach, a day of thirst, income.
 
     `place` and the answer are (square, life, gold, mines, era, mask); the answer's last part is the mine taken (-1 if
@@ -138,7 +153,16 @@ def _move(tiles, owner, slots, spawn, place, direction):
 
 
 @kernel
-def _search(tiles, owner, slots, near, spawn, start, depth, remember):
+def _search(
+    tiles: NDArray[np.uint8],
+    owner: NDArray[np.uint8],
+    slots: NDArray[np.int16],
+    near: NDArray[np.uint8],
+    spawn: int,
+    start: _Place,
+    depth: int,
+    remember: bool,
+) -> NDArray[np.int64]:
     """The best worth after `depth` moves by first direction (int64[5], -1 for one that does nothing).
 
     Depth first with its own stack: level k holds the position before move k. `owner` tells in which era a mine became
@@ -181,7 +205,7 @@ def _search(tiles, owner, slots, near, spawn, start, depth, remember):
                 first, second = _key_of(after, left)
                 slot = _slot_of(first, second)
                 if keys[slot, 0] == first and keys[slot, 1] == second:
-                    worth = np.int64(worths[slot])
+                    worth = int64(worths[slot])
             if worth < 0:
                 level += 1
                 squares[level], lives[level], golds[level], counts[level], eras[level], masks[level] = after
@@ -197,9 +221,9 @@ def _search(tiles, owner, slots, near, spawn, start, depth, remember):
 
 
 @entry(types.Array(types.int64, 1, "C")(GAMES, types.int64, types.int64, types.int64))
-def _look_ahead(games, index, me, depth):
+def _look_ahead(games: Games, index: int, me: int, depth: int) -> NDArray[np.int64]:
     game, hero = games[index], games[index].hero[me]
-    own, pos, spawn = MINE + 1 + me, np.int64(hero.pos), np.int64(hero.spawn)
+    own, pos, spawn = MINE + 1 + me, int64(hero.pos), int64(hero.spawn)
     tiles, owner = np.empty(CELLS, np.uint8), np.zeros(CELLS, np.uint8)
     for square in range(CELLS):
         tiles[square] = game.cell[square] & TILE_BITS
@@ -215,7 +239,7 @@ def _look_ahead(games, index, me, depth):
             owner[square] = 1
             if slots[square] >= 0:
                 mask |= _WORD(1) << _WORD(slots[square] & (_KEY_MINES - 1))
-    start = (pos, np.int64(hero.life), np.int64(hero.gold), np.int64(hero.mines), 1, mask)
+    start = (pos, int64(hero.life), int64(hero.gold), int64(hero.mines), 1, mask)
     return _search(tiles, owner, slots, near, spawn, start, depth, numbered <= _KEY_MINES)
 
 

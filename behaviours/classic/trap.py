@@ -32,7 +32,7 @@ _BYTES = types.Array(types.uint8, 1, "C")
 
 
 @entry(_BYTES(_BYTES, types.Array(types.int64, 1, "C")))
-def _blocked_sides(cells, places):
+def _blocked_sides(cells: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.uint8]:
     """The number of blocked sides by square; `cells` is a board without heroes, `places` its squares of air.
 
     From the walls on until nothing changes: sides are only ever added, so the result does not depend on the order.

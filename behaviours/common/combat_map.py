@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from behaviours.base import View
 from behaviours.common.duel import beside_tavern, wins_exchange
+from behaviours.common.kernel_types import GameRecord, int64
 from sim.game import AIR, BLOW, CELLS, GAMES, OFFSET, STRIDE, Games
 from sim.kernels import entry, kernel
 from sim.rules import tile_at
@@ -26,12 +27,12 @@ SEEK = 0.5
 
 
 @kernel
-def _is_open(game, square):
+def _is_open(game: GameRecord, square: int) -> bool:
     return tile_at(game, square) == AIR
 
 
 @kernel
-def _add(values, game, square, worth, safe_at_tavern):
+def _add(values: NDArray[np.float64], game: GameRecord, square: int, worth: float, safe_at_tavern: bool) -> None:
     """Add one enemy's say on a square; a square beside a tavern counts at least 0 where that is safe."""
     if safe_at_tavern and worth < 0.0 and beside_tavern(game, square):
         worth = 0.0
@@ -39,10 +40,10 @@ def _add(values, game, square, worth, safe_at_tavern):
 
 
 @kernel
-def _add_enemy(values, game, me, enemy, duel):
+def _add_enemy(values: NDArray[np.float64], game: GameRecord, me: int, enemy: int, duel: bool) -> None:
     """Add what one enemy makes of the squares around him (TRAITS of the write-up, or `duel`: of the later bot)."""
-    mine, his = np.int64(game.hero[me].life), np.int64(game.hero[enemy].life)
-    pos = np.int64(game.hero[enemy].pos)
+    mine, his = int64(game.hero[me].life), int64(game.hero[enemy].life)
+    pos = int64(game.hero[enemy].pos)
     safe_at_tavern = mine > (BLOW + 1 if duel else BLOW)
     # The step to the square two away costs us one life before he strikes.
     at_two = 0.0 if duel and not wins_exchange(his, max(1, mine - 1)) else AVOID
@@ -69,12 +70,12 @@ def _add_enemy(values, game, me, enemy, duel):
 
 
 @entry(types.Array(types.float64, 1, "C")(GAMES, types.int64, types.int64, types.boolean))
-def _combat_map(games, index, me, duel):
+def _combat_map(games: Games, index: int, me: int, duel: bool) -> NDArray[np.float64]:
     game = games[index]
     values = np.full(CELLS, np.nan)
     for enemy in range(4):
         # Absent heroes stand below the board.
-        if enemy != me and np.int64(game.hero[enemy].pos) < (np.int64(game["size"]) + 1) * STRIDE:
+        if enemy != me and int64(game.hero[enemy].pos) < (int64(game["size"]) + 1) * STRIDE:
             _add_enemy(values, game, me, enemy, duel)
     return values
 

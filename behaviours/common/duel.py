@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
 from behaviours.base import View
+from behaviours.common.kernel_types import GameRecord, int64
 from sim.game import (
     AIR,
     BEER_COST,
@@ -41,14 +43,24 @@ MOST_BLOWS = 64
 
 
 @kernel
-def beside_tavern(game, square):
+def beside_tavern(game: GameRecord, square: int) -> bool:
     """Whether a square has a tavern north, south, east or west of it."""
     north, south = tile_at(game, square - STRIDE), tile_at(game, square + STRIDE)
     return north == TAVERN or south == TAVERN or tile_at(game, square + 1) == TAVERN or tile_at(game, square - 1) == TAVERN
 
 
 @kernel
-def exchange(life, gold, income, drinks, other_life, other_gold, other_income, other_drinks, blows):
+def exchange(
+    life: int,
+    gold: int,
+    income: int,
+    drinks: bool,
+    other_life: int,
+    other_gold: int,
+    other_income: int,
+    other_drinks: bool,
+    blows: int,
+) -> int:
     """The exchange between the one who moves now and the other, both beside each other and nobody giving way.
 
     Lives are 1..100, gold and income (per move) 0 or more; `drinks` says who stands beside a tavern; `blows` are the moves that
@@ -73,13 +85,13 @@ def exchange(life, gold, income, drinks, other_life, other_gold, other_income, o
 
 
 @kernel
-def wins_exchange(striker, other):
+def wins_exchange(striker: int, other: int) -> bool:
     """Whether the one who strikes first wins in the open; lives are 1..100."""
     return exchange(striker, 0, 0, False, other, 0, 0, False, MOST_BLOWS) > 0
 
 
 @entry(types.Array(types.uint8, 1, "C")())
-def duel_table():
+def duel_table() -> NDArray[np.uint8]:
     """`wins_exchange` for all lives: uint8, 1 at ``striker * (MAX_LIFE + 1) + other`` where the one who strikes first wins."""
     table = np.zeros((MAX_LIFE + 1) * (MAX_LIFE + 1), np.uint8)
     for striker in range(MAX_LIFE + 1):
@@ -89,16 +101,16 @@ def duel_table():
 
 
 @kernel
-def _attack(game, me, life, gold, enemy, his_life, his_gold, blows):
+def _attack(game: GameRecord, me: int, life: int, gold: int, enemy: int, his_life: int, his_gold: int, blows: int) -> int:
     """The best result of stepping beside an enemy two squares away, as `exchange`; -`MAX_LIFE` - 1 if there is no way."""
     best = -MAX_LIFE - 1
     if blows <= 0:
         return best
-    pos, there = np.int64(game.hero[me].pos), np.int64(game.hero[enemy].pos)
-    income, his_income = np.int64(game.hero[me].mines), np.int64(game.hero[enemy].mines)
+    pos, there = int64(game.hero[me].pos), int64(game.hero[enemy].pos)
+    income, his_income = int64(game.hero[me].mines), int64(game.hero[enemy].mines)
     for direction in range(1, 5):
         square = pos + OFFSET[direction]
-        if np.int64(game.cell[square]) != AIR or not _beside(square, there):
+        if int64(game.cell[square]) != AIR or not _beside(square, there):
             continue
         left = max(1, life - 1)
         result = left
@@ -112,28 +124,28 @@ def _attack(game, me, life, gold, enemy, his_life, his_gold, blows):
 
 
 @kernel
-def _beside(one, other):
+def _beside(one: int, other: int) -> bool:
     apart = abs(one - other)
     return apart == 1 or apart == STRIDE
 
 
 @kernel
-def _after_waiting(life, gold, income, beers):
+def _after_waiting(life: int, gold: int, income: int, beers: int) -> tuple[int, int]:
     """Life and gold after a move without a blow, with so many beers (0 or 1)."""
     life = min(MAX_LIFE, life + beers * BEER_HEALS)
     return max(1, life - 1), gold - beers * BEER_COST + income
 
 
 @kernel
-def _stand_off(game, me, enemy, blows):
+def _stand_off(game: GameRecord, me: int, enemy: int, blows: int) -> int:
     """Two squares apart, `me` to move; as `exchange`."""
-    life, gold = np.int64(game.hero[me].life), np.int64(game.hero[me].gold)
-    his_life, his_gold = np.int64(game.hero[enemy].life), np.int64(game.hero[enemy].gold)
+    life, gold = int64(game.hero[me].life), int64(game.hero[me].gold)
+    his_life, his_gold = int64(game.hero[enemy].life), int64(game.hero[enemy].gold)
     best = _attack(game, me, life, gold, enemy, his_life, his_gold, blows)
     if best > 0:
         return best
-    income = np.int64(game.hero[me].mines)
-    can_drink = gold >= BEER_COST and beside_tavern(game, np.int64(game.hero[me].pos))
+    income = int64(game.hero[me].mines)
+    can_drink = gold >= BEER_COST and beside_tavern(game, int64(game.hero[me].pos))
     for beers in range(2 if can_drink else 1):
         then, purse = _after_waiting(life, gold, income, beers)
         answer = _attack(game, enemy, his_life, his_gold, me, then, purse, blows - 1)
@@ -142,22 +154,22 @@ def _stand_off(game, me, enemy, blows):
 
 
 @kernel
-def duel_between(game, me, enemy):
+def duel_between(game: GameRecord, me: int, enemy: int) -> int:
     """`duel`, for kernels."""
-    left = np.int64(game.max_turns) - np.int64(game.turn)
+    left = int64(game.max_turns) - int64(game.turn)
     blows = (left + 3) // 4 + (left - ((enemy - me) & 3) + 3) // 4
-    pos, there = np.int64(game.hero[me].pos), np.int64(game.hero[enemy].pos)
+    pos, there = int64(game.hero[me].pos), int64(game.hero[enemy].pos)
     if not _beside(pos, there):
         return _stand_off(game, me, enemy, blows)
     first, second = game.hero[me], game.hero[enemy]
     return exchange(
-        np.int64(first.life), np.int64(first.gold), np.int64(first.mines), beside_tavern(game, pos),
-        np.int64(second.life), np.int64(second.gold), np.int64(second.mines), beside_tavern(game, there), blows,
+        int64(first.life), int64(first.gold), int64(first.mines), beside_tavern(game, pos),
+        int64(second.life), int64(second.gold), int64(second.mines), beside_tavern(game, there), blows,
     )  # fmt: skip
 
 
 @entry(types.int64(GAMES, types.int64, types.int64, types.int64))
-def _duel(games, index, me, enemy):
+def _duel(games: Games, index: int, me: int, enemy: int) -> int:
     return duel_between(games[index], me, enemy)
 
 

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from behaviours.common.duel import duel_table
+from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, uintp
 from behaviours.common.map_tables import AWAY, GROUNDS, MAX_MINES
-from sim.game import BEER_COST, BEER_HEALS, BLOW, CELLS, GAMES, MAX_LIFE, MINE, MINE_COST, STRIDE
+from sim.game import BEER_COST, BEER_HEALS, BLOW, CELLS, GAMES, MAX_LIFE, MINE, MINE_COST, STRIDE, Games
 from sim.kernels import entry, kernel
 from sim.rules import tile_at
 
@@ -29,7 +30,7 @@ UNIT = 100
 #: Longest rest of a game, in a hero's own plies, that the tables tell apart.
 LONGEST = 512
 
-_WORD = np.uintp
+_WORD = uintp
 
 
 class EstateWeights(BaseModel):
@@ -116,55 +117,56 @@ def compiled_weights(weights: Weights) -> NDArray[np.void]:
 
 
 @kernel
-def own_plies_left(game, hero):
+def own_plies_left(game: GameRecord, hero: int) -> int:
     """Plies that `hero` (0..3) still plays, 0..`LONGEST`."""
-    first = np.int64(game.turn) + ((hero - np.int64(game.turn)) & 3)
-    left = (np.int64(game.max_turns) - first + 3) >> 2
+    first = int64(game.turn) + ((hero - int64(game.turn)) & 3)
+    left = (int64(game.max_turns) - first + 3) >> 2
     return min(max(left, 0), LONGEST)
 
 
 @kernel
-def is_present(game, hero):
+def is_present(game: GameRecord, hero: int) -> bool:
     """Whether the hero is on the board: absent ones stand below it."""
-    return np.int64(game.hero[hero].pos) < (np.int64(game["size"]) + 1) * STRIDE
+    return int64(game.hero[hero].pos) < (int64(game["size"]) + 1) * STRIDE
 
 
 @kernel
-def estate(game, weights, hero):
+def estate(game: GameRecord, weights: WeightsRecord, hero: int) -> float:
     """Gold, the gold that his mines will still bring, and what his life is worth."""
     who = game.hero[hero]
-    return who.gold + _worth_of_life(weights, own_plies_left(game, hero), np.int64(who.mines), np.int64(who.life))
+    return int64(who.gold) + _worth_of_life(weights, own_plies_left(game, hero), int64(who.mines), int64(who.life))
 
 
 @kernel
-def _worth_of_life(weights, left, mines, life):
+def _worth_of_life(weights: WeightsRecord, left: int, mines: int, life: int) -> float:
     """What `mines` mines and this much life are worth together, `left` own plies before the end."""
-    return (
-        mines * weights.kept[_WORD(left)] * weights.safe[_WORD(life)] + weights.vigour[_WORD(life)] * weights.season[_WORD(left)]
-    )
+    held: float = mines * weights.kept[_WORD(left)] * weights.safe[_WORD(life)]
+    alive: float = weights.vigour[_WORD(life)] * weights.season[_WORD(left)]
+    return held + alive
 
 
 @kernel
-def _places(game, ground, weights, me):
+def _places(game: GameRecord, ground: MapRecord, weights: WeightsRecord, me: int) -> float:
     """What mines and taverns promise the hero from where he stands, less what enemies threaten to take."""
     who = game.hero[me]
-    pos, life = np.int64(who.pos), np.int64(who.life)
+    pos, life = int64(who.pos), int64(who.life)
     left = own_plies_left(game, me)
     first, second, third = _row(game, (me + 1) & 3), _row(game, (me + 2) & 3), _row(game, (me + 3) & 3)
-    mine_row, tavern_row = pos * MAX_MINES, np.int64(ground.tavern[_WORD(pos)]) * MAX_MINES
+    mine_row, tavern_row = pos * MAX_MINES, int64(ground.tavern[_WORD(pos)]) * MAX_MINES
     here, there, loss = 0.0, 0.0, 0.0
-    nearest = np.int64(AWAY)
+    nearest = int64(AWAY)
     for place in range(ground.mines):
-        away = np.int64(ground.to_mine[_WORD(mine_row + place)])
+        away = int64(ground.to_mine[_WORD(mine_row + place)])
         rival = min(
-            np.int64(ground.to_mine[_WORD(first + place)]),
-            min(np.int64(ground.to_mine[_WORD(second + place)]), np.int64(ground.to_mine[_WORD(third + place)])),
+            int64(ground.to_mine[_WORD(first + place)]),
+            int64(ground.to_mine[_WORD(second + place)]),
+            int64(ground.to_mine[_WORD(third + place)]),
         )
-        if tile_at(game, np.int64(ground.mine[_WORD(place)])) == MINE + 1 + me:
+        if tile_at(game, int64(ground.mine[_WORD(place)])) == MINE + 1 + me:
             if rival < away:
                 loss += weights.pull[_WORD(rival)]
         else:
-            nearest = away if away < nearest else nearest
+            nearest = min(nearest, away)
             share = weights.contested if rival < away else 1.0
             here += weights.pull[_WORD(away)] * share
             there += weights.pull[_WORD(ground.to_mine[_WORD(tavern_row + place)])] * share
@@ -174,38 +176,40 @@ def _places(game, ground, weights, me):
     if who.gold >= BEER_COST or who.mines > 0:
         near = weights.pull[_WORD(ground.to_tavern[_WORD(pos)])]
         promise += (1.0 - able) * near * there
-        mines, better = np.int64(who.mines), life + BEER_HEALS if life < MAX_LIFE - BEER_HEALS else MAX_LIFE
+        mines, better = int64(who.mines), life + BEER_HEALS if life < MAX_LIFE - BEER_HEALS else MAX_LIFE
         healed = _worth_of_life(weights, left, mines, better) - _worth_of_life(weights, left, mines, life)
-        return worth * (weights.reach * promise - weights.loss * loss) + weights.tavern * healed * near
-    return worth * (weights.reach * promise - weights.loss * loss)
+        places: float = worth * (weights.reach * promise - weights.loss * loss) + weights.tavern * healed * near
+    else:
+        places = worth * (weights.reach * promise - weights.loss * loss)
+    return places
 
 
 @kernel
-def _row(game, hero):
+def _row(game: GameRecord, hero: int) -> int:
     """Where the row of a hero's distances to the mines begins (absent heroes: a row that is far from everything)."""
-    return np.int64(game.hero[hero].pos) * MAX_MINES
+    return int64(game.hero[hero].pos) * MAX_MINES
 
 
 @kernel
-def _fights(game, ground, weights, me):
+def _fights(game: GameRecord, ground: MapRecord, weights: WeightsRecord, me: int) -> float:
     """What is at stake between the hero and enemies one or two moves away: who strikes first, and does he win?"""
     who = game.hero[me]
-    pos, life = np.int64(who.pos), np.int64(who.life)
-    mover = np.int64(game.turn) & 3
+    pos, life = int64(who.pos), int64(who.life)
+    mover = int64(game.turn) & 3
     score, season = 0.0, weights.season[_WORD(own_plies_left(game, me))]
     for step in range(1, 4):
         enemy = (me + step) & 3
         other = game.hero[enemy]
-        his = np.int64(other.pos)
-        if pos == np.int64(other.spawn):
+        his = int64(other.pos)
+        if pos == int64(other.spawn):
             score -= weights.spawn * season
-        away = np.int64(ground.to_square[_WORD(pos * CELLS + his)])
+        away = int64(ground.to_square[_WORD(pos * CELLS + his)])
         if away > 2:
             if away < 6 and ground.dead_end[_WORD(pos)]:
                 score -= weights.dead_end * season * ground.dead_end[_WORD(pos)]
             continue
         left = weights.kept[_WORD(own_plies_left(game, me))]
-        his_life = np.int64(other.life)
+        his_life = int64(other.life)
         if ((me - mover) & 3) < ((enemy - mover) & 3):
             if weights.duel[_WORD(life * (MAX_LIFE + 1) + his_life)]:
                 if ground.to_tavern[_WORD(his)] > 1 or other.gold < BEER_COST or his_life <= BLOW:
@@ -221,7 +225,7 @@ def _fights(game, ground, weights, me):
 
 
 @kernel
-def estates(game, weights, me):
+def estates(game: GameRecord, weights: WeightsRecord, me: int) -> tuple[float, float, float]:
     """The hero's estate, the mean of his rivals' and the largest of them, in gold; 0 for both without rivals."""
     total, best = 0.0, 0.0
     count = 0
@@ -236,21 +240,22 @@ def estates(game, weights, me):
 
 
 @kernel
-def standing(weights, own, mean, best):
+def standing(weights: WeightsRecord, own: float, mean: float, best: float) -> float:
     """A hero's estate less what his rivals have (`estates`), in gold: what is sure, without what places promise."""
-    return own - (weights.rivals * mean + weights.leader * best)
+    others: float = weights.rivals * mean + weights.leader * best
+    return own - others
 
 
 @kernel
-def evaluate(game, ground, weights, me):
+def evaluate(game: GameRecord, ground: MapRecord, weights: WeightsRecord, me: int) -> int:
     """The score of hero `me` (0..3) in hundredths of gold: int64. Never changes the game."""
     own, mean, best = estates(game, weights, me)
     score = standing(weights, own, mean, best)
     score += _places(game, ground, weights, me) + _fights(game, ground, weights, me)
-    return np.int64(np.rint(score * UNIT))
+    return int64(np.rint(score * UNIT))
 
 
 @entry(types.int64(GAMES, types.int64, types.int64, GROUNDS, WEIGHT_ARRAY))
-def score(games, index, me, grounds, weights):
+def score(games: Games, index: int, me: int, grounds: NDArray[np.void], weights: NDArray[np.void]) -> int:
     """`evaluate` for Python: the score of hero `me` (0..3) in ``games[index]``; see `ground_of`, `compiled_weights`."""
     return evaluate(games[index], grounds[0], weights[0], me)

@@ -1,33 +1,13 @@
-"""Types for the annotations of kernels.
-
-numba ignores annotations; they are for people and mypy. Records have no Python type whose fields mypy knows, so they are `Any`
-by a name. Integers are `int` to mypy: ``int64(x)`` is the cast that compiled code needs after it has read a narrow field.
-"""
+"""Types for the annotations of the traits' kernels: those of `sim.kernel_types`, and the records of `behaviours`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from numba import types
+from sim.kernel_types import GameRecord, HeroRecord, UndoRecord, int64, tuple_of, uint64, uintp
 
-if TYPE_CHECKING:
-    int64 = int
-    uint64 = int
-    uintp = int
-else:
-    from numpy import int64, uint64, uintp
-
-#: One record of `sim.game.GAME`, `sim.game.UNDO`, `behaviours.common.map_tables.GROUND`, `behaviours.common.evaluation.WEIGHTS`.
-GameRecord = Any
-UndoRecord = Any
+#: One record of `behaviours.common.map_tables.GROUND`, `behaviours.common.evaluation.WEIGHTS`.
 MapRecord = Any
 WeightsRecord = Any
 
-__all__ = ["GameRecord", "MapRecord", "UndoRecord", "WeightsRecord", "int64", "tuple_of", "uint64", "uintp"]
-
-
-def tuple_of(fields: Sequence[Any], kind: type = tuple) -> Any:
-    """numba's type of a tuple with fields of these types; of a NamedTuple, if `kind` is its class."""
-    from_types: Any = types.BaseTuple.from_types  # numba does not annotate it
-    return from_types(fields, kind)
+__all__ = ["GameRecord", "HeroRecord", "MapRecord", "UndoRecord", "WeightsRecord", "int64", "tuple_of", "uint64", "uintp"]

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
+from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
 from behaviours.common.map_tables import AWAY, GROUNDS, LISTED, MAX_MINES, NO_MINE
-from sim.game import BEER_COST, BLOW, CELLS, GAMES, HERO_SHIFT, MAX_LIFE, MINE, MINE_COST, OFFSET, STAY, STRIDE
+from sim.game import BEER_COST, BLOW, CELLS, GAMES, HERO_SHIFT, MAX_LIFE, MINE, MINE_COST, OFFSET, STAY, STRIDE, Games
 from sim.kernels import entry, kernel
 from sim.rules import play, tile_at
 
@@ -20,75 +22,75 @@ DRINK = 50
 #: Life that must be left after a mine has been reached and taken.
 RESERVE = 8
 
-_WORD = np.uintp
+_WORD = uintp
 
 
 @kernel
-def _strongest_beside(game, pos):
+def _strongest_beside(game: GameRecord, pos: int) -> int:
     """Life of the strongest enemy beside `pos`; 0 if the next blow kills one of them: then nothing else matters."""
-    strongest = np.int64(0)
+    strongest = int64(0)
     for direction in range(1, 5):
-        there = np.int64(game.cell[_WORD(pos + OFFSET[direction])]) >> HERO_SHIFT
+        there = int64(game.cell[_WORD(pos + OFFSET[direction])]) >> HERO_SHIFT
         if there:
-            life = np.int64(game.hero[_WORD(there - 1)].life)
+            life = int64(game.hero[_WORD(there - 1)].life)
             if life <= BLOW:
-                return np.int64(0)
-            strongest = life if life > strongest else strongest
+                return int64(0)
+            strongest = max(strongest, life)
     return strongest
 
 
 @kernel
-def nearest_foreign(game, ground, hero, pos):
+def nearest_foreign(game: GameRecord, ground: MapRecord, hero: int, pos: int) -> int:
     """The number of the nearest mine that is not the hero's, `NO_MINE` where the list has none."""
     for slot in range(LISTED):
-        mine = np.int64(ground.nearest[_WORD(pos * LISTED + slot)])
-        if mine == NO_MINE or tile_at(game, np.int64(ground.mine[_WORD(mine)])) != MINE + 1 + hero:
+        mine = int64(ground.nearest[_WORD(pos * LISTED + slot)])
+        if mine == NO_MINE or tile_at(game, int64(ground.mine[_WORD(mine)])) != MINE + 1 + hero:
             return mine
     return NO_MINE
 
 
 @kernel
-def policy_order(game, ground, hero):
+def policy_order(game: GameRecord, ground: MapRecord, hero: int) -> int:
     """The order (0..4) of `hero` (0..3), who is to move, by the policy of this module."""
     if game.hero[hero].crashed:
         return STAY
-    pos, life = np.int64(game.hero[hero].pos), np.int64(game.hero[hero].life)
+    pos, life = int64(game.hero[hero].pos), int64(game.hero[hero].life)
     near = game.cell[_WORD(pos - STRIDE)] | game.cell[_WORD(pos + 1)]
     near |= game.cell[_WORD(pos + STRIDE)] | game.cell[_WORD(pos - 1)]
     pays = game.hero[hero].gold >= BEER_COST
-    away = np.int64(ground.to_tavern[_WORD(pos)])
+    away = int64(ground.to_tavern[_WORD(pos)])
     if near >> HERO_SHIFT:
         strongest = _strongest_beside(game, pos)
         if strongest == 0:
             return STAY
         if pays and away == 1 and life <= MAX_LIFE - BLOW:
-            return np.int64(ground.tavern_step[_WORD(pos)])
+            return int64(ground.tavern_step[_WORD(pos)])
         if life > strongest - BLOW:
             return STAY
         if away != AWAY:
-            return np.int64(ground.tavern_step[_WORD(pos)])
+            return int64(ground.tavern_step[_WORD(pos)])
     if pays and life <= DRINK and away == 1:
-        return np.int64(ground.tavern_step[_WORD(pos)])
+        return int64(ground.tavern_step[_WORD(pos)])
     mine = nearest_foreign(game, ground, hero, pos)
-    if mine != NO_MINE and (life > MINE_COST + RESERVE + np.int64(ground.to_mine[_WORD(pos * MAX_MINES + mine)])):
-        return np.int64(ground.mine_step[_WORD(mine * CELLS + pos)])
+    if mine != NO_MINE and (life > MINE_COST + RESERVE + int64(ground.to_mine[_WORD(pos * MAX_MINES + mine)])):
+        return int64(ground.mine_step[_WORD(mine * CELLS + pos)])
     if away != AWAY and (away > 1 or (pays and life <= 100 - BLOW)):
-        return np.int64(ground.tavern_step[_WORD(pos)])
+        return int64(ground.tavern_step[_WORD(pos)])
     return STAY
 
 
 @entry(types.int64(GAMES, types.int64, types.int64, GROUNDS))
-def policy(games, index, hero, grounds):
+def policy(games: Games, index: int, hero: int, grounds: NDArray[np.void]) -> int:
     """`policy_order` for Python: the order of `hero` (0..3) in ``games[index]``, `grounds` from `ground_of`."""
     return policy_order(games[index], grounds[0], hero)
 
 
 @entry(types.int64(GAMES, types.int64, types.int64, GROUNDS))
-def follow_policy(games, index, plies, grounds):
+def follow_policy(games: Games, index: int, plies: int, grounds: NDArray[np.void]) -> int:
     """Play up to `plies` plies of ``games[index]`` in place, every hero by the policy; returns how many were played."""
     game, ground = games[index], grounds[0]
     for ply in range(plies):
         if game.status != 0:
             return ply
-        play(game, policy_order(game, ground, np.int64(game.turn) & 3), None)
+        play(game, policy_order(game, ground, int64(game.turn) & 3), None)
     return plies

@@ -29,7 +29,8 @@ def foreign_mines(view: View) -> NDArray[np.int64]:
     """The squares of all mines that are not ours: nobody's, other heroes', and those of owners who are no heroes."""
     mines = view.map.mines
     tiles = view.cells[mines] & TILE_BITS
-    return mines[tiles != MINE + 1 + view.me]
+    foreign: NDArray[np.int64] = mines[tiles != MINE + 1 + view.me]
+    return foreign
 
 
 def dies_on_mine(view: View, direction: int) -> bool:

@@ -321,8 +321,13 @@ def test_a_handler_of_somebody_elses_gets_our_lines_and_no_secret(logged: Log) -
 
 def test_a_line_below_the_level_reaches_no_processor() -> None:
     seen: list[str] = []
+
+    def noted(_logger: object, _method: str, event: dict[str, Any]) -> dict[str, Any]:
+        seen.append(event["event"])
+        return event
+
     with log.configured("info", None, Console(file=io.StringIO())):
-        structlog.get_config()["processors"].insert(0, lambda logger, method, event: seen.append(event["event"]) or event)
+        structlog.get_config()["processors"].insert(0, noted)
         told.debug("quiet")
         log_turn(Ballot([BallotEntry("stay", 1.0, [1, 0, 0, 0, 0], 0.25)], [1.0, 0, 0, 0, 0], (0,), 0, 41.0))
         told.info("loud")

@@ -63,11 +63,11 @@ def recorded(path: Path, skip: int) -> Iterator[Games]:
                 yield from replayed(record, skip)
 
 
-def replayed(record: dict, skip: int) -> Iterator[Games]:  # type: ignore[type-arg]
+def replayed(record: dict, skip: int) -> Iterator[Games]:
     init = record["init"]
     tiles, shown = read_tiles(init["board"]["tiles"], init["board"]["size"])
     spawns = [tuple(spawn) for spawn in record["spawns"]]
-    games = new_game(tiles, shown, spawns, max_turns=init["maxTurns"], training=record["training"])  # type: ignore[arg-type]
+    games = new_game(tiles, shown, spawns, max_turns=init["maxTurns"], training=record["training"])
     for hero, state in enumerate(init["heroes"]):
         games[0]["hero"][hero]["pos"] = square(state["pos"]["x"], state["pos"]["y"])
     place_heroes(games)

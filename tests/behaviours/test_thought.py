@@ -204,6 +204,6 @@ def test_a_test_may_look_at_a_thought() -> None:
     make_importable([str(BOTS)])
     deep = thought(trait("Thinks", steps=5).build(), here)
     assert (deep.depth, deep.line, deep.goal) == (5, (0,) * 5, square(5, 2))
-    assert votes(trait("Thinks", steps=5).build(), here).tolist() == [0, 0, 0, 0.5, 0]  # type: ignore[union-attr]
+    assert votes(trait("Thinks", steps=5).build(), here).tolist() == [0, 0, 0, 0.5, 0]
     assert thought(STAY.build(), here) == Thought((1.0, 0.0, 0.0, 0.0, 0.0))
     assert thought(trait("Thinks", steps=0).build(), here) == Thought(None)

@@ -121,7 +121,7 @@ def _costs(positions: Sequence[Games]) -> Iterator[Row]:
     _evaluations(*chosen[0], compiled, 1, 0)
     nothing = best(lambda: seconds(2))
     for what, name in ((0, "evaluation"), (1, "order of the policy")):
-        yield Row(f"one {name}, standard maps", f"{(best(lambda what=what: seconds(what)) - nothing) * 1e9:.0f} ns")  # type: ignore[misc]
+        yield Row(f"one {name}, standard maps", f"{(best(lambda what=what: seconds(what)) - nothing) * 1e9:.0f} ns")
 
 
 @dataclass(frozen=True)

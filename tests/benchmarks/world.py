@@ -106,7 +106,7 @@ def _there_and_back(game, undos, times, hashed):
             state = next_random(state)
             play(game, below(state, 5), undos[depth])
             if hashed:
-                key = rehash(key, game, undos[depth])
+                key = np.uint64(rehash(key, game, undos[depth]))
         for depth in range(9, -1, -1):
             undo(game, undos[depth])
     return key
@@ -133,7 +133,7 @@ def _in_kernels() -> list[Row]:
     table = []
     for name, work, times, note in measured:
         work(10)
-        seconds = best(lambda work=work, times=times: _processor(lambda: work(times))) / times  # type: ignore[misc]
+        seconds = best(lambda work=work, times=times: _processor(lambda: work(times))) / times
         table.append(Row(name, f"{seconds * 1e9:.1f} ns", "", note))
     return table
 

@@ -256,7 +256,7 @@ class Guesses(Behaviour):
             "empty": Thought(2),
             "zeros": Thought(2, depth=0, score=0.0, nodes=0, goal=square(0, 0)),
             "silent": Thought(None, score=3.5),
-            "text": Thought("North"),  # type: ignore[arg-type]
+            "text": Thought("North"),
             "score": Thought(1, score=float("nan")),
             "line": Thought(1, line=(1, 9)),
         }

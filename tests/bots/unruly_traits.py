@@ -49,7 +49,7 @@ class Halfway(Behaviour):
 
     def vote(self, view: View) -> Iterator[Votes]:
         yield STAY
-        yield "north"  # type: ignore[misc]
+        yield "north"
 
 
 class Muddled(Behaviour):
@@ -130,5 +130,5 @@ class Scribbles(Behaviour):
         elif self.what == "budget":
             view.budget.stop[0] = 1
         elif self.what == "view":
-            view.plan = 1  # type: ignore[attr-defined]
+            view.plan = 1
         return STAY

@@ -333,7 +333,7 @@ async def test_a_slow_idle_request_does_not_keep_from_joining(monkeypatch: pytes
     monkeypatch.setattr("vindibot.client.api.IDLE_WITHIN", transport.Within(head=0.05))
 
     class Mute(FaultyServer):
-        async def _write(self, writer, status, body, more=None):  # type: ignore[no-untyped-def]
+        async def _write(self, writer, status, body, more=None):
             if b"hello" in body:
                 await asyncio.sleep(3600)
             return await super()._write(writer, status, body, more)

@@ -33,7 +33,7 @@ def test_the_variable_comes_before_the_file_and_the_file_before_the_configuratio
     file.chmod(stat.S_IRUSR)
 
     def found(**given: object) -> str | None:
-        key = find_key(**{"environ": {}, **given})  # type: ignore[arg-type]
+        key = find_key(**{"environ": {}, **given})
         return key.get_secret_value() if key is not None else None
 
     assert found(environ={KEY_VARIABLE: " fromenvi\n"}, key_file=file, key="fromconf") == "fromenvi"

@@ -110,8 +110,8 @@ def test_the_sources_of_own_traits_count_with_all_that_they_import_from_there(tm
     files = {"pack/__init__.py": "", "pack/coward.py": own, "pack/near.py": "import more", "helper.py": "", "more.py": ""}
     first = bot(tmp_path / "a", text, files)
     assert bot(tmp_path / "b", text, files | {"other.py": ""}) == first, "elsewhere, beside what it does not import"
-    for name in files:
-        assert bot(tmp_path / "c", text, files | {name: f"{files[name]}\n# changed"}) != first, name
+    for name, source in files.items():
+        assert bot(tmp_path / "c", text, files | {name: f"{source}\n# changed"}) != first, name
     circle = "if False:\n    import pack.coward, helper\n"
     assert bot(tmp_path / "d", text, files | {"helper.py": circle}) != first
 

@@ -47,7 +47,7 @@ ENTRIES = [
 
 
 def counted(entries: list[BallotEntry], **more: float) -> Ballot:
-    return tally(entries, (0, NORTH, EAST), np.random.default_rng(0), margin_ms=212.5, **more)  # type: ignore[arg-type]
+    return tally(entries, (0, NORTH, EAST), np.random.default_rng(0), margin_ms=212.5, **more)
 
 
 def recorded_turn(folder: Path, ballot: Ballot) -> str:
@@ -174,8 +174,8 @@ def test_every_kind_of_file_is_known(tmp_path: Path) -> None:
     assert isinstance(read_game_file(recording), Recording)
     record = read_game_file(records(tmp_path, "a"))
     assert isinstance(record, GameRecord)
-    assert read_game_file(records(tmp_path, "a", "b", "a"), "a").orders == (2,)  # type: ignore[union-attr]
-    assert read_game_file(records(tmp_path, "a", "b"), "2").id == "b"  # type: ignore[union-attr]
+    assert read_game_file(records(tmp_path, "a", "b", "a"), "a").orders == (2,)
+    assert read_game_file(records(tmp_path, "a", "b"), "2").id == "b"
     assert isinstance(read_game_file(recording, "abcd1234"), Recording)
     for path, game, message in [
         (records(tmp_path, "a", "b"), None, r"holds 2 games: choose one with --game, by its id or number \(a, b\)"),

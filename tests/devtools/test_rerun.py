@@ -8,7 +8,6 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -96,7 +95,7 @@ async def play(bot: Bot, folder: Path, seed: int, plies: int = 80) -> Recording:
 
 
 @pytest.fixture
-def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a bot and its traits, in which we are."""
     (tmp_path / "mine.py").write_text(TRAITS)
     (tmp_path / "bot.toml").write_text(BOT)

@@ -224,9 +224,9 @@ def test_bench_names_a_loop_and_does_not_ask_it_again(folder: Path, monkeypatch:
     rows = {row.split()[0]: row.split()[1] for row in result.output.splitlines() if row.strip()}
     assert (rows["loops"], rows["stay"]) == ("1", "5")
     assert re.search(
-        r"^loops: no answer after 0\.3 s \(mine\.py:\d+\), turn \d+ of .*; it was not asked again$", result.output, re.M
+        r"^loops: no answer after 0\.3 s \(mine\.py:\d+\), turn \d+ of .*; it was not asked again$", result.output, re.MULTILINE
     )
-    assert re.search(r"^to see loops fail: vindibot turn .* --bot loops\.toml --trait loops --pdb$", result.output, re.M)
+    assert re.search(r"^to see loops fail: vindibot turn .* --bot loops\.toml --trait loops --pdb$", result.output, re.MULTILINE)
 
 
 def test_a_trait_that_catches_everything_is_interrupted_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,9 @@ def project(tmp_path: Path) -> Path:
 
 def python(folder: Path, *words: str, **more: str) -> tuple[int, str]:
     around = environment(**more)
-    done = subprocess.run([sys.executable, *words], cwd=folder, env=around, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(
+        [sys.executable, *words], cwd=folder, env=around, capture_output=True, text=True, timeout=100, check=False
+    )
     return done.returncode, done.stdout + done.stderr
 
 

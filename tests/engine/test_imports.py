@@ -65,6 +65,7 @@ def run(
         capture_output=True,
         text=True,
         timeout=100,
+        check=False,
     )
 
 
@@ -104,7 +105,8 @@ OURS = ("behaviours/__init__.py", "sim/__init__.py")
 )
 @pytest.mark.parametrize("how", ["module", "script"])
 def test_nothing_is_imported_from_the_current_folder(folder: Path, how: str, words: tuple[str, ...]) -> None:
-    decoys, start = (*STDLIB, *OURS), ("-m", "vindibot")
+    decoys: tuple[str, ...] = (*STDLIB, *OURS)
+    start: tuple[str, ...] = ("-m", "vindibot")
     if how == "script":
         script = folder.parent / "bin" / "vindibot"
         script.parent.mkdir()

@@ -326,4 +326,4 @@ def test_models_cannot_be_changed() -> None:
     answer = read_answer(TEXT)
     assert isinstance(answer, Answer)
     with pytest.raises(ValueError, match="frozen"):
-        answer.token = "x"  # type: ignore[misc]
+        answer.token = "x"

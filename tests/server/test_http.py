@@ -69,7 +69,7 @@ async def test_a_whole_training_game(server: EmbeddedServer) -> None:
             assert bot.game["heroes"][0]["lastDir"] == "North"
             assert {hero["lastDir"] for hero in bot.game["heroes"][1:]} <= {"North", "South", "East", "West"}
         assert turns == [0, 4, 8, 12, 16, 20]
-        assert read_answer(bot.response.content).game.turn == 20  # type: ignore[union-attr]
+        assert read_answer(bot.response.content).game.turn == 20
         late = await bot.move("North")
         assert (late.status_code, late.text) == (400, "Vindinium - The game is finished")
         assert late.headers["content-type"] == "text/plain; charset=utf-8"
@@ -431,7 +431,7 @@ async def test_it_listens_on_this_machine_alone() -> None:
     async with serving() as server:
         assert server.url.startswith("http://127.0.0.1:")
         assert server.port > 0
-        for listener in server._guest.servers:  # type: ignore[union-attr]
+        for listener in server._guest.servers:
             assert {name.getsockname()[0] for name in listener.sockets} == {"127.0.0.1"}
 
 

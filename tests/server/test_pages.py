@@ -354,7 +354,7 @@ async def test_the_picture_of_a_board_shows_every_square() -> None:
             mines = np.flatnonzero((games[0]["cell"] & TILE_BITS) == MINE)
             games[0]["cell"][mines[place % len(mines)]] = MINE + owner
         size, drawn = int(games[0]["size"]), thumbnail(games)
-        shown = {}
+        shown: dict[tuple[int, int], str] = {}
         for kind, runs in re.findall(r'<path class="(\w+)" d="([^"]*)"', drawn):
             for column, row, length in re.findall(r"M(\d+) (\d+)h(\d+)v1h-\d+z", runs):
                 shown |= {(int(row), int(column) + more): kind for more in range(int(length))}

@@ -138,7 +138,7 @@ async def test_an_order_that_began_to_arrive_before_its_state_was_sent_is_refuse
         await bot.join(map=MAP)
         request = post(bot.state["playUrl"].removeprefix(server.url), b"dir=North", FORM)
         writer.write(request[:20])
-        await until(lambda: any(connection._began is not None for connection in server._guest.server_state.connections))  # type: ignore[union-attr]
+        await until(lambda: any(connection._began is not None for connection in server._guest.server_state.connections))
         assert (await bot.move("South")).status_code == 200
         writer.write(request[20:])
         status, _, body = await read_response(reader)
@@ -408,8 +408,8 @@ async def test_an_order_for_another_turn_is_refused() -> None:
         for turn in (1, 2, 4, 400, -4):
             refused = await bot.client.post(bot.state["playUrl"], data={"dir": "South", "turn": turn})
             assert (refused.status_code, refused.text) == (400, NOT_YOUR_TURN)
-        for turn in ("x", "", "0.5"):  # no number: a client that means something else by it
-            bot.response = await bot.client.post(bot.state["playUrl"], data={"dir": "South", "turn": turn})
+        for text in ("x", "", "0.5"):  # no number: a client that means something else by it
+            bot.response = await bot.client.post(bot.state["playUrl"], data={"dir": "South", "turn": text})
             assert bot.response.status_code == 200
 
 

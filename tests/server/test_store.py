@@ -34,7 +34,7 @@ def record(game_id: str, orders: tuple[int, ...] = (), who: tuple[str | None, ..
         id=game_id,
         max_turns=4,
         names=("a", "b", "a", "random"),
-        who=who,  # type: ignore[arg-type]
+        who=who,
         orders=orders,
         ending=ending,
         started=WHEN,
@@ -114,8 +114,8 @@ def old_file(path: Path, version: int) -> None:
         migrate(connection, str(path), version)
         connection.execute("INSERT INTO settings VALUES ('salt', x'00112233445566778899aabbccddeeff')")
         for bot in ("u1", "u2"):
-            values = (bot, f"bot {bot}", bot.encode(), 1234, 7, 1000.5)
-            connection.execute("INSERT INTO bots (id, name, key, elo, games, created) VALUES (?, ?, ?, ?, ?, ?)", values)
+            row = (bot, f"bot {bot}", bot.encode(), 1234, 7, 1000.5)
+            connection.execute("INSERT INTO bots (id, name, key, elo, games, created) VALUES (?, ?, ?, ?, ?, ?)", row)
         if version > 1:
             connection.execute("UPDATE bots SET played = 5001.0 WHERE id = 'u1'")
         for number, (game_id, state, orders) in enumerate(

@@ -7,7 +7,7 @@ import json
 import random
 import re
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ async def watching(server: EmbeddedServer, path: str, after: int | None = None) 
             yield events
 
 
-async def events_of(response: httpx.Response) -> AsyncIterator[Event]:
+async def events_of(response: httpx.Response) -> AsyncGenerator[Event, None]:
     number, data = None, None
     async for line in response.aiter_lines():
         if not line:
@@ -219,10 +219,10 @@ async def test_a_reader_who_stops_reading_is_dropped_and_nobody_else_notices() -
         path = f"/events/{bot.game['id']}"
         async with deaf_reader(server, path):
             await until(lambda: pace.readers == 1)
-            connections = len(server._guest.server_state.connections)  # type: ignore[union-attr]
+            connections = len(server._guest.server_state.connections)
             bot.start()
             await until(lambda: not pace.readers)
-            assert len(server._guest.server_state.connections) == connections - 1  # type: ignore[union-attr]
+            assert len(server._guest.server_state.connections) == connections - 1
         watcher = asyncio.create_task(all_events(server, path))
         await bot.ended()
         assert [number for number, _ in await watcher] == list(range(1, 2401))

@@ -254,5 +254,5 @@ try:
 finally:
     assert "numba" not in sys.modules
 """
-    done = subprocess.run([sys.executable, "-c", check], env=environment(), capture_output=True, check=False)
+    done = subprocess.run([sys.executable, "-c", check], env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

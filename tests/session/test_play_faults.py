@@ -93,7 +93,7 @@ def interrupted_after(folder: Path, seconds: float, times: int, *words: str, **m
     )
     assert process.stdout is not None
     assert process.stdout.readline() == b"here\n"  # what the interpreter does before is not ours
-    everybody = []
+    everybody: list[psutil.Process] = []
     for _ in range(times):
         time.sleep(seconds)
         everybody += psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []

@@ -24,10 +24,7 @@ MOVES = {**{name: direction for direction, name in enumerate(DIRECTIONS)}, "Cras
 
 
 def listed(found: events.Events) -> list[Event]:
-    return [
-        (int(event["kind"]), *(int(event[name]) for name in ("hero", "other", "square", "to", "amount")))  # type: ignore[misc]
-        for event in found
-    ]
+    return [(int(event["kind"]), *(int(event[name]) for name in ("hero", "other", "square", "to", "amount"))) for event in found]
 
 
 def compare(start: Games, moves: list[int]) -> Counter[int]:

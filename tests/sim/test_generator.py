@@ -63,7 +63,7 @@ ARENA = {
 def measured(found: Map) -> list[float]:
     tiles = found.tiles
     tavern = np.argwhere(tiles == TAVERN)[0]
-    return [*(np.count_nonzero(tiles == tile) for tile in (WALL, AIR, MINE)), *found.spawns[0], *tavern]
+    return [*(np.count_nonzero(tiles == tile) for tile in (WALL, AIR, MINE)), *found.spawns[0], *tavern]  # type: ignore[list-item]
 
 
 @settings(max_examples=100)

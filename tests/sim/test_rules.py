@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -15,7 +17,7 @@ from tests.support.worlds import DATA, odd_games, orders, played_games
 ORDERS = {**{name: direction for direction, name in enumerate(DIRECTIONS)}, "Crash": CRASH}
 
 
-def cases() -> list[object]:
+def cases() -> list[Any]:
     """(board, orders, board) for every case of the file."""
     found = []
     for case in (DATA / "rules.txt").read_text().split("\n== ")[1:]:

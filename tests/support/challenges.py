@@ -28,5 +28,5 @@ async def hosting(
     told: list[str] = []
     host = Host(ChallengeSettings(**given | settings), Offers(bots, given["map"]), told.append)
     async with host.serving(LOOPBACK) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
-        host.told = told  # type: ignore[attr-defined]
+        host.told = told
         yield host, server, client

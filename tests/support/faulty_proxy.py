@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import random
 from types import TracebackType
+from typing import Self
 
 
 class FaultyProxy:
@@ -25,7 +26,7 @@ class FaultyProxy:
         self.url = ""
         self.spoiled = 0
 
-    async def __aenter__(self) -> FaultyProxy:
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         return self

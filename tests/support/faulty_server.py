@@ -13,7 +13,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qsl
 
 LIMIT_HEADER = "X-Vindibot-Time-Limit"
@@ -81,10 +81,10 @@ class FaultyServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    async def __aenter__(self) -> FaultyServer:
+    async def __aenter__(self) -> Self:
         return await self.start()
 
-    async def start(self, port: int = 0) -> FaultyServer:
+    async def start(self, port: int = 0) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
         self.port = self._server.sockets[0].getsockname()[1]
         return self

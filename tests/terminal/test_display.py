@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 from xml.etree import ElementTree
 
 import numpy as np
@@ -349,7 +349,7 @@ def test_a_broken_pipe_is_no_matter() -> None:
         "        display.console.print('still here')\n"
         "print('and on')\n"
     )
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", program], text=True, **pipes) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -196,7 +196,8 @@ async def cutting(port: int, after: list[int]) -> AsyncIterator[str]:
 
 
 async def followed(url: str) -> tuple[list[GameState], GameHistory, list[str]]:
-    place, told = Place.parse(url), []
+    place = Place.parse(url)
+    told: list[str] = []
     watcher, history = Watcher(place.server, told.append), GameHistory()
     states = []
     try:

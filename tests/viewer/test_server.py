@@ -117,7 +117,7 @@ async def test_the_policy_lets_in_the_pages_own_files_and_nothing_else() -> None
         assert "unsafe" not in policy
         assert page.headers["x-content-type-options"] == "nosniff"
         assert not re.search(r"""(src|href)=["'](https?:)?//""", page.text)
-        imports = json.loads(re.search(r'<script type="importmap">(.*?)</script>', page.text).group(1))["imports"]  # type: ignore[union-attr]
+        imports = json.loads(re.search(r'<script type="importmap">(.*?)</script>', page.text).group(1))["imports"]
         assert imports == {f"viewer/{name}": f"/viewer/{name}" for name in static_files() if name.endswith(".js")}
         for name, content in static_files().items():
             file = await bot.client.get(f"/viewer/{name}")

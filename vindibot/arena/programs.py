@@ -65,7 +65,7 @@ class Program:
                 stderr=subprocess.PIPE if piped else subprocess.STDOUT,
                 bufsize=0,
                 start_new_session=True,
-                preexec_fn=prepare,
+                preexec_fn=prepare,  # noqa: PLW1509  # limits must hold before the program runs
             )
         except (OSError, subprocess.SubprocessError) as problem:
             raise Forfeit(Reason.STALL, f"cannot be started: {problem}") from None

@@ -158,7 +158,7 @@ def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions
 def _fresh_path(settings: ArenaSettings, entrants: Sequence[Entrant]) -> Path:
     """A new file of results, named by what is played and when."""
     names = "-".join(re.sub(r"[^\w.+-]+", "_", entrant.label) for entrant in entrants[:4])
-    stem = f"{settings.format}-{names}-{datetime.now():%Y%m%d-%H%M%S}"
+    stem = f"{settings.format}-{names}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     path, count = RESULTS_FOLDER / f"{stem}.jsonl", 1
     while path.exists():
         count += 1

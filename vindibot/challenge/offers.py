@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim.generator import MAX_SIZE, MIN_SIZE, GeneratorError, generate
+from sim.game import MAX_SIZE
+from sim.generator import MIN_SIZE, GeneratorError, generate
 from sim.maps import NAMES, Map, named_map
 from vindibot.base import UsageError
 from vindibot.config import LONGEST_NAME, load_bot, load_map, places, shipped_folder, short, standard_maps

@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, Self, TypeVar
 
 import structlog
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
@@ -134,7 +134,7 @@ class GameClient:
         self._last: Answer | None = None
         self._orders = self._faults = self._lost_turns = 0
 
-    async def __aenter__(self) -> GameClient:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -27,7 +27,6 @@ import contextlib
 import importlib
 import json
 import math
-import os
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -274,6 +273,8 @@ def _finite(value: Any) -> bool:
 class _BotFolder(str):
     """A folder that `make_importable` has put on ``sys.path``. Processes that are started inherit it with the path."""
 
+    __slots__ = ()
+
 
 #: The folders of the bot whose modules can be imported now; those of them that were not on ``sys.path`` without it; the modules
 #: that were there before; and the modules of other bots.
@@ -307,7 +308,7 @@ def make_importable(folders: Iterable[str]) -> None:
 
 def import_path() -> list[str]:
     """Where this process finds modules, without the folders of bots: absolute paths."""
-    return [folder or os.getcwd() for folder in sys.path if not isinstance(folder, _BotFolder)]
+    return [folder or str(Path.cwd()) for folder in sys.path if not isinstance(folder, _BotFolder)]
 
 
 def _home(name: str) -> str | None:

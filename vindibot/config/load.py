@@ -219,9 +219,8 @@ def _from_options(tables: Mapping[str, Any], overrides: Mapping[str, Any]) -> di
         if key not in known:
             raise UsageError(f"there is no setting {shown(key)}{nearest(key, known)}")
         path = known[key]
-        if isinstance(value, Path):
-            value = str(value)
-        values[path] = _from_text(value, path, tables) if isinstance(value, str) else value
+        plain = str(value) if isinstance(value, Path) else value
+        values[path] = _from_text(plain, path, tables) if isinstance(plain, str) else plain
     return _nested(values)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import pdb
+import pdb  # noqa: T100  # what `vindibot turn --pdb` starts
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -49,8 +49,10 @@ def heading(recording: Recording, own: RecordedTurn) -> list[str]:
     header, name = recording.header, recording.names[recording.me]
     return [
         f"game {printable(header.game)}, bot {printable(header.bot)}, hero @{header.hero} {printable(name)}",
-        f"turn {own.turn}, round {played} of {total}: at ({row}, {column}), life {hero['life']}, gold {hero['gold']},"
-        f" mines {hero['mines']}",
+        (
+            f"turn {own.turn}, round {played} of {total}: at ({row}, {column}), life {hero['life']}, gold {hero['gold']},"
+            f" mines {hero['mines']}"
+        ),
     ]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import isgenerator
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -129,7 +129,7 @@ def _changed(view: View, before: bytes, past: bytes) -> str:
     if view.history.tobytes() != past:
         return "the history (view.history)"
     for direction in range(5):
-        if ("after", direction) in view._kept:
+        if ("after", direction) in view._kept:  # noqa: SLF001  # what the trait has computed
             games = copy_of(view.games)
             step(games, 0, direction)
             if games.tobytes() != view.after(direction).tobytes():
@@ -158,7 +158,7 @@ class Trial:
         self._process: Any = None
         self._pipe: Any = None
 
-    def __enter__(self) -> Trial:
+    def __enter__(self) -> Self:
         self._start()
         return self
 

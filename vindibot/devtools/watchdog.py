@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Self
 
 from vindibot.engine import OutOfTime, failures, runner
 
@@ -35,7 +35,7 @@ class Watchdog:
         self._since = self._armed = 0.0
         self._before: Any = None
 
-    def __enter__(self) -> Watchdog:
+    def __enter__(self) -> Self:
         if self._limit is not None:
             self._before = signal.signal(signal.SIGALRM, self._ring), signal.setitimer(signal.ITIMER_REAL, 0)
         return self

@@ -14,7 +14,7 @@ import vindibot
 from behaviours.base import Behaviour
 
 #: Folders whose code is no user's own: the standard library, and this project with the traits that it ships.
-_NOT_OWN = tuple(f"{os.path.dirname(str(module.__file__))}{os.sep}" for module in (os, behaviours, sim, vindibot))
+_NOT_OWN = tuple(f"{Path(str(module.__file__)).parent}{os.sep}" for module in (os, behaviours, sim, vindibot))
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 

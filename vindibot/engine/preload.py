@@ -13,6 +13,7 @@ import io
 import os
 import signal
 from multiprocessing import process, spawn
+from pathlib import Path
 from typing import Any
 
 
@@ -52,7 +53,7 @@ def _load(told: dict[str, Any]) -> None:
                 load_module(module)
     make_importable(())
     if told.get("gate"):
-        with contextlib.suppress(FileNotFoundError), open(told["gate"]) as gate:
+        with contextlib.suppress(FileNotFoundError), Path(told["gate"]).open() as gate:
             fcntl.flock(gate, fcntl.LOCK_SH)
     kernels.warm()
     gc.collect()
@@ -61,9 +62,9 @@ def _load(told: dict[str, Any]) -> None:
 
 def _import_main(path: str) -> None:
     current: Any = process.current_process()
-    current._inheriting = True  # what has no guard against being imported may not start processes
+    current._inheriting = True  # noqa: SLF001  # as multiprocessing does: what has no guard against being imported may not start processes
     try:
         with contextlib.suppress(Exception, SystemExit):
             spawn.import_main_path(path)
     finally:
-        del current._inheriting
+        del current._inheriting  # noqa: SLF001

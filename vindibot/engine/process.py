@@ -36,8 +36,8 @@ FIRST = "vindibot_first"
 TOLD_VARIABLE = "VINDIBOT_TOLD"
 
 #: The folder of this project, and that of `FIRST`.
-_TOP = str(Path(os.path.abspath(__file__)).parents[2])
-_FOLDER_OF_FIRST = os.path.join(_TOP, "vindibot", "engine", "first")
+_TOP = str(Path(os.path.abspath(__file__)).parents[2])  # noqa: PTH100  # `resolve` would follow links
+_FOLDER_OF_FIRST = str(Path(_TOP, "vindibot", "engine", "first"))
 
 
 class Needs(NamedTuple):
@@ -84,7 +84,7 @@ class ForkServer:
             told = json.dumps({**self._told, "gate": gate, "requests": theirs.fileno()})
             try:
                 self._keeper = subprocess.Popen(
-                    [sys.executable, "-P", os.path.join(_FOLDER_OF_FIRST, f"{FIRST}.py"), told],
+                    [sys.executable, "-P", str(Path(_FOLDER_OF_FIRST, f"{FIRST}.py")), told],
                     stdin=subprocess.DEVNULL,
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,
@@ -253,7 +253,7 @@ class WorkerProcess:
 def _shared_file() -> BinaryIO:
     """A file in memory that has no name."""
     if hasattr(os, "memfd_create"):
-        return open(os.memfd_create("vindibot-board"), "r+b", buffering=0)
+        return os.fdopen(os.memfd_create("vindibot-board"), "r+b", buffering=0)
     return tempfile.TemporaryFile(buffering=0)
 
 

@@ -188,7 +188,7 @@ class Workers:
         try:
             messages = worker.decode_messages(one.buffer, len(self.plans))
         except ValueError as problem:
-            log.error("worker sends what is no message", worker=one.index, reason=str(problem))
+            log.error("worker sends what is no message", worker=one.index, reason=str(problem))  # noqa: TRY400  # it fails elsewhere
             self._forget_answers(one)
             self._died(one)
             return

@@ -58,7 +58,7 @@ class Ply:
     @property
     def turn(self) -> int:
         """The wire's turn after this ply: the number of plies played so far."""
-        return self.after["turn"].item(0)
+        return int(self.after["turn"].item(0))
 
     @cached_property
     def events(self) -> Events:
@@ -248,7 +248,7 @@ class GameHistory:
     @property
     def moves(self) -> list[int]:
         """The moves of all plies: 0..4, `sim.game.CRASH`, or `sim.game.NO_DIRECTION` for a gap."""
-        return np.frombuffer(self._moves, np.int8).tolist()
+        return list(array("b", self._moves))
 
     @property
     def gaps(self) -> list[int]:

@@ -21,12 +21,13 @@ from vindibot.server.league.pages import add_league_pages
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim
 from vindibot.server.original_pages import add_old_pages
+from vindibot.server.pages import missing as missing_page
 from vindibot.server.parameters import read_int, read_parameters
 from vindibot.server.ratelimit import RateLimit, client_address
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.room import Room, RoomObserver, Seat, Snapshot, Waiter
 from vindibot.server.settings import ServerSettings
-from vindibot.server.site import add_site, missing as missing_page
+from vindibot.server.site import add_site
 from vindibot.server.streams import SEND, Streams, add_streams
 
 #: Adds routes to the application.

@@ -98,8 +98,8 @@ class PatientConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See `asyncio.Protocol`."""
-        real = cast(asyncio.Transport, transport)
-        super().connection_made(cast(asyncio.Transport, JoiningTransport(real, self.loop)))
+        real = cast("asyncio.Transport", transport)
+        super().connection_made(cast("asyncio.Transport", JoiningTransport(real, self.loop)))
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -122,7 +122,7 @@ class PatientConnection(H11Protocol):
         if self.conn.their_state is not h11.IDLE:
             self._stop_timer()
             if self._began is not None and self.scope is not None:
-                cast(dict[str, Any], self.scope)[ARRIVED], self._began = self._began, None
+                cast("dict[str, Any]", self.scope)[ARRIVED], self._began = self._began, None
         elif self._head_timer is None and self.conn.trailing_data[0]:
             self._head_timer = self.loop.call_later(self.head_seconds, self._give_up)
 

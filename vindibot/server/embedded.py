@@ -7,6 +7,7 @@ import errno
 import socket
 from collections.abc import Callable, Sequence
 from types import TracebackType
+from typing import Self
 
 from sim.kernels import warm
 from sim.maps import Map
@@ -108,7 +109,7 @@ class EmbeddedServer:
         """Stop every game at once, without a result, and answer all open requests."""
         self.lobby.close()
 
-    async def __aenter__(self) -> EmbeddedServer:
+    async def __aenter__(self) -> Self:
         warm()
         try:
             self.leagues.open()

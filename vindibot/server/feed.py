@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 
 from vindibot.games import GameHistory, encode_json
 from vindibot.server.encoder import Encoder
@@ -34,7 +34,7 @@ def event(number: int | None, data: bytes, kind: str = "") -> bytes:
     return b"%bdata: %b\n\n" % (named, data) if number is None else b"%bdata: %b\nid: %d\n\n" % (named, data, number)
 
 
-async def replayed(history: GameHistory, encoder: Encoder, after: int) -> AsyncIterator[tuple[int, bytes]]:
+async def replayed(history: GameHistory, encoder: Encoder, after: int) -> AsyncGenerator[tuple[int, bytes], None]:
     """Pieces of the events of a game after number `after`, and the number of the last event in each. The game may grow
     meanwhile; it ends when it has caught up."""
     pieces: list[bytes] = []
@@ -52,7 +52,7 @@ async def replayed(history: GameHistory, encoder: Encoder, after: int) -> AsyncI
             yield number, piece
 
 
-async def recorded(history: GameHistory, encoder: Encoder, after: int = 0) -> AsyncIterator[bytes]:
+async def recorded(history: GameHistory, encoder: Encoder, after: int = 0) -> AsyncGenerator[bytes, None]:
     """The events of a kept game."""
     async for _, piece in replayed(history, encoder, after):
         yield piece
@@ -119,7 +119,7 @@ class Feed(_Watched):
             skip += 1
         return after + len(taken), b"".join(taken)
 
-    async def follow(self, after: int, pause: Pace) -> AsyncIterator[bytes]:
+    async def follow(self, after: int, pause: Pace) -> AsyncGenerator[bytes, None]:
         """Pieces of events after this number, to the end of the game."""
         self.readers += 1
         try:
@@ -166,7 +166,7 @@ class Listing(_Watched):
         """The games' ids; with `user_id` only those in which this user plays."""
         return [room.id for room in self._rooms if user_id is None or user_id in _players_of(room)]
 
-    async def follow(self, user_id: str | None, pause: Pace) -> AsyncIterator[bytes]:
+    async def follow(self, user_id: str | None, pause: Pace) -> AsyncGenerator[bytes, None]:
         """The list as an event, at once and at each change. A reader who is slow gets the newest list, never old ones."""
         shown: list[str] | None = None
         while not self._over:

@@ -25,7 +25,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TextIO, cast
+from typing import Self, TextIO, cast
 
 import structlog
 from rich.live import Live
@@ -120,7 +120,7 @@ class Shown:
 
     def show(self, shot: Shot) -> None:
         """Any picture: a state that is not a turn of ours, say. What it shows must not be changed any more."""
-        self._display._note(self, shot)
+        self._display.note(self, shot)
 
     def finished(self, outcome: Outcome, games: Games | None = None) -> None:
         """The end of the game for us, with the last state if there is one.
@@ -129,7 +129,7 @@ class Shown:
         shot = None
         if games is not None:
             shot = Shot(games.copy(), self._me, self._names, ending=outcome.reason, message=outcome.message)
-        self._display._note(self, shot, ended=True)
+        self._display.note(self, shot, ended=True)
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Display:
         self._wake, self._stop = threading.Event(), threading.Event()
         self._outbox = _Outbox(file if file is not None else sys.stdout, self._wake)
         #: Prints among the pictures or lines without disturbing them, and without ever blocking.
-        self.console = terminal(file=cast(TextIO, self._outbox), width=width, height=height)
+        self.console = terminal(file=cast("TextIO", self._outbox), width=width, height=height)
         self._wanted = live and self.console.is_terminal and not self.console.is_dumb_terminal
         self._running: list[Shown] = []
         self._events: deque[_Event] = deque(maxlen=EVENTS)
@@ -165,7 +165,7 @@ class Display:
         #: Processor seconds that the thread has used.
         self.seconds = 0.0
 
-    def __enter__(self) -> Display:
+    def __enter__(self) -> Self:
         self._outbox.threaded = True
         self._thread = threading.Thread(target=self._work, name="vindibot-display", daemon=True)
         self._thread.start()
@@ -183,7 +183,7 @@ class Display:
         self._running.append(shown)
         return shown
 
-    def _note(self, shown: Shown, shot: Shot | None, *, ended: bool = False) -> None:
+    def note(self, shown: Shown, shot: Shot | None, *, ended: bool = False) -> None:
         """In the game's thread: what is to be seen, and nothing more."""
         if shown not in self._running:
             return

@@ -11,6 +11,7 @@ import json
 import socket
 from collections.abc import AsyncIterator
 from types import TracebackType
+from typing import Self
 from urllib.parse import quote
 
 import structlog
@@ -158,7 +159,7 @@ class LiveViewer:
             del self.games[next(iter(self.games))]
         self.first.set()
 
-    async def __aenter__(self) -> LiveViewer:
+    async def __aenter__(self) -> Self:
         try:
             listener = socket.create_server((LOOPBACK, 0))
         except OSError as error:

@@ -17,7 +17,7 @@ CORRIDOR = """
 
 def tavern(board: str, **parameters: object) -> object:
     """What the tavern finder of hero 1 says to a board."""
-    return TavernFinder(**parameters).vote(view(board))  # type: ignore[arg-type]
+    return TavernFinder(**parameters).vote(view(board))
 
 
 # ---- Tavern finder ----

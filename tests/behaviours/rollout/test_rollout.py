@@ -216,7 +216,8 @@ def test_habits_are_what_somebody_did_twice_on_a_square() -> None:
     """One rival steps to and fro, one never does the same twice: the first has habits, and they foretell him."""
     games = generate(11, size=12).new_game()
     styles, ground = compiled_styles((Style(), Style(habit=True))), ground_of(map_of(games))
-    seen, done, rng = [], {}, np.random.default_rng(3)
+    seen, rng = [], np.random.default_rng(3)
+    done: dict[Any, Any] = {}
     for ply in range(4 * 20):
         hero, order = mover(games), STAY
         pos, free = int(games[0].hero[hero].pos), [move for move in View(games, hero).moves if move]
@@ -286,7 +287,7 @@ def test_votes_improve_and_depend_on_the_budget_alone() -> None:
     games = games_under_way(4, 240)
     said = thoughts(Rollout(), games, 100_000)
     assert said == thoughts(Rollout(), games.copy(), 100_000, seed=99)
-    nodes = [thought.nodes for thought in said]
+    nodes = [thought.nodes or 0 for thought in said]
     assert nodes == sorted(nodes)
     assert nodes[0] == 0
     assert len(said) > 4

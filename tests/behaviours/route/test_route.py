@@ -273,7 +273,7 @@ def test_votes_are_differences_in_gold() -> None:
     said = votes(Route(scale=4), here)
     assert said is not None
     assert said.tolist() == pytest.approx([-0.25, 0, -0.5, -0.5, 0])
-    assert votes(Route(scale=1), here).tolist() == pytest.approx([-1, 0, -1, -1, 0])  # type: ignore[union-attr]
+    assert votes(Route(scale=1), here).tolist() == pytest.approx([-1, 0, -1, -1, 0])
     thought = list(Route().vote(here))[-1]
     assert thought is not None
     assert (thought.score, thought.goal) == (10, here.map.mines[0])
@@ -291,7 +291,7 @@ def test_it_votes_around_heroes_in_the_way() -> None:
 
 def test_with_nothing_to_take_it_goes_home() -> None:
     assert favourites(Route(), view("|[]    @1$1|" + "\n|##########|" * 4)) == {WEST}
-    assert votes(Route(), view("|  @1|\n|    |")).tolist() == [0] * 5  # type: ignore[union-attr]
+    assert votes(Route(), view("|  @1|\n|    |")).tolist() == [0] * 5
     assert votes(Route(), View(parse("|@1$-|\n|    |\nturn 1200 of 1200 over TurnMax"), 0)) is None
 
 
@@ -299,7 +299,7 @@ def test_it_does_not_give_up_mines_by_dying() -> None:
     board = "|@1$-$1|\n|    $1|\n|    []|\n@1 life 15 gold 0"
     assert EAST not in favourites(Route(), view(board))
     # With nothing to lose, dying is another way of getting fresh; the trait is not afraid of it.
-    assert votes(Route(), view(board)).min() == -1  # type: ignore[union-attr]
+    assert votes(Route(), view(board)).min() == -1
 
 
 def test_north_is_a_direction_too() -> None:

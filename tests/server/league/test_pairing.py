@@ -95,7 +95,7 @@ def pairable(free: frozenset[int], met: set[frozenset[int]]) -> bool:
 @settings(max_examples=30)
 @given(st.integers(4, 30), st.sampled_from(["duel", "four"]), st.randoms(use_true_random=False))
 def test_a_swiss_league(count: int, table: str, rng: object) -> None:
-    wanted = LeagueSettings(table=table, system="swiss", seatings=1)  # type: ignore[arg-type]
+    wanted = LeagueSettings(table=table, system="swiss", seatings=1)
     fixtures: list[Fixture] = []
     days = 0
     while following := next_fixtures(wanted, names(count), fixtures):
@@ -104,7 +104,7 @@ def test_a_swiss_league(count: int, table: str, rng: object) -> None:
         assert sorted(entrant for one in following for entrant in one.entrants) == list(range(count))
         for one in following:
             if one.result is None:
-                played(one, tuple(rng.randrange(5) for _ in range(4)))  # type: ignore[attr-defined]
+                played(one, tuple(rng.randrange(5) for _ in range(4)))
         if table == "duel":  # with few, somebody must meet again
             met, pairs = ({frozenset(one.entrants) for one in some if len(one.entrants) == 2} for some in (fixtures, following))
             assert not pairs & met or not pairable(frozenset().union(*pairs), met)
@@ -119,7 +119,7 @@ def test_the_winners_meet_on_the_second_day() -> None:
     wanted = LeagueSettings(table="duel", system="swiss", seatings=1)
     first = next_fixtures(wanted, names(8), [])
     for one in first:
-        played(one, tuple(1 if seat == one.entrants[0] else 0 for seat in one.seats))  # type: ignore[arg-type]
+        played(one, tuple(1 if seat == one.entrants[0] else 0 for seat in one.seats))
     winners = {one.entrants[0] for one in first}
     second = next_fixtures(wanted, names(8), first)
     assert sum(set(one.entrants) <= winners for one in second) == 2

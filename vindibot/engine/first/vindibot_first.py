@@ -10,24 +10,24 @@ import os
 import sys
 
 
-def find_vindibot(told: dict) -> None:
+def find_vindibot(top: str, path: list[str]) -> None:
     """Have the import path of the process that started this one. Our packages are those that it has, wherever else they lie."""
-    sys.path[:] = [told["top"], *told["path"]]
+    sys.path[:] = [top, *path]
     for package in ("sim", "behaviours", "vindibot"):
         __import__(package)
-    sys.path[:] = told["path"]
+    sys.path[:] = path
 
 
 if __name__ == "__main__":
     _told = json.loads(sys.argv[1])
-    find_vindibot(_told)
+    find_vindibot(_told["top"], _told["path"])
 
     from vindibot.engine.forkserver import main
 
     main(_told.pop("requests"), _told)
 else:
     _told = json.loads(os.environ["VINDIBOT_TOLD"])
-    find_vindibot(_told)
+    find_vindibot(_told["top"], _told["path"])
 
     from vindibot.engine.preload import load_for_multiprocessing
 
