@@ -3,7 +3,7 @@ from .base import (
     Answer as Answer,
     Behaviour as Behaviour,
     Budget as Budget,
-    Thought as Thought,
+    SearchInfo as SearchInfo,
     View as View,
     VoteError as VoteError,
     Votes as Votes,

@@ -36,12 +36,12 @@ from sim.rules import effects, step
 #: A direction (0..4), weights by direction, five weights in the order of the directions, or no opinion.
 Votes: TypeAlias = "int | Mapping[int, float] | Sequence[float] | NDArray[np.floating[Any]] | None"
 #: What `Behaviour.vote` may return: votes, alone or in a thought, or (anytime) a generator of ever better ones.
-Answer: TypeAlias = "Votes | Thought | Iterator[Votes] | Iterator[Thought] | Iterator[Votes | Thought]"
+Answer: TypeAlias = "Votes | SearchInfo | Iterator[Votes] | Iterator[SearchInfo] | Iterator[Votes | SearchInfo]"
 
 #: Turns of ours that `View.history` goes back at most.
 HISTORY = 24
-#: Plies of a `Thought.line` that are kept.
-LONGEST_LINE = 24
+#: Plies of a `SearchInfo.pv` that are kept.
+LONGEST_PV = 24
 
 _T = TypeVar("_T")
 
@@ -51,19 +51,19 @@ class VoteError(ValueError):
 
 
 @dataclass(frozen=True)
-class Thought:
+class SearchInfo:
     """Votes with what led to them, for people who want to know why. Everything but the votes may be left out.
 
     `depth` are the plies that were searched, `score` is the expected advantage in gold at the end of the game, `nodes` the
-    positions looked at. `line` (the principal variation) are the directions 0..4 that are expected, hero after hero, from
-    our own move on; what goes beyond `LONGEST_LINE` plies is cut off. `goal` is the square where the trait wants to go.
+    positions looked at. `pv` (the principal variation) are the directions 0..4 that are expected, hero after hero, from
+    our own move on; what goes beyond `LONGEST_PV` plies is cut off. `goal` is the square where the trait wants to go.
     """
 
     votes: Votes
     depth: int | None = None
     score: float | None = None
     nodes: int | None = None
-    line: Sequence[int] = ()
+    pv: Sequence[int] = ()
     goal: int | None = None
 
 
@@ -238,7 +238,7 @@ def plain_votes(answer: Any) -> tuple[float, ...] | None:
     """
     if answer is None:
         return None
-    if isinstance(answer, Thought):
+    if isinstance(answer, SearchInfo):
         return plain_votes(answer.votes)
     votes = [0.0] * len(DIRECTIONS)
     if type(answer) is dict:
@@ -261,28 +261,28 @@ def plain_votes(answer: Any) -> tuple[float, ...] | None:
     return tuple(votes)
 
 
-def plain_thought(answer: Any) -> Thought | None:
-    """Bring a thought into one form: votes as of `plain_votes`, plain numbers, the line a tuple of at most `LONGEST_LINE`
+def plain_info(answer: Any) -> SearchInfo | None:
+    """Bring a thought into one form: votes as of `plain_votes`, plain numbers, the line a tuple of at most `LONGEST_PV`
     directions. None for an answer that is votes alone.
 
     Raises `VoteError` for a thought with bad votes, or with anything else in it that is not what it should be.
     """
-    if not isinstance(answer, Thought):
+    if not isinstance(answer, SearchInfo):
         return None
-    if isinstance(answer.votes, Thought):
+    if isinstance(answer.votes, SearchInfo):
         raise VoteError("the votes of a thought are a thought themselves")
-    line = answer.line
-    if line is None or isinstance(line, str | bytes) or not isinstance(line, Sequence | np.ndarray):
-        raise VoteError(f"the line of a thought is a sequence of directions, not {line!r:.60}")
+    pv = answer.pv
+    if pv is None or isinstance(pv, str | bytes) or not isinstance(pv, Sequence | np.ndarray):
+        raise VoteError(f"the line of a thought is a sequence of directions, not {pv!r:.60}")
     score, goal = answer.score, _count("goal", answer.goal)
     if goal is not None and not all(0 <= place < MAX_SIZE for place in row_column(goal)):
         raise VoteError(f"the goal of a thought is a square of the board (`sim.game.square`), not {goal}")
-    return Thought(
+    return SearchInfo(
         plain_votes(answer.votes),
         _count("depth", answer.depth),
         None if score is None else _weight(score, "a score"),
         _count("nodes", answer.nodes),
-        tuple(_direction(direction) for direction in line[:LONGEST_LINE]),
+        tuple(_direction(direction) for direction in pv[:LONGEST_PV]),
         goal,
     )
 

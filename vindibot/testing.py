@@ -36,7 +36,7 @@ from vindibot.base import hidden_package
 if _hidden := hidden_package():
     raise ImportError(_hidden)
 
-from behaviours.base import Behaviour, Thought, View, as_votes, plain_thought, plain_votes
+from behaviours.base import Behaviour, SearchInfo, View, as_votes, plain_info, plain_votes
 from vindibot.devtools import CHECKS, MOST_ANSWERS, Check, ConformanceError, check_trait, check_turn
 from vindibot.games import NODES as NODES, view
 
@@ -47,7 +47,7 @@ __all__ = [
     "check_trait",
     "check_turn",
     "favourites",
-    "thought",
+    "search_info",
     "view",
     "votes",
 ]
@@ -59,10 +59,10 @@ def votes(behaviour: Behaviour, view: View) -> NDArray[np.float64] | None:
     An anytime trait is run until it ends (it should, within the view's budget), or has given `MOST_ANSWERS` answers. Raises
     what the trait raises, and `behaviours.VoteError` for an answer that is no vote.
     """
-    return as_votes(thought(behaviour, view))
+    return as_votes(search_info(behaviour, view))
 
 
-def thought(behaviour: Behaviour, view: View) -> Thought:
+def search_info(behaviour: Behaviour, view: View) -> SearchInfo:
     """What a trait says in the end, with what led to it: depth, score, nodes, line and goal where it gives them.
 
     The votes are five floats in a tuple, or None; a trait that answers with votes alone has a thought with nothing else in
@@ -71,14 +71,14 @@ def thought(behaviour: Behaviour, view: View) -> Thought:
     answer = behaviour.vote(view)
     if not isgenerator(answer):
         return _plain(answer)
-    last = Thought(None)
+    last = SearchInfo(None)
     for better in islice(answer, MOST_ANSWERS):
         last = _plain(better)
     return last
 
 
-def _plain(answer: Any) -> Thought:
-    return plain_thought(answer) or Thought(plain_votes(answer))
+def _plain(answer: Any) -> SearchInfo:
+    return plain_info(answer) or SearchInfo(plain_votes(answer))
 
 
 def favourites(behaviour: Behaviour, view: View) -> set[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from behaviours.base import Behaviour, View, Votes
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST
 
-_ORDERS = (NORTH, SOUTH, EAST, WEST)
+_MOVES = (NORTH, SOUTH, EAST, WEST)
 
 
 class Random(Behaviour):
@@ -17,5 +17,5 @@ class Random(Behaviour):
 
     def vote(self, view: View) -> Votes:
         """One direction, drawn from the game's seed and the turn."""
-        order = _ORDERS[int(view.rng("random").integers(4))]
-        return order if order in view.moves else STAY
+        move = _MOVES[int(view.rng("random").integers(4))]
+        return move if move in view.moves else STAY

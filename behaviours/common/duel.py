@@ -183,7 +183,7 @@ def duel(games: Games, me: int, enemy: int, index: int = 0) -> int:
     return int(_duel(games, index, me, enemy))
 
 
-def fallen(view: View, move: int) -> list[int]:
+def killed_by(view: View, move: int) -> list[int]:
     """The heroes (0..3) who die by our move, all of a chain of respawns, ourselves included. Kept for the turn."""
 
     def compute() -> list[int]:
@@ -198,5 +198,5 @@ def fallen(view: View, move: int) -> list[int]:
 def struck(view: View, move: int) -> list[int]:
     """The enemies whom our move strikes, dead or not."""
     before, after = view.games["hero"][0], view.after(move)["hero"][0]
-    dead = fallen(view, move)
+    dead = killed_by(view, move)
     return [enemy for enemy in view.enemies if enemy in dead or int(after["life"][enemy]) != int(before["life"][enemy])]

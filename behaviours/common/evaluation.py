@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from behaviours.common.duel import duel_table
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, uintp
-from behaviours.common.map_tables import AWAY, GROUNDS, MAX_MINES
+from behaviours.common.map_tables import AWAY, MAP_TABLES_ARRAY, MAX_MINES
 from sim.game import BEER_COST, BEER_HEALS, BLOW, CELLS, GAMES, MAX_LIFE, MINE, MINE_COST, STRIDE, Games
 from sim.kernels import entry, kernel
 from sim.rules import tile_at
@@ -33,7 +33,7 @@ LONGEST = 512
 _WORD = uintp
 
 
-class EstateWeights(BaseModel):
+class NetWorthWeights(BaseModel):
     """The weights of what is sure: estates, and how a hero stands to his rivals."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,14 +50,14 @@ class EstateWeights(BaseModel):
     leader: float = Field(0.5, ge=0, le=3, description="how much of the best rival's estate is taken off besides")
 
 
-class Weights(EstateWeights):
+class Weights(NetWorthWeights):
     """The weights of the evaluation. Each says what it multiplies; 0 switches a feature off."""
 
     reach: float = Field(
         0.3, ge=0, le=3, description="share of a mine's worth that reaching it first promises, before the distance"
     )
     contested: float = Field(0.3, ge=0, le=1, description="what is left of that promise where an enemy is nearer")
-    patience: float = Field(0.88, ge=0.3, le=0.99, description="how much a promise keeps per move of distance")
+    step_discount: float = Field(0.88, ge=0.3, le=0.99, description="how much a promise keeps per move of distance")
     stamina: float = Field(
         85, ge=25, le=100, description="life from which on all mines in reach count; below, the way by a tavern does"
     )
@@ -110,7 +110,7 @@ def compiled_weights(weights: Weights) -> NDArray[np.void]:
     record["vigour"] = weights.life * (1 - np.exp(-life / weights.life_curve)) / (1 - np.exp(-MAX_LIFE / weights.life_curve))
     record["safe"] = 1 - weights.frailty * np.exp(-life / weights.frail)
     record["able"] = np.clip((life - MINE_COST) / (weights.stamina - MINE_COST), 0, 1)
-    record["pull"] = weights.patience ** np.arange(256)
+    record["pull"] = weights.step_discount ** np.arange(256)
     record["pull"][255] = 0
     record["duel"] = duel_table()
     return compiled
@@ -131,7 +131,7 @@ def is_present(game: GameRecord, hero: int) -> bool:
 
 
 @kernel
-def estate(game: GameRecord, weights: WeightsRecord, hero: int) -> float:
+def net_worth(game: GameRecord, weights: WeightsRecord, hero: int) -> float:
     """Gold, the gold that his mines will still bring, and what his life is worth."""
     who = game.hero[hero]
     return int64(who.gold) + _worth_of_life(weights, own_plies_left(game, hero), int64(who.mines), int64(who.life))
@@ -146,35 +146,35 @@ def _worth_of_life(weights: WeightsRecord, left: int, mines: int, life: int) -> 
 
 
 @kernel
-def _places(game: GameRecord, ground: MapRecord, weights: WeightsRecord, me: int) -> float:
+def _places(game: GameRecord, tables: MapRecord, weights: WeightsRecord, me: int) -> float:
     """What mines and taverns promise the hero from where he stands, less what enemies threaten to take."""
     who = game.hero[me]
     pos, life = int64(who.pos), int64(who.life)
     left = own_plies_left(game, me)
     first, second, third = _row(game, (me + 1) & 3), _row(game, (me + 2) & 3), _row(game, (me + 3) & 3)
-    mine_row, tavern_row = pos * MAX_MINES, int64(ground.tavern[_WORD(pos)]) * MAX_MINES
+    mine_row, tavern_row = pos * MAX_MINES, int64(tables.tavern[_WORD(pos)]) * MAX_MINES
     here, there, loss = 0.0, 0.0, 0.0
     nearest = int64(AWAY)
-    for place in range(ground.mines):
-        away = int64(ground.to_mine[_WORD(mine_row + place)])
+    for place in range(tables.mines):
+        away = int64(tables.to_mine[_WORD(mine_row + place)])
         rival = min(
-            int64(ground.to_mine[_WORD(first + place)]),
-            int64(ground.to_mine[_WORD(second + place)]),
-            int64(ground.to_mine[_WORD(third + place)]),
+            int64(tables.to_mine[_WORD(first + place)]),
+            int64(tables.to_mine[_WORD(second + place)]),
+            int64(tables.to_mine[_WORD(third + place)]),
         )
-        if tile_at(game, int64(ground.mine[_WORD(place)])) == MINE + 1 + me:
+        if tile_at(game, int64(tables.mine[_WORD(place)])) == MINE + 1 + me:
             if rival < away:
                 loss += weights.pull[_WORD(rival)]
         else:
             nearest = min(nearest, away)
             share = weights.contested if rival < away else 1.0
             here += weights.pull[_WORD(away)] * share
-            there += weights.pull[_WORD(ground.to_mine[_WORD(tavern_row + place)])] * share
+            there += weights.pull[_WORD(tables.to_mine[_WORD(tavern_row + place)])] * share
     worth = weights.kept[_WORD(left)]
     able = weights.able[_WORD(life - nearest)] if life > nearest else 0.0
     promise = able * here
     if who.gold >= BEER_COST or who.mines > 0:
-        near = weights.pull[_WORD(ground.to_tavern[_WORD(pos)])]
+        near = weights.pull[_WORD(tables.to_tavern[_WORD(pos)])]
         promise += (1.0 - able) * near * there
         mines, better = int64(who.mines), life + BEER_HEALS if life < MAX_LIFE - BEER_HEALS else MAX_LIFE
         healed = _worth_of_life(weights, left, mines, better) - _worth_of_life(weights, left, mines, life)
@@ -191,7 +191,7 @@ def _row(game: GameRecord, hero: int) -> int:
 
 
 @kernel
-def _fights(game: GameRecord, ground: MapRecord, weights: WeightsRecord, me: int) -> float:
+def _fights(game: GameRecord, tables: MapRecord, weights: WeightsRecord, me: int) -> float:
     """What is at stake between the hero and enemies one or two moves away: who strikes first, and does he win?"""
     who = game.hero[me]
     pos, life = int64(who.pos), int64(who.life)
@@ -203,23 +203,23 @@ def _fights(game: GameRecord, ground: MapRecord, weights: WeightsRecord, me: int
         his = int64(other.pos)
         if pos == int64(other.spawn):
             score -= weights.spawn * season
-        away = int64(ground.to_square[_WORD(pos * CELLS + his)])
+        away = int64(tables.to_square[_WORD(pos * CELLS + his)])
         if away > 2:
-            if away < 6 and ground.dead_end[_WORD(pos)]:
-                score -= weights.dead_end * season * ground.dead_end[_WORD(pos)]
+            if away < 6 and tables.dead_end[_WORD(pos)]:
+                score -= weights.dead_end * season * tables.dead_end[_WORD(pos)]
             continue
         left = weights.kept[_WORD(own_plies_left(game, me))]
         his_life = int64(other.life)
         if ((me - mover) & 3) < ((enemy - mover) & 3):
             if weights.duel[_WORD(life * (MAX_LIFE + 1) + his_life)]:
-                if ground.to_tavern[_WORD(his)] > 1 or other.gold < BEER_COST or his_life <= BLOW:
+                if tables.to_tavern[_WORD(his)] > 1 or other.gold < BEER_COST or his_life <= BLOW:
                     score += weights.prey * left * other.mines
-            elif ground.to_tavern[_WORD(pos)] > 1:
+            elif tables.to_tavern[_WORD(pos)] > 1:
                 score -= weights.danger * left * who.mines
         elif weights.duel[_WORD(his_life * (MAX_LIFE + 1) + life)]:
-            if ground.to_tavern[_WORD(pos)] > 1 or who.gold < BEER_COST or life <= BLOW:
+            if tables.to_tavern[_WORD(pos)] > 1 or who.gold < BEER_COST or life <= BLOW:
                 score -= weights.danger * left * (who.mines + 1)
-        elif ground.to_tavern[_WORD(his)] > 1:
+        elif tables.to_tavern[_WORD(his)] > 1:
             score += weights.prey * left * other.mines
     return score
 
@@ -232,11 +232,11 @@ def estates(game: GameRecord, weights: WeightsRecord, me: int) -> tuple[float, f
     for step in range(1, 4):
         rival = (me + step) & 3
         if is_present(game, rival):
-            worth = estate(game, weights, rival)
+            worth = net_worth(game, weights, rival)
             total += worth
             best = worth if count == 0 else max(best, worth)
             count += 1
-    return estate(game, weights, me), total / max(count, 1), best
+    return net_worth(game, weights, me), total / max(count, 1), best
 
 
 @kernel
@@ -247,15 +247,15 @@ def standing(weights: WeightsRecord, own: float, mean: float, best: float) -> fl
 
 
 @kernel
-def evaluate(game: GameRecord, ground: MapRecord, weights: WeightsRecord, me: int) -> int:
+def evaluate(game: GameRecord, tables: MapRecord, weights: WeightsRecord, me: int) -> int:
     """The score of hero `me` (0..3) in hundredths of gold: int64. Never changes the game."""
     own, mean, best = estates(game, weights, me)
     score = standing(weights, own, mean, best)
-    score += _places(game, ground, weights, me) + _fights(game, ground, weights, me)
+    score += _places(game, tables, weights, me) + _fights(game, tables, weights, me)
     return int64(np.rint(score * UNIT))
 
 
-@entry(types.int64(GAMES, types.int64, types.int64, GROUNDS, WEIGHT_ARRAY))
-def score(games: Games, index: int, me: int, grounds: NDArray[np.void], weights: NDArray[np.void]) -> int:
-    """`evaluate` for Python: the score of hero `me` (0..3) in ``games[index]``; see `ground_of`, `compiled_weights`."""
-    return evaluate(games[index], grounds[0], weights[0], me)
+@entry(types.int64(GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, WEIGHT_ARRAY))
+def score(games: Games, index: int, me: int, tables_array: NDArray[np.void], weights: NDArray[np.void]) -> int:
+    """`evaluate` for Python: the score of hero `me` (0..3) in ``games[index]``; see `map_tables_of`, `compiled_weights`."""
+    return evaluate(games[index], tables_array[0], weights[0], me)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sim.kernel_types import GameRecord, HeroRecord, UndoRecord, int64, tuple_of, uint64, uintp
 
-#: One record of `behaviours.common.map_tables.GROUND`, `behaviours.common.evaluation.WEIGHTS`.
+#: One record of `behaviours.common.map_tables.MAP_TABLES`, `behaviours.common.evaluation.WEIGHTS`.
 MapRecord = Any
 WeightsRecord = Any
 

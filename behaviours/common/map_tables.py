@@ -30,7 +30,7 @@ NO_MINE = 255
 #: of their distance, `to_tavern` and `tavern_step` the moves to the nearest tavern (`tavern`, a square) and the direction of
 #: the first, `to_square` the moves to every other square, `dead_end` the moves that lead out of a dead end (0 elsewhere).
 #: `mine_step` is the direction of the first move to each mine, by mine and square.
-GROUND = np.dtype(
+MAP_TABLES = np.dtype(
     (
         np.record,
         [
@@ -49,31 +49,31 @@ GROUND = np.dtype(
     )
 )
 #: numba's name for an array of grounds: kernels take an array of one.
-GROUNDS = numba.types.Array(numba.from_dtype(GROUND), 1, "C")
+MAP_TABLES_ARRAY = numba.types.Array(numba.from_dtype(MAP_TABLES), 1, "C")
 
 
 @lru_cache(maxsize=KEPT_MAPS)
-def ground_of(where: Map) -> NDArray[np.void]:
-    """The ground of a map: an array of one `GROUND` record, 1.3 megabytes, made once for each map. Do not change it."""
-    grounds = np.zeros(1, GROUND)
-    ground, mines, taverns = grounds[0], where.mines[:MAX_MINES], where.taverns
+def map_tables_of(where: Map) -> NDArray[np.void]:
+    """The ground of a map: an array of one `MAP_TABLES` record, 1.3 megabytes, made once for each map. Do not change it."""
+    tables_array = np.zeros(1, MAP_TABLES)
+    tables, mines, taverns = tables_array[0], where.mines[:MAX_MINES], where.taverns
     distances = where.distances
-    ground["mines"], ground["taverns"], ground["dead_end"] = len(mines), len(taverns), where.dead_end
-    ground["to_square"] = np.minimum(distances, AWAY).ravel()
-    ground["mine"][: len(mines)] = mines
+    tables["mines"], tables["taverns"], tables["dead_end"] = len(mines), len(taverns), where.dead_end
+    tables["to_square"] = np.minimum(distances, AWAY).ravel()
+    tables["mine"][: len(mines)] = mines
     to_mine = np.full((CELLS, MAX_MINES), AWAY, np.uint8)
     to_mine[:, : len(mines)] = np.minimum(distances[mines], AWAY).T
-    ground["to_mine"] = to_mine.ravel()
+    tables["to_mine"] = to_mine.ravel()
     nearest = np.argsort(to_mine, axis=1, kind="stable")[:, :LISTED].astype(np.uint8)
     nearest[np.take_along_axis(to_mine, nearest, 1) == AWAY] = NO_MINE
-    ground["nearest"] = nearest.ravel()
+    tables["nearest"] = nearest.ravel()
     for number, mine in enumerate(mines):
-        ground["mine_step"][number * CELLS : (number + 1) * CELLS] = step_table(where.cells, distances[mine])
-    ground["to_tavern"] = AWAY
+        tables["mine_step"][number * CELLS : (number + 1) * CELLS] = step_table(where.cells, distances[mine])
+    tables["to_tavern"] = AWAY
     if len(taverns):
         choice = distances[taverns].argmin(axis=0)
         nearest_tavern = distances[taverns].min(axis=0)
-        ground["tavern"] = taverns[choice]
-        ground["to_tavern"] = np.minimum(nearest_tavern, AWAY)
-        ground["tavern_step"] = step_table(where.cells, nearest_tavern)
-    return grounds
+        tables["tavern"] = taverns[choice]
+        tables["to_tavern"] = np.minimum(nearest_tavern, AWAY)
+        tables["tavern_step"] = step_table(where.cells, nearest_tavern)
+    return tables_array

@@ -12,7 +12,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
-from behaviours.common.map_tables import AWAY, GROUNDS, LISTED, MAX_MINES, NO_MINE
+from behaviours.common.map_tables import AWAY, LISTED, MAP_TABLES_ARRAY, MAX_MINES, NO_MINE
 from sim.game import BEER_COST, BLOW, CELLS, GAMES, HERO_SHIFT, MAX_LIFE, MINE, MINE_COST, OFFSET, STAY, STRIDE, Games
 from sim.kernels import entry, kernel
 from sim.rules import play, tile_at
@@ -40,17 +40,17 @@ def _strongest_beside(game: GameRecord, pos: int) -> int:
 
 
 @kernel
-def nearest_foreign(game: GameRecord, ground: MapRecord, hero: int, pos: int) -> int:
+def nearest_foreign(game: GameRecord, tables: MapRecord, hero: int, pos: int) -> int:
     """The number of the nearest mine that is not the hero's, `NO_MINE` where the list has none."""
     for slot in range(LISTED):
-        mine = int64(ground.nearest[_WORD(pos * LISTED + slot)])
-        if mine == NO_MINE or tile_at(game, int64(ground.mine[_WORD(mine)])) != MINE + 1 + hero:
+        mine = int64(tables.nearest[_WORD(pos * LISTED + slot)])
+        if mine == NO_MINE or tile_at(game, int64(tables.mine[_WORD(mine)])) != MINE + 1 + hero:
             return mine
     return NO_MINE
 
 
 @kernel
-def policy_order(game: GameRecord, ground: MapRecord, hero: int) -> int:
+def cheap_move(game: GameRecord, tables: MapRecord, hero: int) -> int:
     """The order (0..4) of `hero` (0..3), who is to move, by the policy of this module."""
     if game.hero[hero].crashed:
         return STAY
@@ -58,39 +58,39 @@ def policy_order(game: GameRecord, ground: MapRecord, hero: int) -> int:
     near = game.cell[_WORD(pos - STRIDE)] | game.cell[_WORD(pos + 1)]
     near |= game.cell[_WORD(pos + STRIDE)] | game.cell[_WORD(pos - 1)]
     pays = game.hero[hero].gold >= BEER_COST
-    away = int64(ground.to_tavern[_WORD(pos)])
+    away = int64(tables.to_tavern[_WORD(pos)])
     if near >> HERO_SHIFT:
         strongest = _strongest_beside(game, pos)
         if strongest == 0:
             return STAY
         if pays and away == 1 and life <= MAX_LIFE - BLOW:
-            return int64(ground.tavern_step[_WORD(pos)])
+            return int64(tables.tavern_step[_WORD(pos)])
         if life > strongest - BLOW:
             return STAY
         if away != AWAY:
-            return int64(ground.tavern_step[_WORD(pos)])
+            return int64(tables.tavern_step[_WORD(pos)])
     if pays and life <= DRINK and away == 1:
-        return int64(ground.tavern_step[_WORD(pos)])
-    mine = nearest_foreign(game, ground, hero, pos)
-    if mine != NO_MINE and (life > MINE_COST + RESERVE + int64(ground.to_mine[_WORD(pos * MAX_MINES + mine)])):
-        return int64(ground.mine_step[_WORD(mine * CELLS + pos)])
+        return int64(tables.tavern_step[_WORD(pos)])
+    mine = nearest_foreign(game, tables, hero, pos)
+    if mine != NO_MINE and (life > MINE_COST + RESERVE + int64(tables.to_mine[_WORD(pos * MAX_MINES + mine)])):
+        return int64(tables.mine_step[_WORD(mine * CELLS + pos)])
     if away != AWAY and (away > 1 or (pays and life <= 100 - BLOW)):
-        return int64(ground.tavern_step[_WORD(pos)])
+        return int64(tables.tavern_step[_WORD(pos)])
     return STAY
 
 
-@entry(types.int64(GAMES, types.int64, types.int64, GROUNDS))
-def policy(games: Games, index: int, hero: int, grounds: NDArray[np.void]) -> int:
-    """`policy_order` for Python: the order of `hero` (0..3) in ``games[index]``, `grounds` from `ground_of`."""
-    return policy_order(games[index], grounds[0], hero)
+@entry(types.int64(GAMES, types.int64, types.int64, MAP_TABLES_ARRAY))
+def policy(games: Games, index: int, hero: int, tables_array: NDArray[np.void]) -> int:
+    """`cheap_move` for Python: the order of `hero` (0..3) in ``games[index]``, `tables_array` from `map_tables_of`."""
+    return cheap_move(games[index], tables_array[0], hero)
 
 
-@entry(types.int64(GAMES, types.int64, types.int64, GROUNDS))
-def follow_policy(games: Games, index: int, plies: int, grounds: NDArray[np.void]) -> int:
+@entry(types.int64(GAMES, types.int64, types.int64, MAP_TABLES_ARRAY))
+def follow_policy(games: Games, index: int, plies: int, tables_array: NDArray[np.void]) -> int:
     """Play up to `plies` plies of ``games[index]`` in place, every hero by the policy; returns how many were played."""
-    game, ground = games[index], grounds[0]
+    game, tables = games[index], tables_array[0]
     for ply in range(plies):
         if game.status != 0:
             return ply
-        play(game, policy_order(game, ground, int64(game.turn) & 3), None)
+        play(game, cheap_move(game, tables, int64(game.turn) & 3), None)
     return plies

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from behaviours.base import View
 from behaviours.common.evaluation import WEIGHT_ARRAY
 from behaviours.common.kernel_types import GameRecord, int64
-from behaviours.common.map_tables import GROUNDS, ground_of
-from behaviours.rollout.playouts import DRAWS, rival_order
-from behaviours.rollout.policy_params import STYLES
-from behaviours.rollout.repetition import HABITS, effect, no_habits, remember
+from behaviours.common.map_tables import MAP_TABLES_ARRAY, map_tables_of
+from behaviours.rollout.playouts import DRAWS, opponent_move
+from behaviours.rollout.policy_params import POLICY_ARRAY
+from behaviours.rollout.repetition import REPEATS, effect, no_repeats, remember
 from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, STAY, Games
 from sim.kernels import entry
 from sim.rules import play
@@ -21,17 +21,17 @@ from sim.rules import play
 LEAST = 0.02
 
 
-@entry(types.void(GAMES, types.int64, GROUNDS, WEIGHT_ARRAY, STYLES, types.Array(types.int64, 2, "C"), HABITS))
+@entry(types.void(GAMES, types.int64, MAP_TABLES_ARRAY, WEIGHT_ARRAY, POLICY_ARRAY, types.Array(types.int64, 2, "C"), REPEATS))
 def count_hits(
     seen: Games,
     me: int,
-    grounds: NDArray[np.void],
+    tables_array: NDArray[np.void],
     weights: NDArray[np.void],
-    styles: NDArray[np.void],
+    policies: NDArray[np.void],
     hits: NDArray[np.int64],
-    habits: NDArray[np.int8],
+    repeats: NDArray[np.int8],
 ) -> None:
-    """Add to ``hits[hero, style]`` how often each style foretold what each other hero did, and to its `habits`.
+    """Add to ``hits[hero, params]`` how often each style foretold what each other hero did, and to its `repeats`.
 
     `seen` are the games on our turns (at least one), oldest first; a round that is missing is passed over. The moves in between
     are the heroes' last directions one turn of ours later.
@@ -50,27 +50,27 @@ def count_hits(
             move = int64(STAY) if then.last_dir < 0 or then.crashed else int64(then.last_dir)
             if mover != me and not then.crashed:
                 done = effect(game, mover, move)
-                for style in range(len(styles)):
-                    foretold = rival_order(game, grounds[0], weights[0], styles[style], habits, mover)
-                    if effect(game, mover, foretold) == done:
-                        hits[mover, style] += 1
-                remember(habits, game, mover, move)
+                for params in range(len(policies)):
+                    predicted = opponent_move(game, tables_array[0], weights[0], policies[params], repeats, mover)
+                    if effect(game, mover, predicted) == done:
+                        hits[mover, params] += 1
+                remember(repeats, game, mover, move)
             play(game, move, None)
 
 
 def study(
-    view: View, weights: NDArray[np.void], styles: NDArray[np.void], trust: float
+    view: View, weights: NDArray[np.void], policies: NDArray[np.void], likelihood_weight: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-    """For each hero `DRAWS` numbers of styles (of ``styles[1:]``; the first is ours): int64[4, `DRAWS`]; and their habits.
+    """For each hero `DRAWS` numbers of styles (of ``policies[1:]``; the first is ours): int64[4, `DRAWS`]; and their habits.
 
-    The number of draws of a style goes with exp(`trust` x the moves that it foretold), and a little for each (a tempered
-    likelihood, because no bot plays exactly by a style).
+    The number of draws of a style goes with exp(`likelihood_weight` x the moves that it foretold), and a little for each (a
+    tempered likelihood, because no bot plays exactly by a style).
     """
-    hits, habits = np.zeros((4, len(styles)), np.int64), no_habits()
+    hits, repeats = np.zeros((4, len(policies)), np.int64), no_repeats()
     if len(view.history):
         seen = np.concatenate((view.history, view.games))
-        count_hits(seen, view.me, ground_of(view.map), weights, styles, hits, habits)
-    odds = np.exp(trust * (hits[:, 1:] - hits[:, 1:].max(axis=1, keepdims=True))) + LEAST
+        count_hits(seen, view.me, map_tables_of(view.map), weights, policies, hits, repeats)
+    odds = np.exp(likelihood_weight * (hits[:, 1:] - hits[:, 1:].max(axis=1, keepdims=True))) + LEAST
     total = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)
     middles = (np.arange(DRAWS) + 0.5) / DRAWS
-    return np.array([1 + np.searchsorted(row[:-1], middles) for row in total], np.int64), habits
+    return np.array([1 + np.searchsorted(row[:-1], middles) for row in total], np.int64), repeats

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.base import View
-from behaviours.common.map_tables import AWAY, LISTED, MAX_MINES, NO_MINE, ground_of
+from behaviours.common.map_tables import AWAY, LISTED, MAX_MINES, NO_MINE, map_tables_of
 from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL
 from sim.game import CELLS, MINE, TILE_BITS
 
@@ -40,27 +40,27 @@ def plans_of(view: View, mines: int, pairs: bool = True, free: int = 3) -> NDArr
 
 
 def _goals(view: View, mines: int, free: int) -> tuple[list[int], list[int]]:
-    ground, pos = ground_of(view.map)[0], view.pos
-    numbers = [int(mine) for mine in ground["nearest"][pos * LISTED : (pos + 1) * LISTED] if mine != NO_MINE]
-    foreign = [mine for mine in numbers if int(view.cells[int(ground["mine"][mine])]) & TILE_BITS != MINE + 1 + view.me]
+    tables, pos = map_tables_of(view.map)[0], view.pos
+    numbers = [int(mine) for mine in tables["nearest"][pos * LISTED : (pos + 1) * LISTED] if mine != NO_MINE]
+    foreign = [mine for mine in numbers if int(view.cells[int(tables["mine"][mine])]) & TILE_BITS != MINE + 1 + view.me]
     near, others = foreign[:mines], foreign[mines:]
-    ways = ground["to_mine"].reshape(CELLS, MAX_MINES)
+    ways = tables["to_mine"].reshape(CELLS, MAX_MINES)
     rivals = ways[[int(view.game.hero[enemy].pos) for enemy in view.enemies]].min(axis=0, initial=AWAY)
     far = [mine for mine in others if ways[pos, mine] < rivals[mine]][:free]
-    if ground["to_tavern"][pos] != AWAY:
+    if tables["to_tavern"][pos] != AWAY:
         near.append(GOAL_TAVERN)
-    away = ground["to_square"][pos * CELLS : (pos + 1) * CELLS]
+    away = tables["to_square"][pos * CELLS : (pos + 1) * CELLS]
     return near + [GOAL_HERO + enemy for enemy in view.enemies if away[int(view.game.hero[enemy].pos)] <= CHASE], far
 
 
 def square_of(view: View, goal: int) -> int | None:
     """The square of a goal, for those who look on; None for a direction and for no goal."""
-    ground = ground_of(view.map)[0]
+    tables = map_tables_of(view.map)[0]
     if goal == NO_GOAL or goal >= GOAL_MOVE:
         return None
     if goal >= GOAL_HERO:
         return int(view.game.hero[goal - GOAL_HERO].pos)
-    return int(ground["tavern"][view.pos]) if goal == GOAL_TAVERN else int(ground["mine"][goal])
+    return int(tables["tavern"][view.pos]) if goal == GOAL_TAVERN else int(tables["mine"][goal])
 
 
 assert MAX_MINES <= GOAL_TAVERN < GOAL_HERO < GOAL_MOVE

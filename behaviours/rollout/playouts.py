@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from behaviours.common.evaluation import WEIGHT_ARRAY, estates, standing
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, tuple_of, uint64, uintp
-from behaviours.common.map_tables import GROUNDS, MAX_MINES
+from behaviours.common.map_tables import MAP_TABLES_ARRAY, MAX_MINES
 from behaviours.rollout.plans import GOAL_MOVE, GOALS
-from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, styled_order
-from behaviours.rollout.policy_params import STYLES, StyleRecord
-from behaviours.rollout.repetition import HABITS, habitual_order
+from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, policy_move
+from behaviours.rollout.policy_params import POLICY_ARRAY, PolicyRecord
+from behaviours.rollout.repetition import REPEATS, repeated_move
 from sim.game import GAMES, MINE, MINE_COST, OFFSET, RUNNING, TAVERN, Games
 from sim.kernels import entry, kernel
 from sim.playout import below, next_random, random_state
@@ -29,37 +29,38 @@ from sim.rules import play, tile_at
 PATIENCE, CHASED = 40, 12
 #: Entries of each hero's row of styles, of which a playout draws one.
 DRAWS = 64
-#: Whims are so many in `WHIM`.
-WHIM = 1000
+#: Whims are so many in `EPSILON_UNIT`.
+EPSILON_UNIT = 1000
 
 #: What is asked: for whom (`me`), playouts of how many plies, the share that a round keeps of what comes after it, what a
-#: death costs in gold, the share of what later kills bring that is not believed, how much a gold of `lead` over the richest rival
-#: counts besides and up to about how many (`close`), the whims of others in thousandths of their plies, the seed.
-INQUIRY = np.dtype(
+#: death costs in gold, the share of what later kills bring that is not believed, how much a gold of `lead_weight` over the
+#: richest rival
+#: counts besides and up to about how many (`lead_scale`), the whims of others in thousandths of their plies, the seed.
+ROLLOUT_PARAMS = np.dtype(
     (
         np.record,
-        [(name, "i8") for name in ("me", "plies", "whims", "seed")]
-        + [(name, "f8") for name in ("patience", "death", "doubt", "lead", "close")],
+        [(name, "i8") for name in ("me", "plies", "epsilon", "seed")]
+        + [(name, "f8") for name in ("round_discount", "death", "late_kill_penalty", "lead_weight", "lead_scale")],
     )
 )
 #: What has been found out about a plan: the sum of its outcomes, how many there are, its first order, plies played.
-FINDING = np.dtype((np.record, [("total", "f8"), ("count", "i8"), ("first", "i8"), ("plies", "i8")]))
+PLAN_STATS = np.dtype((np.record, [("total", "f8"), ("count", "i8"), ("first", "i8"), ("plies", "i8")]))
 
-#: One record of `INQUIRY` and of `FINDING`.
-InquiryRecord = Any
-FindingRecord = Any
+#: One record of `ROLLOUT_PARAMS` and of `PLAN_STATS`.
+RolloutParamsRecord = Any
+PlanStatsRecord = Any
 
 
 class Players(NamedTuple):
     """How everybody plays.
 
-    ``styles[0]`` is ours; ``draws[hero]`` holds `DRAWS` numbers of styles for each of the others (int64[4, `DRAWS`]), of which
-    every scenario takes one; `habits` are theirs (`behaviours.rollout.repetition`).
+    ``policies[0]`` is ours; ``draws[hero]`` holds `DRAWS` numbers of styles for each of the others (int64[4, `DRAWS`]), of which
+    every scenario takes one; `repeats` are theirs (`behaviours.rollout.repetition`).
     """
 
-    styles: NDArray[np.void]
+    policies: NDArray[np.void]
     draws: NDArray[np.int64]
-    habits: NDArray[np.int8]
+    repeats: NDArray[np.int8]
 
 
 class Batch(NamedTuple):
@@ -78,21 +79,21 @@ class Batch(NamedTuple):
 class Scene(NamedTuple):
     """What a playout looks up. Records only: an array in a tuple costs a count of its references at each use."""
 
-    ground: MapRecord
+    tables: MapRecord
     weights: WeightsRecord
-    style: StyleRecord
-    inquiry: InquiryRecord
+    params: PolicyRecord
+    setup: RolloutParamsRecord
 
 
 _INT64S = types.Array(types.int64, 1, "C")
-_PLAYERS = tuple_of([STYLES, types.Array(types.int64, 2, "C"), HABITS], Players)
+_PLAYERS = tuple_of([POLICY_ARRAY, types.Array(types.int64, 2, "C"), REPEATS], Players)
 _BATCH = tuple_of([types.Array(types.int16, 2, "C"), _INT64S, types.int64, types.int64, types.int64], Batch)
-_INQUIRIES = types.Array(numba.from_dtype(INQUIRY), 1, "C")
-_FINDINGS = types.Array(numba.from_dtype(FINDING), 1, "C")
+_ROLLOUT_PARAMS = types.Array(numba.from_dtype(ROLLOUT_PARAMS), 1, "C")
+_PLAN_STATS = types.Array(numba.from_dtype(PLAN_STATS), 1, "C")
 
 
 @kernel
-def _reached(game: GameRecord, ground: MapRecord, me: int, goal: int, spent: int) -> bool:
+def _reached(game: GameRecord, tables: MapRecord, me: int, goal: int, spent: int) -> bool:
     """Whether a goal is reached or given up, `spent` plies of ours after setting out."""
     if spent > PATIENCE:
         return True
@@ -100,31 +101,31 @@ def _reached(game: GameRecord, ground: MapRecord, me: int, goal: int, spent: int
         return spent > CHASED
     if goal == GOAL_TAVERN:
         return False
-    if tile_at(game, int64(ground.mine[uintp(goal)])) == MINE + 1 + me:
+    if tile_at(game, int64(tables.mine[uintp(goal)])) == MINE + 1 + me:
         return True
     who = game.hero[me]
-    return bool(who.life <= MINE_COST and ground.to_mine[uintp(int64(who.pos) * MAX_MINES + goal)] == 1)
+    return bool(who.life <= MINE_COST and tables.to_mine[uintp(int64(who.pos) * MAX_MINES + goal)] == 1)
 
 
 @kernel
-def rival_order(
-    game: GameRecord, ground: MapRecord, weights: WeightsRecord, style: StyleRecord, habits: NDArray[np.int8], hero: int
+def opponent_move(
+    game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, repeats: NDArray[np.int8], hero: int
 ) -> int:
     """The move (0..4) of a hero that has no goal, by its style and, if the style says so, by its habits."""
-    if style.habit:
-        move: int = habitual_order(game, ground, habits, hero)
+    if params.habit:
+        move: int = repeated_move(game, tables, repeats, hero)
         if move >= 0:
             return move
-    return int64(styled_order(game, ground, weights, style, hero, int64(NO_GOAL)))
+    return int64(policy_move(game, tables, weights, params, hero, int64(NO_GOAL)))
 
 
 @kernel
-def _worth(game: GameRecord, weights: WeightsRecord, inquiry: InquiryRecord) -> float:
+def _worth(game: GameRecord, weights: WeightsRecord, setup: RolloutParamsRecord) -> float:
     """What we have, in gold: our `behaviours.common.evaluation.standing`, and what our lead counts besides."""
-    own, mean, best = estates(game, weights, int64(inquiry.me))
+    own, mean, best = estates(game, weights, int64(setup.me))
     worth: float = standing(weights, own, mean, best)
-    if inquiry.lead > 0:
-        worth += inquiry.lead * inquiry.close * np.arcsinh((own - best) / inquiry.close)
+    if setup.lead_weight > 0:
+        worth += setup.lead_weight * setup.lead_scale * np.arcsinh((own - best) / setup.lead_scale)
     return worth
 
 
@@ -139,38 +140,38 @@ def _play_out(
     game: GameRecord,
     scene: Scene,
     plan: NDArray[np.int16],
-    styles: NDArray[np.void],
+    policies: NDArray[np.void],
     seats: NDArray[np.int64],
-    habits: NDArray[np.int8],
+    repeats: NDArray[np.int8],
     state: int,
-    finding: FindingRecord,
+    stat: PlanStatsRecord,
 ) -> None:
     """Play a plan out from `game`, which is changed; adds to the finding.
 
     ``seats[hero]`` is the number of the style of each of the others, `state` that of the random numbers.
     """
-    inquiry = scene.inquiry
-    me = int64(inquiry.me)
+    setup = scene.setup
+    me = int64(setup.me)
     part, goal, spent = int64(0), int64(plan[0]), int64(0)
     share, gained, worth = 1.0, 0.0, 0.0
     first = True
-    for _ in range(inquiry.plies):
+    for _ in range(setup.plies):
         if game.status != RUNNING:
             break
         mover = int64(game.turn) & 3
         drinks, hunts, mines = False, False, int64(game.hero[me].mines)
         if mover == me:
             if not first:
-                worth = _worth(game, scene.weights, inquiry)
-                gained += share * (1.0 - inquiry.patience) * worth
-                share *= inquiry.patience
-            while goal != NO_GOAL and goal < GOAL_MOVE and _reached(game, scene.ground, me, goal, spent):
+                worth = _worth(game, scene.weights, setup)
+                gained += share * (1.0 - setup.round_discount) * worth
+                share *= setup.round_discount
+            while goal != NO_GOAL and goal < GOAL_MOVE and _reached(game, scene.tables, me, goal, spent):
                 part, spent = part + 1, int64(0)
                 goal = _goal_of(plan, part)
             if goal >= GOAL_MOVE:
                 move = goal - GOAL_MOVE
             else:
-                move = styled_order(game, scene.ground, scene.weights, scene.style, me, goal)
+                move = policy_move(game, scene.tables, scene.weights, scene.params, me, goal)
             spent += 1
             tile: int = tile_at(game, int64(game.hero[me].pos) + OFFSET[uintp(move)])
             drinks, hunts = tile == TAVERN, not first and tile <= TAVERN
@@ -178,59 +179,59 @@ def _play_out(
                 part, spent = part + 1, int64(0)
                 goal = _goal_of(plan, part)
             if first:
-                finding.first, first = move, False
+                stat.first, first = move, False
         else:
             state = next_random(state)
-            if below(state, WHIM) < inquiry.whims:
+            if below(state, EPSILON_UNIT) < setup.epsilon:
                 state = next_random(state)
                 move = below(state, 5)
             else:
-                style = styles[uintp(seats[uintp(mover)])]
-                move = rival_order(game, scene.ground, scene.weights, style, habits, mover)
+                params = policies[uintp(seats[uintp(mover)])]
+                move = opponent_move(game, scene.tables, scene.weights, params, repeats, mover)
         life = int64(game.hero[me].life)
         play(game, move, None)
         if hunts and int64(game.hero[me].mines) > mines:
-            gained -= share * inquiry.doubt * (_worth(game, scene.weights, inquiry) - worth)
-        finding.plies += 1
+            gained -= share * setup.late_kill_penalty * (_worth(game, scene.weights, setup) - worth)
+        stat.plies += 1
         if int64(game.hero[me].life) > life and not drinks:  # but for beers only respawning heals
-            gained -= inquiry.death
-    finding.total += gained + share * _worth(game, scene.weights, inquiry)
-    finding.count += 1
+            gained -= setup.death
+    stat.total += gained + share * _worth(game, scene.weights, setup)
+    stat.count += 1
 
 
-@entry(types.void(GAMES, GROUNDS, WEIGHT_ARRAY, _PLAYERS, _INQUIRIES, _BATCH, _FINDINGS, _INT64S))
+@entry(types.void(GAMES, MAP_TABLES_ARRAY, WEIGHT_ARRAY, _PLAYERS, _ROLLOUT_PARAMS, _BATCH, _PLAN_STATS, _INT64S))
 def play_plans(
     games: Games,
-    grounds: NDArray[np.void],
+    tables_array: NDArray[np.void],
     weights: NDArray[np.void],
     players: Players,
     inquiries: NDArray[np.void],
     batch: Batch,
-    findings: NDArray[np.void],
+    stats: NDArray[np.void],
     stop: NDArray[np.int64],
 ) -> None:
-    """Play plans out from ``games[0]``, which is not changed, and add to `findings`, one for each plan.
+    """Play plans out from ``games[0]``, which is not changed, and add to `stats`, one for each plan.
 
-    An outcome is our `behaviours.common.evaluation.standing` in gold, and `lead` x `close` x asinh(m / `close`) where our estate
-    is m above the richest rival's, averaged over the rounds of the playout: round r counts (1 - patience) patience^r, and the
-    last one for all that would come after it. So what comes sooner is worth more, and nothing is put off for ever. Of what a
-    kill of ours brings that is not struck in the first ply the share `doubt` is taken off, because a hero that is hunted does
-    not play on as before. Ends early when ``stop[0]`` is set, or as `Batch` says.
+    The outcome of a playout is our `behaviours.common.evaluation.standing` in gold, plus `lead_weight` x `lead_scale` x
+    asinh(m / `lead_scale`), where our net worth is m above that of the richest rival. It is averaged over the rounds of the
+    playout: round r has the weight (1 - d) d^r, where d is `round_discount`, and the last round has that of all later ones. So
+    early income counts more. The share `late_kill_penalty` is taken off what our kills bring, unless we strike in the first
+    ply, because a hunted hero changes its play. Ends early when ``stop[0]`` is set, or as `Batch` says.
     """
-    inquiry, scene = inquiries[0], Scene(grounds[0], weights[0], players.styles[0], inquiries[0])
-    styles, draws, habits = players.styles, players.draws, players.habits
+    setup, scene = inquiries[0], Scene(tables_array[0], weights[0], players.policies[0], inquiries[0])
+    policies, draws, repeats = players.policies, players.draws, players.repeats
     scratch, seats = games[:1].copy(), np.zeros(4, np.int64)
     spent = int64(0)
     for scenario in range(batch.begin, batch.end):
         if stop[0] or spent >= batch.limit:
             return
         for number in batch.chosen:
-            state = uint64(random_state(inquiry.seed, scenario))
+            state = uint64(random_state(setup.seed, scenario))
             for hero in range(4):
                 state = next_random(state)
                 seats[hero] = draws[hero, below(state, DRAWS)]
             scratch[0] = games[0]
-            finding = findings[number]
-            before = finding.plies
-            _play_out(scratch[0], scene, batch.plans[number], styles, seats, habits, state, finding)
-            spent += finding.plies - before
+            stat = stats[number]
+            before = stat.plies
+            _play_out(scratch[0], scene, batch.plans[number], policies, seats, repeats, state, stat)
+            spent += stat.plies - before

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from behaviours.common.evaluation import WEIGHT_ARRAY
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, uintp
-from behaviours.common.map_tables import AWAY, GROUNDS, MAX_MINES, NO_MINE
+from behaviours.common.map_tables import AWAY, MAP_TABLES_ARRAY, MAX_MINES, NO_MINE
 from behaviours.common.policy import nearest_foreign
-from behaviours.rollout.policy_params import FEARS_ALL, STYLES, StyleRecord
+from behaviours.rollout.policy_params import FEARS_ALL, POLICY_ARRAY, PolicyRecord
 from sim.game import (
     AIR,
     BEER_COST,
@@ -44,13 +44,13 @@ NEAR_TAVERN = 5
 #: Enemies at most this many moves away make him look where he steps.
 CLOSE = 4
 #: With this life or less a kill is struck while drinking, where there is a tavern beside him.
-_SIP = MAX_LIFE - 30
+_DRINK_BELOW = MAX_LIFE - 30
 
 
 @kernel
-def _away(ground: MapRecord, here: int, there: int) -> int:
+def _away(tables: MapRecord, here: int, there: int) -> int:
     """Moves from one square to another."""
-    return int64(ground.to_square[uintp(here * CELLS + there)])
+    return int64(tables.to_square[uintp(here * CELLS + there)])
 
 
 @kernel
@@ -60,14 +60,14 @@ def _wins(weights: WeightsRecord, striker: int, other: int) -> bool:
 
 
 @kernel
-def _at_bar(game: GameRecord, ground: MapRecord, hero: int) -> bool:
+def _beside_tavern(game: GameRecord, tables: MapRecord, hero: int) -> bool:
     """Whether the hero stands beside a tavern and can pay."""
-    return bool(ground.to_tavern[uintp(int64(game.hero[uintp(hero)].pos))] == 1 and game.hero[uintp(hero)].gold >= BEER_COST)
+    return bool(tables.to_tavern[uintp(int64(game.hero[uintp(hero)].pos))] == 1 and game.hero[uintp(hero)].gold >= BEER_COST)
 
 
 @kernel
 def _around(
-    game: GameRecord, ground: MapRecord, weights: WeightsRecord, style: StyleRecord, hero: int
+    game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int
 ) -> tuple[bool, bool, int, int, int, int]:
     """What the enemies mean: (is one close, can one be killed now, how many are beside us, life of the strongest of them,
     the prey's index or -1, how far away it is)."""
@@ -79,8 +79,8 @@ def _around(
     for step in range(1, 4):
         enemy = (hero + step) & 3
         other = game.hero[uintp(enemy)]
-        away = _away(ground, pos, int64(other.pos))
-        if away > CLOSE and away > style.hunt:
+        away = _away(tables, pos, int64(other.pos))
+        if away > CLOSE and away > params.hunt:
             continue
         his, mines, alert = int64(other.life), int64(other.mines), other.crashed == 0
         close = close or (alert and away <= CLOSE)
@@ -91,12 +91,12 @@ def _around(
                 strongest = max(strongest, his)
             if alert:
                 beside += 1
-        guarded = alert and _at_bar(game, ground, enemy)
+        guarded = alert and _beside_tavern(game, tables, enemy)
         gain = int64(0)
         if away <= 2:
             if (mines > 0 or away == 1) and (his <= BLOW or (not guarded and _wins(weights, life, his))):
                 gain = 4 * mines + 3 - away
-        elif away <= style.hunt and prey < 0 and mines >= style.greed and not guarded and life >= his + style.margin + away:
+        elif away <= params.hunt and prey < 0 and mines >= params.greed and not guarded and life >= his + params.margin + away:
             gain = mines
         if gain > best:
             best, prey, prey_away = gain, enemy, away
@@ -104,73 +104,73 @@ def _around(
 
 
 @kernel
-def toward(game: GameRecord, ground: MapRecord, pos: int, there: int) -> int:
+def toward(game: GameRecord, tables: MapRecord, pos: int, there: int) -> int:
     """The direction of a free square (or `there` itself) nearest to `there`; `STAY` if all are taken."""
     best, choice = int64(AWAY), int64(STAY)
     for move in range(1, 5):
         square = pos + OFFSET[uintp(move)]
         if int64(game.cell[uintp(square)]) == AIR or square == there:
-            away = _away(ground, square, there)
+            away = _away(tables, square, there)
             if away < best:
                 best, choice = away, int64(move)
     return choice
 
 
 @kernel
-def _to_goal(game: GameRecord, ground: MapRecord, pos: int, goal: int) -> int:
+def _to_goal(game: GameRecord, tables: MapRecord, pos: int, goal: int) -> int:
     """The first step of the way to a goal."""
     if goal < GOAL_TAVERN:
-        return int64(ground.mine_step[uintp(goal * CELLS + pos)])
+        return int64(tables.mine_step[uintp(goal * CELLS + pos)])
     if goal == GOAL_TAVERN:
-        return int64(ground.tavern_step[uintp(pos)])
-    return int64(toward(game, ground, pos, int64(game.hero[uintp(goal - GOAL_HERO)].pos)))
+        return int64(tables.tavern_step[uintp(pos)])
+    return int64(toward(game, tables, pos, int64(game.hero[uintp(goal - GOAL_HERO)].pos)))
 
 
 @kernel
-def _errand(game: GameRecord, ground: MapRecord, style: StyleRecord, hero: int, prey: int) -> int:
+def _target(game: GameRecord, tables: MapRecord, params: PolicyRecord, hero: int, prey: int) -> int:
     """Where he goes of his own accord: to drink, to prey, to the nearest mine, to a tavern."""
     me = game.hero[hero]
     pos, life, pays = int64(me.pos), int64(me.life), me.gold >= BEER_COST
-    tavern = int64(ground.to_tavern[uintp(pos)])
-    if pays and tavern == 1 and life <= style.drink:
-        return int64(ground.tavern_step[uintp(pos)])
+    tavern = int64(tables.to_tavern[uintp(pos)])
+    if pays and tavern == 1 and life <= params.drink:
+        return int64(tables.tavern_step[uintp(pos)])
     if prey >= 0:
-        return int64(toward(game, ground, pos, int64(game.hero[uintp(prey)].pos)))
-    mine = nearest_foreign(game, ground, hero, pos)
-    strong = mine != NO_MINE and life - int64(ground.to_mine[uintp(pos * MAX_MINES + mine)]) >= MINE_COST + style.reserve
-    if strong and not (pays and life <= style.thirst and tavern < NEAR_TAVERN):
-        return int64(ground.mine_step[uintp(mine * CELLS + pos)])
+        return int64(toward(game, tables, pos, int64(game.hero[uintp(prey)].pos)))
+    mine = nearest_foreign(game, tables, hero, pos)
+    strong = mine != NO_MINE and life - int64(tables.to_mine[uintp(pos * MAX_MINES + mine)]) >= MINE_COST + params.reserve
+    if strong and not (pays and life <= params.thirst and tavern < NEAR_TAVERN):
+        return int64(tables.mine_step[uintp(mine * CELLS + pos)])
     if tavern != AWAY and (tavern > 1 or (pays and life <= MAX_LIFE - BLOW)):
-        return int64(ground.tavern_step[uintp(pos)])
+        return int64(tables.tavern_step[uintp(pos)])
     return int64(STAY)
 
 
 @kernel
 def _danger(
-    game: GameRecord, ground: MapRecord, weights: WeightsRecord, style: StyleRecord, hero: int, square: int, life: int
+    game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, square: int, life: int
 ) -> int:
     """How many enemies strike first and win if he stands on `square` with this `life` after his ply; those he would then
     stand beside count twice, one is forgiven beside a tavern."""
     danger = int64(0)
     for step in range(1, 4):
         other = game.hero[uintp((hero + step) & 3)]
-        away = _away(ground, square, int64(other.pos))
+        away = _away(tables, square, int64(other.pos))
         if away > 2 or other.crashed:
             continue
         his = int64(other.life) - (BLOW if away == 1 else 0)
-        if his > 0 and ((style.fear == FEARS_ALL and away == 2) or _wins(weights, his, max(life - 1, 1))):
+        if his > 0 and ((params.fear == FEARS_ALL and away == 2) or _wins(weights, his, max(life - 1, 1))):
             danger += 3 - away
-    if danger and life > BLOW + 1 and ground.to_tavern[uintp(square)] == 1 and game.hero[hero].gold >= BEER_COST:
+    if danger and life > BLOW + 1 and tables.to_tavern[uintp(square)] == 1 and game.hero[hero].gold >= BEER_COST:
         danger -= 1
     return danger
 
 
 @kernel
-def _careful(game: GameRecord, ground: MapRecord, weights: WeightsRecord, style: StyleRecord, hero: int, want: int) -> int:
+def _careful(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, want: int) -> int:
     """The least dangerous direction: `want` among equals, then what brings him nearer to a tavern (or Stay, if he freezes)."""
     me = game.hero[hero]
     pos, life = int64(me.pos), int64(me.life)
-    tavern = ground.to_tavern[uintp(pos)]
+    tavern = tables.to_tavern[uintp(pos)]
     least, choice = int64(1 << 40), want
     for move in range(5):
         if not has_effect(game, hero, move):
@@ -186,12 +186,12 @@ def _careful(game: GameRecord, ground: MapRecord, weights: WeightsRecord, style:
             then = life - MINE_COST
         else:
             continue
-        cost = 16 * _danger(game, ground, weights, style, hero, square, then)
+        cost = 16 * _danger(game, tables, weights, params, hero, square, then)
         if move != want:
             cost += 4
-            if style.freeze:
+            if params.freeze:
                 cost -= 3 if move == STAY else 0
-            elif ground.to_tavern[uintp(square)] < tavern or then > life:
+            elif tables.to_tavern[uintp(square)] < tavern or then > life:
                 cost -= 2
         if cost < least:
             least, choice = cost, int64(move)
@@ -199,38 +199,38 @@ def _careful(game: GameRecord, ground: MapRecord, weights: WeightsRecord, style:
 
 
 @kernel
-def styled_order(game: GameRecord, ground: MapRecord, weights: WeightsRecord, style: StyleRecord, hero: int, goal: int) -> int:
-    """The order (0..4) of `hero` (0..3), who is to move, by `style` and on the way to `goal`."""
+def policy_move(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, goal: int) -> int:
+    """The order (0..4) of `hero` (0..3), who is to move, by `params` and on the way to `goal`."""
     me = game.hero[hero]
     if me.crashed:
         return int64(STAY)
     pos, life = int64(me.pos), int64(me.life)
-    tavern, bar = int64(ground.to_tavern[uintp(pos)]), _at_bar(game, ground, hero)
-    close, kill, beside, strongest, prey, prey_away = _around(game, ground, weights, style, hero)
+    tavern, bar = int64(tables.to_tavern[uintp(pos)]), _beside_tavern(game, tables, hero)
+    close, kill, beside, strongest, prey, prey_away = _around(game, tables, weights, params, hero)
     if kill:
-        return int64(ground.tavern_step[uintp(pos)]) if bar and life <= _SIP else int64(STAY)
+        return int64(tables.tavern_step[uintp(pos)]) if bar and life <= _DRINK_BELOW else int64(STAY)
     if beside:
         if bar and life <= MAX_LIFE - BLOW:
-            return int64(ground.tavern_step[uintp(pos)])
+            return int64(tables.tavern_step[uintp(pos)])
         if beside == 1 and prey_away == 1:
             return int64(STAY)
         if beside > 1 or not _wins(weights, life, strongest):
             if tavern <= FLIGHT and me.gold >= BEER_COST and life > BLOW * (tavern - 1):
-                return int64(ground.tavern_step[uintp(pos)])
+                return int64(tables.tavern_step[uintp(pos)])
             if goal == NO_GOAL:
                 return int64(STAY)
-    if goal == NO_GOAL and style.shy and not bar:
-        order = _dodge(game, ground, weights, style, hero)
-        if order >= 0:
-            return int64(order)
-    want = _to_goal(game, ground, pos, goal) if goal != NO_GOAL else _errand(game, ground, style, hero, prey)
-    if close and style.fear and not (goal == NO_GOAL and bar and life <= style.drink):
-        return int64(_careful(game, ground, weights, style, hero, want))
+    if goal == NO_GOAL and params.shy and not bar:
+        move = _dodge(game, tables, weights, params, hero)
+        if move >= 0:
+            return int64(move)
+    want = _to_goal(game, tables, pos, goal) if goal != NO_GOAL else _target(game, tables, params, hero, prey)
+    if close and params.fear and not (goal == NO_GOAL and bar and life <= params.drink):
+        return int64(_careful(game, tables, weights, params, hero, want))
     return int64(want)
 
 
 @kernel
-def _dodge(game: GameRecord, ground: MapRecord, weights: WeightsRecord, style: StyleRecord, hero: int) -> int:
+def _dodge(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int) -> int:
     """The step that keeps farthest from those who strike first and win; -1 where none of them is as near as he fears."""
     pos, life = int64(game.hero[hero].pos), int64(game.hero[hero].life)
     choice, most = int64(-1), int64(-1000)
@@ -238,35 +238,35 @@ def _dodge(game: GameRecord, ground: MapRecord, weights: WeightsRecord, style: S
         square = pos + OFFSET[uintp(move)]
         if move != STAY and int64(game.cell[uintp(square)]) != AIR:
             continue
-        nearest = int64(style.shy + 1)
+        nearest = int64(params.shy + 1)
         for step in range(1, 4):
             other = game.hero[uintp((hero + step) & 3)]
             if other.crashed == 0 and _wins(weights, int64(other.life), life):
-                away = _away(ground, int64(other.pos), square)
+                away = _away(tables, int64(other.pos), square)
                 nearest = away if away < nearest else nearest
-        if move == STAY and nearest > style.shy:
+        if move == STAY and nearest > params.shy:
             return int64(-1)
-        tavern, dead_end = int64(ground.to_tavern[uintp(square)]), int64(ground.dead_end[uintp(square)])
+        tavern, dead_end = int64(tables.to_tavern[uintp(square)]), int64(tables.dead_end[uintp(square)])
         score = 8 * nearest - (tavern if tavern < 7 else 7) - 12 * (dead_end if dead_end < 2 else 2)
         if score > most:
             most, choice = score, int64(move)
     return choice
 
 
-@entry(types.int64(GAMES, types.int64, types.int64, GROUNDS, WEIGHT_ARRAY, STYLES, types.int64, types.int64))
+@entry(types.int64(GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, WEIGHT_ARRAY, POLICY_ARRAY, types.int64, types.int64))
 def follow(
     games: Games,
     index: int,
     hero: int,
-    grounds: NDArray[np.void],
+    tables_array: NDArray[np.void],
     weights: NDArray[np.void],
-    styles: NDArray[np.void],
+    policies: NDArray[np.void],
     number: int,
     goal: int,
 ) -> int:
-    """`styled_order` for Python: the order of `hero` (0..3) in ``games[index]`` by ``styles[number]`` and with this goal.
+    """`policy_move` for Python: the order of `hero` (0..3) in ``games[index]`` by ``policies[number]`` and with this goal.
 
-    `grounds` from `behaviours.common.map_tables.ground_of`, `weights` from `behaviours.common.evaluation.compiled_weights`
-    (for its table of duels), `styles` from `compiled_styles`.
+    `tables_array` from `behaviours.common.map_tables.map_tables_of`, `weights` from
+    `behaviours.common.evaluation.compiled_weights` (for its table of duels), `policies` from `compiled_policies`.
     """
-    return int64(styled_order(games[index], grounds[0], weights[0], styles[number], hero, goal))
+    return int64(policy_move(games[index], tables_array[0], weights[0], policies[number], hero, goal))

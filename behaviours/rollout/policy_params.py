@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sim.game import MAX_LIFE
 
-#: Values of `Style.fear`.
+#: Values of `PolicyParams.fear`.
 FEARLESS, FEARS_DEFEAT, FEARS_ALL = range(3)
 
 
-class Style(BaseModel):
+class PolicyParams(BaseModel):
     """How a hero plays."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,33 +39,33 @@ class Style(BaseModel):
 
 
 #: A style as kernels see it.
-STYLE = np.dtype((np.record, [(name, "i4") for name in Style.model_fields]))
+POLICY_PARAMS = np.dtype((np.record, [(name, "i4") for name in PolicyParams.model_fields]))
 #: numba's name for an array of styles.
-STYLES = numba.types.Array(numba.from_dtype(STYLE), 1, "C")
-#: One record of `STYLE`.
-StyleRecord = Any
+POLICY_ARRAY = numba.types.Array(numba.from_dtype(POLICY_PARAMS), 1, "C")
+#: One record of `POLICY_PARAMS`.
+PolicyRecord = Any
 
 #: What others may be like: who judges duels, who stands off, who does not mind, hunters, careful ones, guests of taverns, those
 #: who wait, those who dodge. No bot in particular; who of them sits where is found out from the orders given (see
 #: `behaviours.rollout.opponents`).
 LIBRARY = (
-    Style(drink=75),
-    Style(drink=30, thirst=20, fear=FEARS_ALL, freeze=True),
-    Style(drink=50, thirst=25, hunt=5, margin=0, greed=1, fear=FEARLESS),
-    Style(reserve=5, drink=75, thirst=40, hunt=10, margin=0, greed=1),
-    Style(reserve=15, drink=80, thirst=50, margin=20),
-    Style(drink=50, thirst=25, fear=FEARLESS),
-    Style(drink=75, freeze=True),
-    Style(drink=80, thirst=100),
-    Style(drink=75, habit=True),
-    Style(drink=75, shy=4),
+    PolicyParams(drink=75),
+    PolicyParams(drink=30, thirst=20, fear=FEARS_ALL, freeze=True),
+    PolicyParams(drink=50, thirst=25, hunt=5, margin=0, greed=1, fear=FEARLESS),
+    PolicyParams(reserve=5, drink=75, thirst=40, hunt=10, margin=0, greed=1),
+    PolicyParams(reserve=15, drink=80, thirst=50, margin=20),
+    PolicyParams(drink=50, thirst=25, fear=FEARLESS),
+    PolicyParams(drink=75, freeze=True),
+    PolicyParams(drink=80, thirst=100),
+    PolicyParams(drink=75, habit=True),
+    PolicyParams(drink=75, shy=4),
 )
 
 
 @lru_cache(maxsize=64)
-def compiled_styles(styles: tuple[Style, ...]) -> NDArray[np.void]:
-    """The styles as an array of `STYLE` records. Kept for equal styles: do not change it."""
-    compiled = np.zeros(len(styles), STYLE)
-    for name in Style.model_fields:
-        compiled[name] = [int(getattr(style, name)) for style in styles]
+def compiled_policies(policies: tuple[PolicyParams, ...]) -> NDArray[np.void]:
+    """The styles as an array of `POLICY_PARAMS` records. Kept for equal styles: do not change it."""
+    compiled = np.zeros(len(policies), POLICY_PARAMS)
+    for name in PolicyParams.model_fields:
+        compiled[name] = [int(getattr(params, name)) for params in policies]
     return compiled

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from behaviours.base import Behaviour, Thought, View
-from behaviours.common.evaluation import EstateWeights, Weights, compiled_weights
-from behaviours.common.map_tables import ground_of
+from behaviours.base import Behaviour, SearchInfo, View
+from behaviours.common.evaluation import NetWorthWeights, Weights, compiled_weights
+from behaviours.common.map_tables import map_tables_of
 from behaviours.rollout.opponents import study
 from behaviours.rollout.plans import plans_of, square_of
-from behaviours.rollout.playouts import FINDING, INQUIRY, WHIM, Batch, Players, play_plans
+from behaviours.rollout.playouts import EPSILON_UNIT, PLAN_STATS, ROLLOUT_PARAMS, Batch, Players, play_plans
 from behaviours.rollout.policy import NO_GOAL, follow
-from behaviours.rollout.policy_params import LIBRARY, Style, compiled_styles
+from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
 from sim.game import PLIES_PER_ROUND, STAY
 
 #: Scenarios that every plan of a stage meets in the first cycle; each cycle has twice as many.
@@ -32,7 +32,7 @@ _SEED = 1
 class Rollout(Behaviour):
     """Plays plans out, everybody by a style, and votes (outcome - best) / scale for directions, at least -1.
 
-    A plan is one or two goals (a mine, a tavern, an enemy) or one move and a goal, and then as `style` does; an outcome is
+    A plan is one or two goals (a mine, a tavern, an enemy) or one move and a goal, and then as `params` does; an outcome is
     the gold that we are ahead of the others, what comes sooner counting more, and towards the end our lead over the richest
     besides. The others play by the styles of a library that foretold their last orders best. The direction of the best plan
     wins. Plans are compared by successive halving (Karnin, Koren and Somekh 2013), again and again with more playouts; anytime,
@@ -40,101 +40,116 @@ class Rollout(Behaviour):
     """
 
     rounds: int = Field(25, ge=1, le=100, description="rounds that a playout lasts at most")
-    patience: float = Field(0.9, ge=0, le=1, description="what a round keeps of what comes after it (1: only the end counts)")
+    round_discount: float = Field(
+        0.9, ge=0, le=1, description="what a round keeps of what comes after it (1: only the end counts)"
+    )
     mines: int = Field(5, ge=0, le=24, description="how many of the nearest mines may be goals")
-    free: int = Field(3, ge=0, le=24, description="how many mines farther away may be, those that we reach before every enemy")
-    pairs: bool = Field(True, description="plans of two goals too")
+    uncontested_mines: int = Field(
+        3, ge=0, le=24, description="how many mines farther away may be, those that we reach before every enemy"
+    )
+    two_goal_plans: bool = Field(True, description="plans of two goals too")
     death: float = Field(25, ge=0, le=10_000, description="gold that each death of ours takes off, besides what is lost by it")
-    doubt: float = Field(0.4, ge=0, le=1, description="share not believed of what kills bring that are not struck at once")
-    boredom: float = Field(
+    late_kill_penalty: float = Field(
+        0.4, ge=0, le=1, description="share not believed of what kills bring that are not struck at once"
+    )
+    repetition_penalty: float = Field(
         1.0, ge=0, le=100, description="gold that a square costs for each of our last turns on it since we last gained anything"
     )
-    ending: int = Field(
+    lead_rounds: int = Field(
         100, ge=0, le=1200, description="rounds left from which our lead over the richest rival counts besides (0: never)"
     )
-    lead: float = Field(3, ge=0, le=100, description="how much a gold of that lead counts then, where we are level")
-    close: float = Field(
+    lead_weight: float = Field(3, ge=0, le=100, description="how much a gold of that lead counts then, where we are level")
+    lead_scale: float = Field(
         0.05, ge=0, le=100, description="gold of lead, for each round left, from which on a gold more counts less"
     )
-    whims: float = Field(0.05, ge=0, le=1, description="share of the others' orders in playouts that are drawn at random")
-    trust: float = Field(0.7, ge=0, le=5, description="how soon a style that foretells a rival's orders prevails (0: all alike)")
+    epsilon: float = Field(0.05, ge=0, le=1, description="share of the others' orders in playouts that are drawn at random")
+    likelihood_weight: float = Field(
+        0.7, ge=0, le=5, description="how soon a style that foretells a rival's orders prevails (0: all alike)"
+    )
     scale: float = Field(20, gt=0, le=1000, description="gold by which a direction is worse when its vote is -1")
     nodes: int = Field(1_000_000, ge=100, le=10**12, description="plies played out at most; a budget may allow fewer")
-    style: Style = Field(default_factory=Style, description="how we go on after a plan")
-    rivals: tuple[Style, ...] = Field((), max_length=64, description="styles that the others may have (none: the library)")
-    weights: EstateWeights = Field(default_factory=EstateWeights, description="the weights of estates, as in the evaluation")
+    params: PolicyParams = Field(default_factory=PolicyParams, description="how we go on after a plan")
+    rivals: tuple[PolicyParams, ...] = Field((), max_length=64, description="styles that the others may have (none: the library)")
+    weights: NetWorthWeights = Field(default_factory=NetWorthWeights, description="the weights of estates, as in the evaluation")
 
-    def vote(self, view: View) -> Iterator[Thought]:
+    def vote(self, view: View) -> Iterator[SearchInfo]:
         """A thought at once and after each halving."""
         if view.plies_left < 1 or view.game.status:
             return
         limit = self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
         weights = compiled_weights(Weights(**self.weights.model_dump()))
-        yield self._first_thought(view, weights)
-        plans, turns = plans_of(view, self.mines, self.pairs and limit >= PAIRS_FROM, self.free), _turns_on_squares(view)
-        for findings, worths in self._compare(view, weights, plans, limit):
-            yield self._thought(view, plans, findings, worths, turns)
+        yield self._first_info(view, weights)
+        plans, turns = (
+            plans_of(view, self.mines, self.two_goal_plans and limit >= PAIRS_FROM, self.uncontested_mines),
+            _turns_on_squares(view),
+        )
+        for stats, worths in self._compare(view, weights, plans, limit):
+            yield self._info(view, plans, stats, worths, turns)
 
     def _compare(
         self, view: View, weights: NDArray[np.void], plans: NDArray[np.int16], limit: int
     ) -> Iterator[tuple[NDArray[np.void], NDArray[np.float64]]]:
         """Findings and worths after each stage: all plans meet some scenarios, then the better half of them, and so on; again."""
-        ground = ground_of(view.map)
-        styles = compiled_styles((self.style, *(self.rivals or LIBRARY)))
-        players = Players(styles, *study(view, weights, styles, self.trust))
-        findings = np.zeros(len(plans), FINDING)
-        inquiry, order = self._inquiry(view), np.arange(len(plans))
+        tables = map_tables_of(view.map)
+        policies = compiled_policies((self.params, *(self.rivals or LIBRARY)))
+        players = Players(policies, *study(view, weights, policies, self.likelihood_weight))
+        stats = np.zeros(len(plans), PLAN_STATS)
+        setup, order = self._setup(view), np.arange(len(plans))
         stages: list[NDArray[np.void]] = []
         scenario, cycle, halvings = 0, 0, 0
-        while int(findings["plies"].sum()) < limit and not view.budget.expired():
+        while int(stats["plies"].sum()) < limit and not view.budget.expired():
             chosen, more = np.sort(order[: len(plans) >> halvings]), SCENARIOS << cycle + halvings
-            before = findings.copy()
-            left = limit - int(findings["plies"].sum())
+            before = stats.copy()
+            left = limit - int(stats["plies"].sum())
             batch = Batch(plans, chosen, scenario, scenario + more, left)
-            play_plans(view.games, ground, weights, players, inquiry, batch, findings, view.budget.stop)
-            if findings["count"].min() == 0:
+            play_plans(view.games, tables, weights, players, setup, batch, stats, view.budget.stop)
+            if stats["count"].min() == 0:
                 return  # there was no time for one whole scenario
-            stages.append(_met(before, findings))
+            stages.append(_met(before, stats))
             gains, sure = compared(np.array(stages))
-            yield findings, np.where(sure, gains, np.minimum(gains, gains[sure].max() - UNSURE))
+            yield stats, np.where(sure, gains, np.minimum(gains, gains[sure].max() - UNSURE))
             scenario += more
             halvings += 1
             if len(plans) >> halvings < 2:
                 cycle, halvings = cycle + 1, 0
             order = np.argsort(-gains, kind="stable")
 
-    def _inquiry(self, view: View) -> NDArray[np.void]:
-        inquiry = np.zeros(1, INQUIRY)
-        record = inquiry[0]
+    def _setup(self, view: View) -> NDArray[np.void]:
+        setup = np.zeros(1, ROLLOUT_PARAMS)
+        record = setup[0]
         record["me"], record["plies"], record["seed"] = view.me, PLIES_PER_ROUND * self.rounds, _SEED
-        record["whims"], record["patience"], record["death"] = round(WHIM * self.whims), self.patience, self.death
-        record["doubt"] = self.doubt
-        record["lead"] = self.lead if view.plies_left <= self.ending else 0.0
-        record["close"] = max(1.0, self.close * view.plies_left)
-        return inquiry
+        record["epsilon"], record["round_discount"], record["death"] = (
+            round(EPSILON_UNIT * self.epsilon),
+            self.round_discount,
+            self.death,
+        )
+        record["late_kill_penalty"] = self.late_kill_penalty
+        record["lead_weight"] = self.lead_weight if view.plies_left <= self.lead_rounds else 0.0
+        record["lead_scale"] = max(1.0, self.lead_scale * view.plies_left)
+        return setup
 
-    def _first_thought(self, view: View, weights: NDArray[np.void]) -> Thought:
-        order = follow(view.games, 0, view.me, ground_of(view.map), weights, compiled_styles((self.style,)), 0, NO_GOAL)
-        return Thought({move: 0.0 if move == _named(view, order) else -1.0 for move in view.moves}, nodes=0)
+    def _first_info(self, view: View, weights: NDArray[np.void]) -> SearchInfo:
+        order = follow(view.games, 0, view.me, map_tables_of(view.map), weights, compiled_policies((self.params,)), 0, NO_GOAL)
+        return SearchInfo({move: 0.0 if move == _named(view, order) else -1.0 for move in view.moves}, nodes=0)
 
-    def _thought(
+    def _info(
         self,
         view: View,
         plans: NDArray[np.int16],
-        findings: NDArray[np.void],
+        stats: NDArray[np.void],
         worths: NDArray[np.float64],
         turns: Mapping[int, int],
-    ) -> Thought:
+    ) -> SearchInfo:
         """Every direction is worth what the best plan is that begins with it."""
-        firsts = [_named(view, first) for first in findings["first"].tolist()]
+        firsts = [_named(view, first) for first in stats["first"].tolist()]
         tiring = np.array([turns.get(view.landing(first), 0) for first in firsts])
-        tired = worths - self.boredom * tiring
+        tired = worths - self.repetition_penalty * tiring
         best, outcome = int(tired.argmax()), dict.fromkeys(view.moves, -np.inf)
         for first, gold in zip(firsts, tired.tolist(), strict=True):
             outcome[first] = max(gold, outcome[first])
         votes = {move: max(-1.0, (gold - outcome[firsts[best]]) / self.scale) for move, gold in outcome.items()}
-        score, nodes = float(findings["total"][best] / findings["count"][best]), int(findings["plies"].sum())
-        return Thought(votes, score=score, nodes=nodes, goal=square_of(view, int(plans[best, 0])))
+        score, nodes = float(stats["total"][best] / stats["count"][best]), int(stats["plies"].sum())
+        return SearchInfo(votes, score=score, nodes=nodes, goal=square_of(view, int(plans[best, 0])))
 
 
 def _met(before: NDArray[np.void], after: NDArray[np.void]) -> NDArray[np.void]:
@@ -151,7 +166,7 @@ def compared(stages: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.
     And which plans are sure: they have at least half as many playouts. Of many plans that met few scenarios one always seems
     excellent.
 
-    `stages` are the findings of each stage alone: `FINDING`[stages, plans], all plans in the first of them. What happens far
+    `stages` are the findings of each stage alone: `PLAN_STATS`[stages, plans], all plans in the first of them. What happens far
     away differs between scenarios by much more than plans do, so means over other scenarios cannot be compared.
     """
     totals, counts = stages["total"], stages["count"]

@@ -13,7 +13,7 @@ from sim.kernels import kernel
 from sim.paths import FAR, spread
 
 
-class Chart(NamedTuple):
+class DistanceTable(NamedTuple):
     """Where stops are: `places` are squares beside mines and taverns, then five for the starts (after each direction).
 
     ``legs[place]`` are the ways of taking a mine from there, rows (moves, place, mine), nearest first, ``bars[place]`` those of
@@ -34,11 +34,11 @@ class Chart(NamedTuple):
 
 
 @kernel
-def distance(chart: Chart, place: int, to: int) -> int:
+def distance(distances: DistanceTable, place: int, to: int) -> int:
     """Moves between two places; the first may be a start."""
-    if place >= chart.known:
-        return int64(chart.reach[place - chart.known, chart.places[to]])
-    return int64(chart.table[chart.places[place], chart.places[to]])
+    if place >= distances.known:
+        return int64(distances.reach[place - distances.known, distances.places[to]])
+    return int64(distances.table[distances.places[place], distances.places[to]])
 
 
 @kernel
@@ -52,41 +52,45 @@ def _insert(rows: NDArray[np.int16], count: int, moves: int, place: int, third: 
 
 
 @kernel
-def make_rows(chart: Chart, place: int) -> None:
+def make_rows(distances: DistanceTable, place: int) -> None:
     """Make the rows of a place.
 
     A side of a mine is left out if the way to it leads past another side: taking the mine there comes sooner and leaves the
     hero on the way.
     """
     count = 0
-    for mine in range(len(chart.sides)):
+    for mine in range(len(distances.sides)):
         for side in range(4):
-            stand = chart.sides[mine, side]
-            steps = distance(chart, place, stand) if stand >= 0 else FAR
+            stand = distances.sides[mine, side]
+            steps = distance(distances, place, stand) if stand >= 0 else FAR
             if steps >= FAR:
                 continue
             passed = False
             for other in range(4):
-                first = chart.sides[mine, other]
-                if first >= 0 and first != stand and distance(chart, place, first) + distance(chart, first, stand) <= steps:
+                first = distances.sides[mine, other]
+                if (
+                    first >= 0
+                    and first != stand
+                    and distance(distances, place, first) + distance(distances, first, stand) <= steps
+                ):
                     passed = True
             if not passed:
-                _insert(chart.legs[place], count, steps + 1, stand, mine)
+                _insert(distances.legs[place], count, steps + 1, stand, mine)
                 count += 1
-    chart.leg_counts[place] = count
+    distances.leg_counts[place] = count
     count = 0
-    for stand in chart.drinks:
-        steps = distance(chart, place, stand)
+    for stand in distances.drinks:
+        steps = distance(distances, place, stand)
         if steps >= FAR:
             continue
         before = 0
-        for first in chart.drinks:
-            there = distance(chart, place, first)
-            if first != stand and there + distance(chart, first, stand) <= steps and (before == 0 or there < before):
+        for first in distances.drinks:
+            there = distance(distances, place, first)
+            if first != stand and there + distance(distances, first, stand) <= steps and (before == 0 or there < before):
                 before = there + 1
-        _insert(chart.bars[place], count, steps + 1, stand, before)
+        _insert(distances.bars[place], count, steps + 1, stand, before)
         count += 1
-    chart.bar_counts[place] = count
+    distances.bar_counts[place] = count
 
 
 @kernel
@@ -118,7 +122,7 @@ def _find_places(
 
 
 @kernel
-def make_chart(
+def make_distances(
     afters: Games,
     me: int,
     directions: int,
@@ -126,7 +130,7 @@ def make_chart(
     drinks: NDArray[np.int64],
     blocked: NDArray[np.uint8],
     table: NDArray[np.int16],
-) -> Chart:
+) -> DistanceTable:
     """The chart of a turn; `drinks` are the squares beside taverns."""
     most = 4 * len(mines) + len(drinks)
     places, sides = np.zeros(most + 5, np.int64), np.empty((len(mines), 4), np.int64)
@@ -144,7 +148,7 @@ def make_chart(
     legs = np.empty((known + 5, max(1, 4 * len(mines)), 3), np.int16)
     bars = np.empty((known + 5, max(1, len(drinks)), 3), np.int16)
     leg_counts, bar_counts = np.full(known + 5, -1, np.int64), np.full(known + 5, -1, np.int64)
-    return Chart(table, reach, places, known, sides, drinks, legs, leg_counts, bars, bar_counts)
+    return DistanceTable(table, reach, places, known, sides, drinks, legs, leg_counts, bars, bar_counts)
 
 
 @kernel

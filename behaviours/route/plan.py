@@ -23,19 +23,19 @@ from numba import types
 from numpy.typing import NDArray
 
 from behaviours.common.kernel_types import int64, tuple_of, uint64
-from behaviours.route.distances import Chart, distance, make_chart, make_rows, usual_moves
+from behaviours.route.distances import DistanceTable, distance, make_distances, make_rows, usual_moves
 from behaviours.route.search import (
+    MAX_WAYPOINTS,
     MOST_DRINKS,
     MOST_MINES,
-    MOST_STOPS,
     NEVER,
     ONE,
     Effort,
-    Sheet,
+    Tables,
     Terms,
     beer_next,
     final_of,
-    make_sheet,
+    make_table,
     mine_next,
     search,
     worth_of,
@@ -79,7 +79,7 @@ class Found(NamedTuple):
     """
 
     values: NDArray[np.float64]
-    tours: NDArray[np.int16]
+    routes: NDArray[np.int16]
     lengths: NDArray[np.int64]
 
 
@@ -111,54 +111,56 @@ _STAGE = tuple_of([_INT, _INT, _INT, _INT, _INT, _FLOAT], Stage)
 
 
 @kernel
-def _write_down(sheet: Sheet, row: int, tour: NDArray[np.int16]) -> int:
-    """Write the first `MOST_STOPS` stops of a tour into `tour`, rows (place, mine or -1 for a beer); returns their number."""
+def _write_down(table: Tables, row: int, route: NDArray[np.int16]) -> int:
+    """Write the first `MAX_WAYPOINTS` stops of a tour into `route`, rows (place, mine or -1 for a beer); returns their number."""
     count, here = 0, row
     while here > 0:
         count += 1
-        here = int64(sheet.tours[here].parent)
+        here = int64(table.routes[here].parent)
     here = row
     for stop in range(count - 1, -1, -1):
-        if stop < MOST_STOPS:
-            tour[stop, 0], tour[stop, 1] = sheet.tours[here].place, sheet.tours[here].target
-        here = int64(sheet.tours[here].parent)
-    return min(count, MOST_STOPS)
+        if stop < MAX_WAYPOINTS:
+            route[stop, 0], route[stop, 1] = table.routes[here].place, table.routes[here].target
+        here = int64(table.routes[here].parent)
+    return min(count, MAX_WAYPOINTS)
 
 
 @kernel
-def _follow(terms: Terms, chart: Chart, sheet: Sheet, tour: NDArray[np.int16], count: int, owned: int) -> tuple[float, int]:
+def _follow(
+    terms: Terms, distances: DistanceTable, table: Tables, route: NDArray[np.int16], count: int, owned: int
+) -> tuple[float, int]:
     """Make the stops of another start's tour from the one in row 0, as far as it goes; returns the best worth and its stops.
 
     Uses rows 1 and 2. Mines that are taken already are left out, and so are the stops for them.
     """
     best, best_count, parent, done = NEVER, 0, 0, 0
     for stop in range(count):
-        last = sheet.tours[parent]
-        place, mine = int64(tour[stop, 0]), int64(tour[stop, 1])
+        last = table.routes[parent]
+        place, mine = int64(route[stop, 0]), int64(route[stop, 1])
         if mine >= 0 and last.taken >> uint64(mine) & ONE:
             continue
         row = 2 if parent == 1 else 1
-        moves = distance(chart, last.place, place) + 1
+        moves = distance(distances, last.place, place) + 1
         if last.time + moves > terms.plies:
             break
         if mine < 0:
-            if not beer_next(terms, sheet, row, parent, moves, place, 0, owned):
+            if not beer_next(terms, table, row, parent, moves, place, 0, owned):
                 break
-        elif not mine_next(terms, sheet, row, parent, moves, place, mine, owned):
+        elif not mine_next(terms, table, row, parent, moves, place, mine, owned):
             break
-        tour[done, 0], tour[done, 1] = place, mine
+        route[done, 0], route[done, 1] = place, mine
         done, parent = done + 1, row
         if mine >= 0:
-            if chart.bar_counts[place] < 0:
-                make_rows(chart, place)
-            final = final_of(terms, chart, sheet.tours[row])
+            if distances.bar_counts[place] < 0:
+                make_rows(distances, place)
+            final = final_of(terms, distances, table.routes[row])
             if final > best:
                 best, best_count = final, done
     return best, best_count
 
 
 @kernel
-def _start(terms: Terms, chart: Chart, sheet: Sheet, task: Task, number: int) -> int:
+def _start(terms: Terms, distances: DistanceTable, table: Tables, task: Task, number: int) -> int:
     """Write the tour without stops after the direction `number` into row 0; returns the mines owned there but for those taken.
 
     Mines won or lost with this move, and the beer drunk, are in its value.
@@ -174,35 +176,35 @@ def _start(terms: Terms, chart: Chart, sheet: Sheet, task: Task, number: int) ->
     lost = int64(was.mines) + gained - int64(hero.mines)
     worth -= lost * terms.pay[terms.plies]
     worth += int64(hero.gold) - int64(was.gold) - int64(hero.mines)
-    place, tour = chart.known + number, sheet.tours[0]
-    tour.place, tour.time, tour.life, tour.gold = place, 1, hero.life, hero.gold
-    tour.mines, tour.target, tour.parent, tour.taken = gained, -1, -1, taken
-    tour.value = worth
-    make_rows(chart, place)
+    place, route = distances.known + number, table.routes[0]
+    route.place, route.time, route.life, route.gold = place, 1, hero.life, hero.gold
+    route.mines, route.target, route.parent, route.taken = gained, -1, -1, taken
+    route.value = worth
+    make_rows(distances, place)
     # What is in the way before the first stop may not be so after it, so the ways from here bound nothing.
-    tour.bound = -NEVER
+    route.bound = -NEVER
     return int64(hero.mines) - gained
 
 
 @kernel
-def _follow_all(terms: Terms, chart: Chart, sheet: Sheet, task: Task, found: Found) -> None:
+def _follow_all(terms: Terms, distances: DistanceTable, table: Tables, task: Task, found: Found) -> None:
     """Let every start try the tours of all others: what was found for one is mostly good for all."""
     values, lengths = found.values, found.lengths
-    tour = np.empty((MOST_STOPS, 2), np.int16)
+    route = np.empty((MAX_WAYPOINTS, 2), np.int16)
     for number in range(5):
         if not task.directions >> number & 1:
             continue
-        owned = _start(terms, chart, sheet, task, number)
-        none = final_of(terms, chart, sheet.tours[0])
+        owned = _start(terms, distances, table, task, number)
+        none = final_of(terms, distances, table.routes[0])
         if lengths[number] < 0 or none > values[number]:
             values[number], lengths[number] = none, 0
         for other in range(5):
             if lengths[other] > 0 and other != number:
-                tour[:] = found.tours[other]
-                worth, count = _follow(terms, chart, sheet, tour, lengths[other], owned)
+                route[:] = found.routes[other]
+                worth, count = _follow(terms, distances, table, route, lengths[other], owned)
                 if worth > values[number]:
                     values[number], lengths[number] = worth, count
-                    found.tours[number] = tour
+                    found.routes[number] = route
 
 
 @kernel
@@ -218,10 +220,10 @@ def _terms_of(task: Task) -> Terms:
 @entry(tuple_of([_INT, _INT])(_TASK, _STAGE, _FOUND, _INT64S))
 def _improve(task: Task, stage: Stage, found: Found, stop: NDArray[np.int64]) -> tuple[int, int]:
     """Search every start in ``stage.wanted`` and improve what was found; the nodes, and the set of starts left to search."""
-    values, tours, lengths = found.values, found.tours, found.lengths
+    values, routes, lengths = found.values, found.routes, found.lengths
     terms = _terms_of(task)
-    chart = make_chart(task.afters, task.me, task.directions, task.mines, task.drinks, task.blocked, task.distances)
-    sheet = make_sheet(stage.limit + 8 * (MOST_MINES + MOST_DRINKS))
+    distances = make_distances(task.afters, task.me, task.directions, task.mines, task.drinks, task.blocked, task.distances)
+    table = make_table(stage.limit + 8 * (MOST_MINES + MOST_DRINKS))
     best, nodes, left, still = NEVER, 0, 0, 0
     for number in range(5):
         best = max(best, values[number])
@@ -229,18 +231,18 @@ def _improve(task: Task, stage: Stage, found: Found, stop: NDArray[np.int64]) ->
     for number in range(5):
         if not stage.wanted >> number & 1:
             continue
-        owned = _start(terms, chart, sheet, task, number)
-        known = max(values[number], final_of(terms, chart, sheet.tours[0]))
+        owned = _start(terms, distances, table, task, number)
+        known = max(values[number], final_of(terms, distances, table.routes[0]))
         effort = Effort(stage.width, stage.fan, stage.bars, (stage.limit - nodes) // left, best - stage.close)
-        spent, whole, row = search(terms, chart, sheet, effort, owned, known, stop)
+        spent, whole, row = search(terms, distances, table, effort, owned, known, stop)
         nodes, left = nodes + spent, left - 1
         if row >= 0:
-            lengths[number] = _write_down(sheet, row, tours[number])
-            values[number] = final_of(terms, chart, sheet.tours[row])
+            lengths[number] = _write_down(table, row, routes[number])
+            values[number] = final_of(terms, distances, table.routes[row])
             best = max(best, values[number])
         if not whole:
             still |= 1 << number
-    _follow_all(terms, chart, sheet, task, found)
+    _follow_all(terms, distances, table, task, found)
     return nodes, still
 
 
@@ -262,14 +264,15 @@ _STAGES = (
 class Plan:
     """What is known about every direction: the worth of the best tour that begins with it, in gold (``-inf``: not asked).
 
-    `direction` is the best of them (the first of equals); what it takes itself is not among its `stops`, which are the mines of
+    `direction` is the best of them (the first of equals); what it takes itself is not among its `waypoints`, which are the
+    mines of
     its tour in order, as numbers in `Task.mines`, and -1 for a beer. `nodes` are those of all searches so far; `complete` tells
     whether no tour was left out that could be better.
     """
 
     values: tuple[float, ...]
     direction: int
-    stops: tuple[int, ...]
+    waypoints: tuple[int, ...]
     nodes: int
     complete: bool
 
@@ -281,7 +284,7 @@ def plans(task: Task, nodes: int, close: float, stop: NDArray[np.int64]) -> Iter
     of one word); nothing is changed.
     """
     task = task._replace(late=float(task.late), home=float(task.home))  # an int is another type to a kernel
-    found = Found(np.full(5, -np.inf), np.empty((5, MOST_STOPS, 2), np.int16), np.full(5, -1, np.int64))
+    found = Found(np.full(5, -np.inf), np.empty((5, MAX_WAYPOINTS, 2), np.int16), np.full(5, -1, np.int64))
     open_ones, spent = task.directions, 0
     for width, fan, bars, everywhere in _STAGES:
         wanted = open_ones if everywhere else 1 << STAY
@@ -289,7 +292,7 @@ def plans(task: Task, nodes: int, close: float, stop: NDArray[np.int64]) -> Iter
         spent += looked
         open_ones = left if everywhere else open_ones
         best = int(found.values.argmax())
-        stops = tuple(found.tours[best, : max(0, found.lengths[best]), 1].tolist())
-        yield Plan(tuple(found.values.tolist()), best, stops, spent, not open_ones)
+        waypoints = tuple(found.routes[best, : max(0, found.lengths[best]), 1].tolist())
+        yield Plan(tuple(found.values.tolist()), best, waypoints, spent, not open_ones)
         if not open_ones or spent >= nodes or stop[0]:
             return

@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.common.kernel_types import int64, uint64
-from behaviours.route.distances import Chart, make_rows
+from behaviours.route.distances import DistanceTable, make_rows
 from sim.game import BEER_COST, BEER_HEALS, MAX_LIFE, MINE_COST
 from sim.kernels import kernel
 
 #: Mines that a tour may take, and squares beside taverns; of more the nearest ones are considered.
 MOST_MINES, MOST_DRINKS = 64, 64
 #: Stops of a tour.
-MOST_STOPS = 128
+MAX_WAYPOINTS = 128
 #: Mines count as hard to get if an enemy takes them this many rounds after us or sooner.
 _HURRY = 4
 EPSILON = 1e-9
@@ -96,18 +96,18 @@ TOUR = np.dtype(
 TourRecord = Any
 
 
-class Sheet(NamedTuple):
+class Tables(NamedTuple):
     """The tours so far. `heads` are the first ones of the chains of tours that end alike, `chosen` those to go on from."""
 
-    tours: NDArray[np.void]
+    routes: NDArray[np.void]
     heads: NDArray[np.int32]
     chosen: NDArray[np.int64]
 
 
 @kernel
-def make_sheet(rows: int) -> Sheet:
+def make_table(rows: int) -> Tables:
     """A sheet with room for this number of tours."""
-    return Sheet(np.empty(rows, TOUR), np.empty(HEADS, np.int32), np.empty(rows, np.int64))
+    return Tables(np.empty(rows, TOUR), np.empty(HEADS, np.int32), np.empty(rows, np.int64))
 
 
 @kernel
@@ -118,7 +118,7 @@ def worth_of(terms: Terms, mine: int, ply: int) -> float:
 
 
 @kernel
-def bound_of(terms: Terms, rows: NDArray[np.int16], count: int, tour: TourRecord) -> tuple[float, float]:
+def bound_of(terms: Terms, rows: NDArray[np.int16], count: int, route: TourRecord) -> tuple[float, float]:
     """What no tour that goes on from this one can exceed, and a guess at the best one. `rows` are the ways from its end.
 
     The k-th mine from here cannot be taken sooner than its rank by distance allows, nor sooner than k plies, and one for each
@@ -126,7 +126,7 @@ def bound_of(terms: Terms, rows: NDArray[np.int16], count: int, tour: TourRecord
     is counted as if we went there straight. Fewer mines with fewer beers may be better. The guess takes the mines in the order
     of distances at a usual pace.
     """
-    taken, time, life, value = tour.taken, int64(tour.time), int64(tour.life), float(tour.value)
+    taken, time, life, value = route.taken, int64(route.time), int64(route.life), float(route.value)
     above, ranked, best, hope = 0.0, 0.0, 0.0, 0.0
     first, order, rank, drunk = int64(0), 0, 0, int64(0)
     for place in range(count):
@@ -172,12 +172,12 @@ def bound_of(terms: Terms, rows: NDArray[np.int16], count: int, tour: TourRecord
 
 
 @kernel
-def final_of(terms: Terms, chart: Chart, tour: TourRecord) -> float:
+def final_of(terms: Terms, distances: DistanceTable, route: TourRecord) -> float:
     """What a tour is worth that ends here with a mine: going home is charged for, as far as there is time."""
-    value, place = float(tour.value), int64(tour.place)
-    if chart.bar_counts[place] == 0:
+    value, place = float(route.value), int64(route.place)
+    if distances.bar_counts[place] == 0:
         return value
-    return value - terms.home * min(int64(chart.bars[place, 0, 0]) - 1, terms.plies - int64(tour.time))
+    return value - terms.home * min(int64(distances.bars[place, 0, 0]) - 1, terms.plies - int64(route.time))
 
 
 @kernel
@@ -186,19 +186,19 @@ def _slot(taken: int, place: int) -> int:
 
 
 @kernel
-def _is_new(terms: Terms, sheet: Sheet, slot: int, row: int) -> bool:
+def _is_new(terms: Terms, table: Tables, slot: int, row: int) -> bool:
     """Whether no tour that took the same mines and ends on the same square is as good; those that are worse are put out."""
-    tour, other = sheet.tours[row], sheet.heads[slot]
+    route, other = table.routes[row], table.heads[slot]
     while other >= 0:
-        rival = sheet.tours[other]
-        if rival.taken == tour.taken and rival.place == tour.place:
+        rival = table.routes[other]
+        if rival.taken == route.taken and rival.place == route.place:
             # More gold than three beers for each mine that may be left is of no use on the way.
-            enough = 3 * BEER_COST * (MOST_MINES + 1 - int64(tour.mines))
-            gold, other_gold = min(int64(tour.gold), enough), min(int64(rival.gold), enough)
-            sooner, later = tour.time <= rival.time, tour.time >= rival.time
-            stronger, weaker = tour.life >= rival.life, tour.life <= rival.life
+            enough = 3 * BEER_COST * (MOST_MINES + 1 - int64(route.mines))
+            gold, other_gold = min(int64(route.gold), enough), min(int64(rival.gold), enough)
+            sooner, later = route.time <= rival.time, route.time >= rival.time
+            stronger, weaker = route.life >= rival.life, route.life <= rival.life
             # A tour that ends later has a shorter way home to be charged for.
-            worth = tour.value + terms.home * tour.time
+            worth = route.value + terms.home * route.time
             other_worth = rival.value + terms.home * rival.time
             if later and weaker and gold <= other_gold and worth <= other_worth:
                 return False
@@ -209,42 +209,42 @@ def _is_new(terms: Terms, sheet: Sheet, slot: int, row: int) -> bool:
 
 
 @kernel
-def _keep(terms: Terms, chart: Chart, sheet: Sheet, row: int, least: float) -> bool:
+def _keep(terms: Terms, distances: DistanceTable, table: Tables, row: int, least: float) -> bool:
     """Whether the tour just written into a row can be worth more than `least` and is not another one's equal; link it."""
-    tour = sheet.tours[row]
-    place = int64(tour.place)
-    slot = _slot(tour.taken, place)
-    if not _is_new(terms, sheet, slot, row):
+    route = table.routes[row]
+    place = int64(route.place)
+    slot = _slot(route.taken, place)
+    if not _is_new(terms, table, slot, row):
         return False
-    if chart.leg_counts[place] < 0:
-        make_rows(chart, place)
-    tour.bound, tour.hope = bound_of(terms, chart.legs[place], chart.leg_counts[place], tour)
-    if tour.bound <= least + EPSILON:
+    if distances.leg_counts[place] < 0:
+        make_rows(distances, place)
+    route.bound, route.hope = bound_of(terms, distances.legs[place], distances.leg_counts[place], route)
+    if route.bound <= least + EPSILON:
         return False
-    tour.link, sheet.heads[slot] = sheet.heads[slot], row
+    route.link, table.heads[slot] = table.heads[slot], row
     return True
 
 
 @kernel
-def mine_next(terms: Terms, sheet: Sheet, row: int, parent: int, moves: int, place: int, mine: int, owned: int) -> bool:
+def mine_next(terms: Terms, table: Tables, row: int, parent: int, moves: int, place: int, mine: int, owned: int) -> bool:
     """Write into a row the tour that goes on from `parent` by taking a mine; False if it cannot."""
-    tour, last = sheet.tours[row], sheet.tours[parent]
+    route, last = table.routes[row], table.routes[parent]
     time, life = last.time + moves, max(1, int64(last.life) - moves + 1)
     if life < terms.floor:
         return False
     gain: float = worth_of(terms, mine, time)
-    tour.place, tour.time, tour.life = place, time, max(1, life - MINE_COST - 1)
-    tour.gold = last.gold + moves * (owned + last.mines) + 1
-    tour.mines, tour.target, tour.parent = last.mines + 1, mine, parent
-    tour.taken = last.taken | ONE << uint64(mine)
-    tour.value = last.value + gain
+    route.place, route.time, route.life = place, time, max(1, life - MINE_COST - 1)
+    route.gold = last.gold + moves * (owned + last.mines) + 1
+    route.mines, route.target, route.parent = last.mines + 1, mine, parent
+    route.taken = last.taken | ONE << uint64(mine)
+    route.value = last.value + gain
     return gain > 0.0
 
 
 @kernel
-def beer_next(terms: Terms, sheet: Sheet, row: int, parent: int, moves: int, place: int, before: int, owned: int) -> bool:
+def beer_next(terms: Terms, table: Tables, row: int, parent: int, moves: int, place: int, before: int, owned: int) -> bool:
     """The same for a beer, waiting until it can be paid. False also if it is no better than one at the tavern passed."""
-    tour, last = sheet.tours[row], sheet.tours[parent]
+    route, last = table.routes[row], table.routes[parent]
     earning, gold, life = owned + int64(last.mines), int64(last.gold), int64(last.life)
     on_the_way = life - before + 1 <= MAX_LIFE - BEER_HEALS and life >= moves
     if before > 0 and on_the_way and gold + (before - 1) * earning >= BEER_COST:
@@ -258,27 +258,27 @@ def beer_next(terms: Terms, sheet: Sheet, row: int, parent: int, moves: int, pla
     life = max(int64(1), life - moves + 1)
     if life >= MAX_LIFE - 1 or last.time + moves >= terms.plies:
         return False
-    tour.place, tour.time = place, last.time + moves
-    tour.life, tour.gold = min(int64(MAX_LIFE), life + BEER_HEALS) - 1, gold - BEER_COST + earning
-    tour.mines, tour.target, tour.parent = last.mines, -1, parent
-    tour.taken, tour.value = last.taken, last.value - BEER_COST
+    route.place, route.time = place, last.time + moves
+    route.life, route.gold = min(int64(MAX_LIFE), life + BEER_HEALS) - 1, gold - BEER_COST + earning
+    route.mines, route.target, route.parent = last.mines, -1, parent
+    route.taken, route.value = last.taken, last.value - BEER_COST
     return True
 
 
 @kernel
 def _expand(
-    terms: Terms, chart: Chart, sheet: Sheet, effort: Effort, parent: int, size: int, owned: int, best: float
+    terms: Terms, distances: DistanceTable, table: Tables, effort: Effort, parent: int, size: int, owned: int, best: float
 ) -> tuple[int, int, bool, float, int]:
     """Write all tours of one mine more behind the `size` that there are.
 
     Returns the new size, the rows that were looked at, whether mines were left out, and the best tour (its worth, its row).
     """
-    last = sheet.tours[parent]
+    last = table.routes[parent]
     place, time, taken = int64(last.place), int64(last.time), last.taken
-    rows, looked, best_at = chart.legs[place], 0, -1
+    rows, looked, best_at = distances.legs[place], 0, -1
     left_out, tried = False, 0
     for hard in (True, False):
-        for leg in range(chart.leg_counts[place]):
+        for leg in range(distances.leg_counts[place]):
             moves, there, mine = int64(rows[leg, 0]), int64(rows[leg, 1]), int64(rows[leg, 2])
             slack = terms.deadlines[mine] - time - moves
             if time + moves > terms.plies:
@@ -288,11 +288,11 @@ def _expand(
             if tried >= effort.fan:
                 left_out = True
                 break
-            if not mine_next(terms, sheet, size, parent, moves, there, mine, owned):
+            if not mine_next(terms, table, size, parent, moves, there, mine, owned):
                 continue
             looked, tried = looked + 1, tried + 1
-            if _keep(terms, chart, sheet, size, max(best, effort.least)):
-                final = final_of(terms, chart, sheet.tours[size])
+            if _keep(terms, distances, table, size, max(best, effort.least)):
+                final = final_of(terms, distances, table.routes[size])
                 if final > best:
                     best, best_at = final, size
                 size += 1
@@ -301,42 +301,42 @@ def _expand(
 
 @kernel
 def _expand_beers(
-    terms: Terms, chart: Chart, sheet: Sheet, effort: Effort, parent: int, size: int, owned: int, best: float
+    terms: Terms, distances: DistanceTable, table: Tables, effort: Effort, parent: int, size: int, owned: int, best: float
 ) -> tuple[int, int, bool]:
     """The same for a beer; `looked` and `left_out` as there. With few `bars` no beer is half wasted, and a second one is had
     where the first was."""
-    last = sheet.tours[parent]
+    last = table.routes[parent]
     place, looked, left_out = int64(last.place), 0, False
     few, second = effort.bars < MOST_DRINKS, last.target < 0 and last.parent >= 0
-    for bar in range(chart.bar_counts[place]):
-        moves, there, before = int64(chart.bars[place, bar, 0]), chart.bars[place, bar, 1], chart.bars[place, bar, 2]
-        if not beer_next(terms, sheet, size, parent, moves, there, int64(before), owned):
+    for bar in range(distances.bar_counts[place]):
+        moves, there, before = int64(distances.bars[place, bar, 0]), distances.bars[place, bar, 1], distances.bars[place, bar, 2]
+        if not beer_next(terms, table, size, parent, moves, there, int64(before), owned):
             continue
-        wasted = sheet.tours[size].life == MAX_LIFE - 1 and last.life - moves > MAX_LIFE - BEER_HEALS // 2
+        wasted = table.routes[size].life == MAX_LIFE - 1 and last.life - moves > MAX_LIFE - BEER_HEALS // 2
         if looked >= effort.bars or (few and (wasted or (second and moves > 1))):
             left_out = True
             continue
         looked += 1
-        size += _keep(terms, chart, sheet, size, max(best, effort.least))
+        size += _keep(terms, distances, table, size, max(best, effort.least))
     return size, looked, left_out
 
 
 @kernel
-def _select(sheet: Sheet, first: int, size: int, least: float, width: int) -> tuple[int, bool]:
+def _select(table: Tables, first: int, size: int, least: float, width: int) -> tuple[int, bool]:
     """Choose the `width` rows of the highest hope (earlier ones first among equals) out of those that can beat `least`.
 
     Returns how many were chosen, and whether that was all.
     """
     count = 0
     for row in range(first, size):
-        if sheet.tours[row].target >= 0 and sheet.tours[row].bound > least + EPSILON:
-            sheet.chosen[count] = row
+        if table.routes[row].target >= 0 and table.routes[row].bound > least + EPSILON:
+            table.chosen[count] = row
             count += 1
     if count <= width:
         return count, True
     hopes = np.empty(count)
     for place in range(count):
-        hopes[place] = sheet.tours[sheet.chosen[place]].hope
+        hopes[place] = table.routes[table.chosen[place]].hope
     limit = np.partition(hopes, count - width)[count - width]
     equals = width
     for place in range(count):
@@ -345,43 +345,43 @@ def _select(sheet: Sheet, first: int, size: int, least: float, width: int) -> tu
     for place in range(count):
         if hopes[place] > limit or (hopes[place] == limit and equals > 0):
             equals -= hopes[place] == limit
-            sheet.chosen[kept] = sheet.chosen[place]
+            table.chosen[kept] = table.chosen[place]
             kept += 1
     return kept, False
 
 
 @kernel
 def search(
-    terms: Terms, chart: Chart, sheet: Sheet, effort: Effort, owned: int, best: float, stop: NDArray[np.int64]
+    terms: Terms, distances: DistanceTable, table: Tables, effort: Effort, owned: int, best: float, stop: NDArray[np.int64]
 ) -> tuple[int, bool, int]:
     """Search on from the tour without stops in row 0. Returns the nodes, whether nothing was left out, and the best row.
 
     `best` is what is known to be possible; the row is -1 if nothing better was found. Ends after about ``effort.limit`` nodes,
     because there are no more rows than these and some, or when ``stop[0]`` is set.
     """
-    sheet.heads[:] = -1
-    sheet.chosen[0] = 0
+    table.heads[:] = -1
+    table.chosen[0] = 0
     living, size, nodes, best_at, whole = 1, 1, 0, -1, True
     for _ in range(MOST_MINES + 1):
         first, number = size, 0
         while number < living:
-            parent = sheet.chosen[number]
+            parent = table.chosen[number]
             number += 1
-            if sheet.tours[parent].bound <= max(best, effort.least) + EPSILON:
+            if table.routes[parent].bound <= max(best, effort.least) + EPSILON:
                 continue
             if nodes > effort.limit or stop[0]:
                 return nodes, False, best_at
-            size, looked, fewer_mines, best, found = _expand(terms, chart, sheet, effort, parent, size, owned, best)
+            size, looked, fewer_mines, best, found = _expand(terms, distances, table, effort, parent, size, owned, best)
             best_at = found if found >= 0 else best_at
             beers = size
-            size, drunk, fewer_beers = _expand_beers(terms, chart, sheet, effort, parent, size, owned, best)
+            size, drunk, fewer_beers = _expand_beers(terms, distances, table, effort, parent, size, owned, best)
             # After a beer a tour has as many mines as before, so it goes on among those of its length.
             for row in range(beers, size):
-                sheet.chosen[living] = row
+                table.chosen[living] = row
                 living += 1
             nodes += 1 + looked + drunk
             whole = whole and not fewer_mines and not fewer_beers
-        living, all_kept = _select(sheet, first, size, max(best, effort.least), effort.width)
+        living, all_kept = _select(table, first, size, max(best, effort.least), effort.width)
         whole = whole and all_kept
         if living == 0:
             return nodes, whole, best_at

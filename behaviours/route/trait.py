@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from behaviours.base import Behaviour, Thought, View
+from behaviours.base import Behaviour, SearchInfo, View
 from behaviours.common.combat_map import danger
 from behaviours.common.targets import foreign_mines, tile_beside
 from behaviours.route.plan import Plan, Task, plans
@@ -40,7 +40,7 @@ class Route(Behaviour):
     reserve: int = Field(0, ge=0, le=79, description="life to be left after taking a mine, but for one")
     avoid_danger: bool = Field(True, description="keep off squares that the later combat map marks below 0")
 
-    def vote(self, view: View) -> Iterator[Thought | None]:
+    def vote(self, view: View) -> Iterator[SearchInfo | None]:
         """A thought for each search, each with more width than the one before."""
         if view.plies_left < 1:
             yield None
@@ -48,13 +48,13 @@ class Route(Behaviour):
         task = self.task(view)
         limit = self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
         for plan in plans(task, limit, self.scale, view.budget.stop):
-            yield self.thought(view, task, plan)
+            yield self.info(view, task, plan)
 
-    def thought(self, view: View, task: Task, plan: Plan) -> Thought:
+    def info(self, view: View, task: Task, plan: Plan) -> SearchInfo:
         """What a plan says."""
         best = max(plan.values)
         votes = {move: max(-1.0, (plan.values[move] - best) / self.scale) for move in view.moves}
-        return Thought(votes, score=best, nodes=plan.nodes, goal=_goal(view, task, plan))
+        return SearchInfo(votes, score=best, nodes=plan.nodes, goal=_goal(view, task, plan))
 
     def _too_weak(self, view: View, move: int) -> bool:
         """Whether a move takes a mine and leaves less life than the reserve. Dying is another matter: it may even pay."""
@@ -98,10 +98,10 @@ def _goal(view: View, task: Task, plan: Plan) -> int | None:
     beside = view.pos + int(OFFSET[plan.direction])
     if int(view.cells[beside]) & TILE_BITS >= TAVERN:
         return beside
-    if not plan.stops:
+    if not plan.waypoints:
         return None
-    if plan.stops[0] >= 0:
-        return int(task.mines[plan.stops[0]])
+    if plan.waypoints[0] >= 0:
+        return int(task.mines[plan.waypoints[0]])
     taverns = view.map.taverns
     return int(taverns[view.map.distances[view.pos, taverns].argmin()])
 

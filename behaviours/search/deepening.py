@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from behaviours.common.evaluation import UNIT, Weights, compiled_weights
-from behaviours.common.map_tables import ground_of
+from behaviours.common.map_tables import map_tables_of
 from behaviours.search.engine import search_below
 from behaviours.search.records import ENTRY, INFINITE, MEMORY, TASK, WORK
 from sim.game import Game, copy_of
@@ -25,7 +25,7 @@ from sim.rules import effects
 
 
 @dataclass(frozen=True)
-class Question:
+class SearchParams:
     """What is to be searched: for whom, who is active (a set, bit by hero), by which mode, and with which extras.
 
     `quiescence` is how many plies a fight at the horizon is followed, `clip` how far below the best (in hundredths of gold) a
@@ -45,18 +45,18 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Depth:
+class IterationResult:
     """What is known after a depth: `scores` by direction (None where it would do nothing) in hundredths of gold.
 
-    `blended` are running means of the scores over the depths (see `Question.blend`), rounded.
-    `whole` says whether every direction was searched to `depth` plies; `line` is the principal variation from our ply on,
+    `blended` are running means of the scores over the depths (see `SearchParams.blend`), rounded.
+    `whole` says whether every direction was searched to `depth` plies; `pv` is the principal variation from our ply on,
     hero after hero; `nodes` counts from the beginning.
     """
 
     depth: int
     scores: tuple[int | None, ...]
     blended: tuple[int | None, ...]
-    line: tuple[int, ...]
+    pv: tuple[int, ...]
     nodes: int
     whole: bool
 
@@ -82,7 +82,7 @@ class Workspace:
         self.task = self.works["task"][0]
         self.age = 0
 
-    def begin(self, question: Question) -> None:
+    def begin(self, params: SearchParams) -> None:
         """Forget the last search. Entries of the table carry their search's age, so that it is seldom emptied."""
         self.age += 1
         if self.age > 255:
@@ -92,9 +92,9 @@ class Workspace:
         self.works["memory"]["killers"] = -1
         self.works["task"] = np.zeros(1, TASK)
         task = self.task
-        task["me"], task["active"], task["mode"] = question.me, question.active, question.mode
-        task["quiescence"], task["death"] = question.quiescence, question.death
-        task["table"], task["age"] = question.table, self.age
+        task["me"], task["active"], task["mode"] = params.me, params.active, params.mode
+        task["quiescence"], task["death"] = params.quiescence, params.death
+        task["table"], task["age"] = params.table, self.age
 
 
 #: Workspaces of this process that nobody uses at the moment: several threads may search at once.
@@ -114,57 +114,57 @@ def borrowed() -> Iterator[Workspace]:
         _idle.append(work)
 
 
-def deepen(
+def iterative_deepening(
     games: Game,
     where: Map,
-    question: Question,
+    params: SearchParams,
     weights: Weights,
     *,
     depths: range,
     nodes: int,
     stop: NDArray[np.int64],
-) -> Iterator[Depth]:
-    """Search every direction of ``question.me``, who must be to move, to each of `depths` in plies (at least 1, below `MAX_PLY`).
+) -> Iterator[IterationResult]:
+    """Search every direction of ``params.me``, who must be to move, to each of `depths` in plies (at least 1, below `MAX_PLY`).
 
     Yields after each depth. Ends after the last one, after `nodes` nodes, or when ``stop[0]`` is set; the depth at which that
     happens is yielded as far as it came. Deterministic but for `stop`; the game is not changed.
     """
     with borrowed() as work:
-        yield from _deepen(games, where, question, weights, depths, nodes, stop, work)
+        yield from _deepen(games, where, params, weights, depths, nodes, stop, work)
 
 
 def _deepen(
     games: Game,
     where: Map,
-    question: Question,
+    params: SearchParams,
     weights: Weights,
     depths: range,
     nodes: int,
     stop: NDArray[np.int64],
     work: Workspace,
-) -> Iterator[Depth]:
-    work.begin(question)
+) -> Iterator[IterationResult]:
+    work.begin(params)
     position = copy_of(games)
-    ground, compiled = ground_of(where), compiled_weights(weights)
-    mask = effects(position, 0, question.me)
+    tables, compiled = map_tables_of(where), compiled_weights(weights)
+    mask = effects(position, 0, params.me)
     order = [move for move in (1, 3, 2, 4, 0) if mask >> move & 1]
     known: dict[int, int] = {}
     means: dict[int, float] = {}
     task = work.task
     task["limit"] = max(nodes, 1)
-    last: Depth | None = None
+    last: IterationResult | None = None
     for depth in depths:
         found: dict[int, int] = {}
-        line: tuple[int, ...] = ()
+        pv: tuple[int, ...] = ()
         for move in order:
             best = max(found.values(), default=-INFINITE)
-            alpha = max(best - question.clip, -INFINITE)
-            score = search_below(position, ground, compiled, work.works, stop, move, depth, (alpha, INFINITE))
+            alpha = max(best - params.clip, -INFINITE)
+            score = search_below(position, tables, compiled, work.works, stop, move, depth, (alpha, INFINITE))
             if task["aborted"]:
                 break
             found[move] = score
             if score > best:
-                line = (move, *task["line"][: task["line_length"]].tolist())
+                pv = (move, *task["pv"][: task["pv_length"]].tolist())
         if not found:
             return
         whole = len(found) == len(order)
@@ -175,16 +175,16 @@ def _deepen(
             found |= dict.fromkeys((move for move in order if move not in found), min(found.values()))
         order.sort(key=lambda move: -found[move])  # stable: equal ones keep their order
         known = found
-        lowest = max(found.values()) - question.clip  # below it scores are bounds only, which may differ from run to run
+        lowest = max(found.values()) - params.clip  # below it scores are bounds only, which may differ from run to run
         means = {
-            move: max(score, lowest) + question.blend * (means.get(move, score) - max(score, lowest))
+            move: max(score, lowest) + params.blend * (means.get(move, score) - max(score, lowest))
             for move, score in found.items()
         }
-        last = Depth(
+        last = IterationResult(
             depth,
             tuple(found.get(move) for move in range(5)),
             tuple(round(means[move]) if move in means else None for move in range(5)),
-            line or (last.line if last else ()),
+            pv or (last.pv if last else ()),
             int(task["nodes"]),
             whole,
         )

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from behaviours.common.evaluation import WEIGHT_ARRAY, evaluate
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, uint64, uintp
-from behaviours.common.map_tables import GROUNDS
-from behaviours.common.policy import policy_order
+from behaviours.common.map_tables import MAP_TABLES_ARRAY
+from behaviours.common.policy import cheap_move
 from behaviours.search.ordering import credit, rank
 from behaviours.search.records import (
     BEST_REPLY,
@@ -33,8 +33,8 @@ from behaviours.search.records import (
     EXACT,
     INFINITE,
     LOWER,
-    MAX_LINE,
     MAX_PLY,
+    MAX_PV,
     PARANOID,
     STOP,
     STOP_MASK,
@@ -124,28 +124,28 @@ def _chooses(game: GameRecord, frame: FrameRecord, task: TaskRecord, hero: int, 
 
 
 @inlined
-def _usual_move(game: GameRecord, ground: MapRecord, task: TaskRecord, hero: int, chooses: bool) -> int:
+def _usual_move(game: GameRecord, tables: MapRecord, task: TaskRecord, hero: int, chooses: bool) -> int:
     """The move of a hero that does nothing special: by the policy, or `STAY` where the mode says so."""
     if hero == task.me or (chooses and task.mode != BEST_REPLY_PLUS):
         return int64(STAY)
     if task.mode == BEST_REPLY and (int64(task.active) >> hero) & 1:
         return int64(STAY)
-    return int64(policy_order(game, ground, hero))
+    return int64(cheap_move(game, tables, hero))
 
 
 @inlined
-def _enter(game: GameRecord, ground: MapRecord, weights: WeightsRecord, work: WorkRecord, level: int) -> tuple[bool, int]:
+def _enter(game: GameRecord, tables: MapRecord, weights: WeightsRecord, work: WorkRecord, level: int) -> tuple[bool, int]:
     """Begin the node on `level`: whether its score is known at once, and the score. If it is not, its moves are listed."""
     frame, task = work.frames[uintp(level)], work.task
-    frame.line_length = 0
+    frame.pv_length = 0
     me, hero = int64(task.me), int64(game.turn) & 3
     fighting = False
     if frame.left == 0 or game.status != RUNNING:
         fighting = game.status == RUNNING and frame.quiescence > 0 and _is_hot(game, me, int64(task.active))
         if not fighting:
-            return True, evaluate(game, ground, weights, me) - int64(frame.deaths) * int64(task.death)
+            return True, evaluate(game, tables, weights, me) - int64(frame.deaths) * int64(task.death)
     chooses = _chooses(game, frame, task, hero, fighting)
-    frame.usual = _usual_move(game, ground, task, hero, chooses)
+    frame.usual = _usual_move(game, tables, task, hero, chooses)
     frame.maximises = hero == me
     frame.first_alpha, frame.first_beta = frame.alpha, frame.beta
     frame.best = -INFINITE if hero == me else INFINITE
@@ -234,11 +234,11 @@ def _leave(game: GameRecord, work: WorkRecord, level: int, value: int) -> tuple[
 @kernel
 def _extend_line(frame: FrameRecord, below: FrameRecord) -> None:
     """The principal variation of a node: its best move and the line of the node below."""
-    length = int64(below.line_length) - int64(below.line_length == MAX_LINE)
-    frame.line[0] = frame.best_move
+    length = int64(below.pv_length) - int64(below.pv_length == MAX_PV)
+    frame.pv[0] = frame.best_move
     for place in range(length):
-        frame.line[place + 1] = below.line[place]
-    frame.line_length = length + 1
+        frame.pv[place + 1] = below.pv[place]
+    frame.pv_length = length + 1
 
 
 @kernel
@@ -260,7 +260,7 @@ def _store(work: WorkRecord, frame: FrameRecord) -> None:
 
 
 @inlined
-def _search(game: GameRecord, ground: MapRecord, weights: WeightsRecord, work: WorkRecord, stop: NDArray[np.int64]) -> int:
+def _search(game: GameRecord, tables: MapRecord, weights: WeightsRecord, work: WorkRecord, stop: NDArray[np.int64]) -> int:
     """Score the position for ``task.me`` as frame 0 says, fail-soft. See the module.
 
     The game is as before when it returns, also when the search was aborted.
@@ -276,7 +276,7 @@ def _search(game: GameRecord, ground: MapRecord, weights: WeightsRecord, work: W
                 level -= 1
                 undo(game, work.undos[uintp(level)])
             return int64(0)
-        settled, value = _enter(game, ground, weights, work, level)
+        settled, value = _enter(game, tables, weights, work, level)
         while settled:
             if level == 0:
                 task.nodes = nodes
@@ -287,10 +287,10 @@ def _search(game: GameRecord, ground: MapRecord, weights: WeightsRecord, work: W
         level += 1
 
 
-@entry(types.int64(GAMES, GROUNDS, WEIGHT_ARRAY, WORKS, STOP, types.int64, types.int64, WINDOW))
+@entry(types.int64(GAMES, MAP_TABLES_ARRAY, WEIGHT_ARRAY, WORKS, STOP, types.int64, types.int64, WINDOW))
 def search_below(
     games: Games,
-    grounds: NDArray[np.void],
+    tables_array: NDArray[np.void],
     weights: NDArray[np.void],
     works: NDArray[np.void],
     stop: NDArray[np.int64],
@@ -301,7 +301,7 @@ def search_below(
     """Score of ``games[0]`` after `move` of the hero to move, searched `depth` plies in all; ``task.aborted`` if cut short.
 
     `move` -1 searches the position itself. Within the `window` (alpha, beta) the score is exact; outside it is a bound.
-    `works` is an array of one `WORK` record whose task says what is asked; its `nodes` and `line` are written.
+    `works` is an array of one `WORK` record whose task says what is asked; its `nodes` and `pv` are written.
     """
     game: GameRecord = games[0]
     work: WorkRecord = works[0]
@@ -313,10 +313,10 @@ def search_below(
         root.deaths = (work.undos[MAX_PLY].deaths >> task.me) & 1
     root.alpha, root.beta, root.left = window[0], window[1], depth
     root.hash = hash_of(game)
-    value: int = _search(game, grounds[0], weights[0], work, stop)
-    task.line_length = root.line_length
-    for place in range(int64(root.line_length)):
-        task.line[place] = root.line[place]
+    value: int = _search(game, tables_array[0], weights[0], work, stop)
+    task.pv_length = root.pv_length
+    for place in range(int64(root.pv_length)):
+        task.pv[place] = root.pv[place]
     if move >= 0:
         undo(game, work.undos[MAX_PLY])
     return value

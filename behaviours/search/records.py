@@ -18,7 +18,7 @@ INFINITE = 1 << 29
 #: Plies from the root to the deepest node, quiescence included.
 MAX_PLY = 96
 #: Longest principal variation that is kept.
-MAX_LINE = 24
+MAX_PV = 24
 #: Nodes between two looks at the stop word.
 STOP_MASK = 255
 #: Entries of the transposition table: a power of two.
@@ -55,8 +55,8 @@ FRAME = np.dtype(
             ("deaths", "u1"),
             ("stored", "u1"),
             ("moves", "u1", 5),
-            ("line_length", "i2"),
-            ("line", "u1", MAX_LINE),
+            ("pv_length", "i2"),
+            ("pv", "u1", MAX_PV),
         ],
     )
 )
@@ -75,8 +75,8 @@ TASK = np.dtype(
             ("table", "i8"),
             ("nodes", "i8"),
             ("aborted", "i8"),
-            ("line_length", "i8"),
-            ("line", "u1", MAX_LINE),
+            ("pv_length", "i8"),
+            ("pv", "u1", MAX_PV),
         ],
     )
 )

@@ -7,10 +7,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from behaviours.base import Behaviour, Thought, View
+from behaviours.base import Behaviour, SearchInfo, View
 from behaviours.common.evaluation import UNIT, Weights
 from behaviours.search.contact import active_enemies
-from behaviours.search.deepening import Depth, Question, deepen
+from behaviours.search.deepening import IterationResult, SearchParams, iterative_deepening
 from behaviours.search.records import BEST_REPLY, BEST_REPLY_PLUS, MAX_PLY, PARANOID
 
 MODES = {"paranoid": PARANOID, "best-reply": BEST_REPLY, "best-reply-plus": BEST_REPLY_PLUS}
@@ -40,20 +40,22 @@ class Search(Behaviour):
     nodes: int = Field(2_000_000, ge=10, le=1_000_000_000, description="nodes searched at most; a budget may allow fewer")
     weights: Weights = Field(default_factory=Weights, description="the weights of the evaluation")
 
-    def vote(self, view: View) -> Iterator[Thought]:
+    def vote(self, view: View) -> Iterator[SearchInfo]:
         """A thought after each depth."""
         if view.plies_left < 1 or view.game.status:
             return
         nodes = self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
-        question = self.question(view)
+        params = self.params(view)
         last = min(self.depth, int(view.games["max_turns"].item(0)) - view.turn)
         depths = range(1, last + 1)
-        for found in deepen(view.games, view.map, question, self.weights, depths=depths, nodes=nodes, stop=view.budget.stop):
-            yield self._thought(found)
+        for found in iterative_deepening(
+            view.games, view.map, params, self.weights, depths=depths, nodes=nodes, stop=view.budget.stop
+        ):
+            yield self._info(found)
 
-    def question(self, view: View) -> Question:
+    def params(self, view: View) -> SearchParams:
         """What is searched on this turn."""
-        return Question(
+        return SearchParams(
             me=view.me,
             active=active_enemies(view.games, view.map, view.me, self.contact, self.searched),
             mode=MODES[self.mode],
@@ -63,8 +65,8 @@ class Search(Behaviour):
             death=round(self.death * UNIT),
         )
 
-    def _thought(self, found: Depth) -> Thought:
+    def _info(self, found: IterationResult) -> SearchInfo:
         scores = {move: score for move, score in enumerate(found.blended) if score is not None}
         best, unit = max(scores.values()), self.scale * UNIT
         votes = {move: max(-1.0, (score - best) / unit) for move, score in scores.items()}
-        return Thought(votes, depth=found.depth, score=best / UNIT, nodes=found.nodes, line=found.line)
+        return SearchInfo(votes, depth=found.depth, score=best / UNIT, nodes=found.nodes, pv=found.pv)

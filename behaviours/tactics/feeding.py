@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.common.duel import duel, fallen
+from behaviours.common.duel import duel, killed_by
 from behaviours.common.targets import dies_on_mine
 from sim.game import BLOW, HERO_SHIFT, MINE, OFFSET, TILE_BITS
 
@@ -32,7 +32,7 @@ class Feeding(Behaviour):
         votes: dict[int, float] = {}
         doomed = {int(view.games["hero"]["spawn"].item(enemy)) for enemy in view.enemies if self._may_die(view, enemy)}
         for move in view.moves:
-            dead, after = fallen(view, move), view.after(move)
+            dead, after = killed_by(view, move), view.after(move)
             share = int(after["hero"]["mines"].item(view.me)) / max(1, len(view.map.mines))
             displaced = view.me in dead and not dies_on_mine(view, move)
             against = 1.0 if displaced else 0.0

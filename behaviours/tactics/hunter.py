@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.common.duel import duel, fallen, struck
+from behaviours.common.duel import duel, killed_by, struck
 from behaviours.common.targets import directions_in
 from sim.game import BEER_COST, BLOW
 from sim.paths import FAR, distances_from, next_steps
@@ -63,7 +63,7 @@ class Hunter(Behaviour):
         steps = set(directions_in(next_steps(view.games, 0, view.me, from_him)))
         found: dict[int, float] = {}
         for move in view.moves:
-            wins = enemy in fallen(view, move) or duel(view.after(move), enemy, view.me) <= 0
+            wins = enemy in killed_by(view, move) or duel(view.after(move), enemy, view.me) <= 0
             if enemy in struck(view, move):
                 if wins:
                     found[move] = 1.0

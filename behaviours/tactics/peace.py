@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.common.duel import fallen
+from behaviours.common.duel import killed_by
 from sim.game import BEER_COST, OFFSET, TAVERN, TILE_BITS, Game
 
 
@@ -23,7 +23,7 @@ class TavernPeace(Behaviour):
         drinkers = {enemy for enemy in view.enemies if _can_drink(view, view.games, enemy)}
         votes: dict[int, float] = {}
         for move in view.moves if drinkers else ():
-            near = drinkers.intersection(view.enemies_beside(view.landing(move))).difference(fallen(view, move))
+            near = drinkers.intersection(view.enemies_beside(view.landing(move))).difference(killed_by(view, move))
             if near and (self.strict or not _can_drink(view, view.after(move), view.me)):
                 votes[move] = -float(len(near))
         return votes or None

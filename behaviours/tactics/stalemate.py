@@ -18,7 +18,7 @@ class Stalemate(Behaviour):
     """Breaks loops: votes against what was done again and again in the last rounds, the more often the stronger.
 
     *Going round.* Our square, our mines, and the enemies near us make a situation. If the same situation occurred at least
-    `patience` times in our last `window` turns, each move is voted -`push` for every time that we made it there.
+    `min_repeats` times in our last `window` turns, each move is voted -`push` for every time that we made it there.
 
     *To and fro over a mine.* Taking a mine beside us is voted -`retake` for every time that it was taken from us in our last
     `window` turns.
@@ -26,13 +26,15 @@ class Stalemate(Behaviour):
 
     window: int = Field(8, ge=1, le=HISTORY, description="how many of our last turns are looked at; more find longer loops")
     push: float = Field(1.0, ge=0, le=100, description="vote against a move, per time that it led round in a circle")
-    patience: int = Field(2, ge=1, le=HISTORY, description="how often the same situation must have been there, at most `window`")
+    min_repeats: int = Field(
+        2, ge=1, le=HISTORY, description="how often the same situation must have been there, at most `window`"
+    )
     retake: float = Field(8.0, ge=0, le=100, description="vote against taking a mine, per time that it was lately taken from us")
 
     @model_validator(mode="after")
     def _can_vote(self) -> Stalemate:
-        if self.patience > self.window:
-            raise ValueError(f"can never vote: patience ({self.patience}) must be at most window ({self.window})")
+        if self.min_repeats > self.window:
+            raise ValueError(f"can never vote: patience ({self.min_repeats}) must be at most window ({self.window})")
         return self
 
     def vote(self, view: View) -> Votes:
@@ -43,9 +45,9 @@ class Stalemate(Behaviour):
         votes: dict[int, float] = {}
         now = _situation(view.games, 0, view.me)
         same = [turn for turn in range(len(past)) if _situation(past, turn, view.me) == now]
-        if len(same) >= self.patience:
+        if len(same) >= self.min_repeats:
             for turn in same:
-                move = _order_of(view, past, turn)
+                move = _move_of(view, past, turn)
                 if move in view.moves:
                     votes[move] = votes.get(move, 0.0) - self.push
         if self.retake:
@@ -65,11 +67,11 @@ def _situation(games: Games, index: int, me: int) -> tuple[Any, ...]:
     return (*near, ours.tobytes())
 
 
-def _order_of(view: View, past: Games, turn: int) -> int:
+def _move_of(view: View, past: Games, turn: int) -> int:
     """Our order on a turn of the past; what did nothing counts as Stay."""
     following, index = (past, turn + 1) if turn + 1 < len(past) else (view.games, 0)
-    order = int(following["hero"]["last_dir"][index, view.me])
-    return order if order in view.moves else STAY
+    move = int(following["hero"]["last_dir"][index, view.me])
+    return move if move in view.moves else STAY
 
 
 def _times_lost(view: View, past: Games, square: int) -> int:

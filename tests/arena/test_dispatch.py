@@ -142,7 +142,7 @@ def played(plan: Schedule, workers: int) -> dict[str, tuple[object, ...]]:
     dispatcher = Dispatcher(local_workers(plan.entrants, workers), workers)
     return {
         one.line.record: (
-            gamerecord.loads(one.record).orders,
+            gamerecord.loads(one.record).moves,
             one.line.played,
             [(seat.bot, seat.gold) for seat in one.line.seats],
         )

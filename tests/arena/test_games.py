@@ -27,7 +27,7 @@ QUIET = ("stay", "random", "random")
 
 async def test_a_bot_in_process_plays_as_the_agent_does() -> None:
     task = first_task("seed", "malvert", "random", "stay", rounds=40)
-    orders = gamerecord.loads(play_task(task).record).orders
+    moves = gamerecord.loads(play_task(task).record).moves
     games = map_of_task(task).new_game(160)
     agents = []
     for number, seat in enumerate(task.seats[:2]):
@@ -35,11 +35,11 @@ async def test_a_bot_in_process_plays_as_the_agent_does() -> None:
         asked = voters(seat.entrant.bot, workers=1, in_process=True)
         await asked.start()
         agents.append(Agent(asked, number, seat.seed, Deadline(0.0), nodes=1000))
-    for ply, order in enumerate(orders):
+    for ply, move in enumerate(moves):
         if ply % 4 < 2:
             ballot = await agents[ply % 4].decide(copy_of(games), time.monotonic(), 60.0)
-            assert ballot.direction == order, ply
-        step(games, 0, order)
+            assert ballot.direction == move, ply
+        step(games, 0, move)
     await asyncio.gather(*(agent.voters.close() for agent in agents))
 
 
@@ -63,12 +63,12 @@ def test_the_line_and_the_record_say_what_happened() -> None:
 def test_deeds_are_counted_from_the_orders() -> None:
     """Against what can be seen from one state to the next: who jumped to his spawn with full life."""
     task = first_task("random", "random", "random", "random", rounds=400, size=10, seed=11)
-    orders = gamerecord.loads(play_task(task).record).orders
-    last, deeds = recompute(map_of_task(task), 400, orders)
+    moves = gamerecord.loads(play_task(task).record).moves
+    last, deeds = recompute(map_of_task(task), 400, moves)
     games, seen = map_of_task(task).new_game(1600), Deeds()
-    for ply, order in enumerate(orders):
+    for ply, move in enumerate(moves):
         before = copy_of(games)
-        step(games, 0, order)
+        step(games, 0, move)
         mover, old, new = ply % 4, before["hero"][0], games["hero"][0]
         for hero in range(4):
             struck = old["life"][hero] <= 21 and new["life"][hero] >= 99 and new["pos"][hero] == new["spawn"][hero]
@@ -190,9 +190,9 @@ def test_own_traits_of_two_bots_may_have_the_same_names(tmp_path: Path) -> None:
         (folder / "bot.toml").write_text(f'name = "{name}"\n[traits.own]\nuse = "own:Own"\n')
     task = first_task(str(tmp_path / "one" / "bot.toml"), str(tmp_path / "two" / "bot.toml"), "stay", "stay", rounds=3)
     assert [seat.entrant.label for seat in task.seats] == ["one", "two", "stay", "stay-2"]
-    orders = gamerecord.loads(play_task(task).record).orders
-    assert set(orders[0::4]) == {0}
-    assert 0 not in orders[1::4]
+    moves = gamerecord.loads(play_task(task).record).moves
+    assert set(moves[0::4]) == {0}
+    assert 0 not in moves[1::4]
 
 
 def test_decided_is_sound() -> None:
@@ -200,13 +200,13 @@ def test_decided_is_sound() -> None:
     rng = np.random.default_rng(3)
     found = 0
     for task in list(schedule("seed", "random", "stay", "random", blocks=3, rounds=60).tasks()):
-        orders = gamerecord.loads(play_task(task).record).orders
+        moves = gamerecord.loads(play_task(task).record).moves
         games, mines = map_of_task(task).new_game(240), len(map_of(map_of_task(task).new_game(240)).mines)
-        for ply, order in enumerate(orders):
-            step(games, 0, order)
+        for ply, move in enumerate(moves):
+            step(games, 0, move)
             if ply % 4 == 3 and decided(games, mines):
                 before = np.argsort(games["hero"]["gold"][0], kind="stable").tolist()
-                for _ in range(len(orders) - ply - 1):
+                for _ in range(len(moves) - ply - 1):
                     step(games, 0, int(rng.integers(5)))
                 assert np.argsort(games["hero"]["gold"][0], kind="stable").tolist() == before
                 found += 1

@@ -208,7 +208,7 @@ def test_unknown_directions_are_stay_as_on_the_original_server() -> None:
     task = first_task(web_bot("rubbish"), *QUIET)
     played = play_task(task)
     assert played.line.seats[0].outcome.reason == "finished"
-    assert set(gamerecord.loads(played.record).orders[12::4]) == {STAY}
+    assert set(gamerecord.loads(played.record).moves[12::4]) == {STAY}
 
 
 def test_nobody_is_to_blame_while_a_program_comes_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,11 +142,11 @@ def test_the_match_is_told_in_words() -> None:
 def record(number: int, rounds: int = 5) -> tuple[GameRecord, list[list[int]]]:
     """A game in which heroes go about, and everybody's gold before the first and after every round."""
     where = named_map("m1")
-    games, rng, orders = where.new_game(4 * rounds), np.random.default_rng(number), []
+    games, rng, moves = where.new_game(4 * rounds), np.random.default_rng(number), []
     golds = [games["hero"][0]["gold"].tolist()]
     for ply in range(4 * rounds):
-        orders.append(int(rng.integers(5)))
-        step(games, 0, orders[-1])
+        moves.append(int(rng.integers(5)))
+        step(games, 0, moves[-1])
         if ply % 4 == 3:
             golds.append(games["hero"][0]["gold"].tolist())
     now = datetime.now(UTC)
@@ -155,7 +155,7 @@ def record(number: int, rounds: int = 5) -> tuple[GameRecord, list[list[int]]]:
         id=f"g{number}",
         max_turns=4 * rounds,
         names=("a", "b", "a", "c"),
-        orders=orders,
+        moves=moves,
         ending=Reason.FINISHED,
         started=now,
         finished=now,
@@ -226,8 +226,8 @@ def test_ticks_are_round_and_inside(low: float, width: float) -> None:
 @given(st.lists(st.floats(0, 200), max_size=12))
 def test_labels_are_moved_apart_in_their_order(wanted: list[float]) -> None:
     found = _apart(wanted, 13, 200)
-    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
-    assert all(found[two] - found[one] >= 13 - 1e-6 for one, two in pairwise(order))
+    move = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    assert all(found[two] - found[one] >= 13 - 1e-6 for one, two in pairwise(move))
     assert all(value <= 200 for value in found)
 
 

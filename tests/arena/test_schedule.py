@@ -84,7 +84,7 @@ def test_every_bot_has_its_own_stream_in_every_game() -> None:
 
 def test_a_bot_against_itself_plays_different_games() -> None:
     tasks = list(schedule("seed", "seed", format="ab", rounds=40, size=14).tasks())
-    assert len({gamerecord.loads(play_task(task).record).orders for task in tasks}) == 6
+    assert len({gamerecord.loads(play_task(task).record).moves for task in tasks}) == 6
 
 
 def test_more_blocks_go_on_where_fewer_ended() -> None:

@@ -71,11 +71,11 @@ def replayed(record: dict, skip: int) -> Iterator[Games]:
     for hero, state in enumerate(init["heroes"]):
         games[0]["hero"][hero]["pos"] = square(state["pos"]["x"], state["pos"]["y"])
     place_heroes(games)
-    orders = [*DIRECTIONS, "Crash"]
-    for ply, order in enumerate(record["moves"]):
+    moves = [*DIRECTIONS, "Crash"]
+    for ply, move in enumerate(record["moves"]):
         if ply % skip == 0:
             yield games.copy()
-        step(games, 0, orders.index(order))
+        step(games, 0, moves.index(move))
     yield games.copy()
 
 
@@ -125,8 +125,8 @@ def test_a_trait_can_be_asked_in_several_threads_at_once(trait: Behaviour) -> No
     views = []
     for seed in range(16):
         games = generate(seed, size=18).new_game()
-        for order in np.random.default_rng(seed).integers(0, 5, 200).tolist():
-            step(games, 0, order)
+        for move in np.random.default_rng(seed).integers(0, 5, 200).tolist():
+            step(games, 0, move)
         views.append(games)
 
     def ask(games: Games) -> list[float] | None:
@@ -143,8 +143,8 @@ def test_every_trait_ends_quickly_on_the_largest_maps() -> None:
     """Far below any limit: a slow machine has room, a trait that blows up has not."""
     for seed in range(4):
         games = generate(seed, size=28, walls=20, mines=9).new_game()
-        for order in np.random.default_rng(seed).integers(0, 5, 400).tolist():
-            step(games, 0, order)
+        for move in np.random.default_rng(seed).integers(0, 5, 400).tolist():
+            step(games, 0, move)
         for trait in TRAITS:
             votes(trait, View(games, mover(games), budget=Budget(nodes=10)))  # the map's own tables are made once per game
             begin = time.process_time()

@@ -17,7 +17,7 @@ from rich.console import Console
 from sim.kernels import warm
 from tests.support.arenagames import made_up, rotations, wrong_verdicts
 from vindibot.arena.bounds import Bounds
-from vindibot.arena.journal import Diary
+from vindibot.arena.journal import Journal
 from vindibot.arena.referee import Course, line_of, play
 from vindibot.arena.reporter import Silent
 from vindibot.arena.results import read
@@ -54,13 +54,13 @@ def _tournament(folder: Path, **settings: Any) -> Tournament:
 
 def _play(task: GameTask) -> Course:
     """A game in this process, as a worker plays it."""
-    diary = Diary(4 * task.rounds)
+    journal = Journal(4 * task.rounds)
     try:
-        course = play(task, [local_seat(seat) for seat in task.seats], diary)
+        course = play(task, [local_seat(seat) for seat in task.seats], journal)
         line_of(task, course)
         return course
     finally:
-        diary.close()
+        journal.close()
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from sim import kernels
 from sim.game import Games
 from sim.generator import generate
 from tests.benchmarks import Row
-from vindibot.engine.health import Conduct
+from vindibot.engine.health import TraitHealth
 from vindibot.engine.pool import Pool
 from vindibot.engine.process import Needs, context
 from vindibot.engine.worker import Request, TraitPlan, encode_turn
@@ -70,7 +70,7 @@ class BarePipes:
 async def fan_out(games: Games, history: Games) -> tuple[list[float], list[float], list[float]]:
     """Seconds of turns through the pool, of bare round trips in between, and of replacements of killed workers."""
     plans = [TraitPlan(STAY, {})] * TRAITS
-    pool = Pool(plans, [Conduct(f"stay-{number}", 1.0, False) for number in range(TRAITS)], workers=WORKERS)
+    pool = Pool(plans, [TraitHealth(f"stay-{number}", 1.0, False) for number in range(TRAITS)], workers=WORKERS)
     await pool.start()
     remembered, turn_bytes = encode_turn(games, history)
     request = Request(0, 0, remembered, 1.0, 0.1, None, 0, [0, 1, 2]).encode() + turn_bytes

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from behaviours import View
 from behaviours.common.evaluation import Weights, compiled_weights, evaluate
-from behaviours.common.map_tables import ground_of
-from behaviours.common.policy import policy, policy_order
+from behaviours.common.map_tables import map_tables_of
+from behaviours.common.policy import cheap_move, policy
 from behaviours.search import Search
-from behaviours.search.deepening import Depth, deepen
+from behaviours.search.deepening import IterationResult, iterative_deepening
 from sim import kernels
 from sim.game import Games, mover
 from sim.maps import map_of
@@ -88,20 +88,20 @@ def middle_game(number: int) -> Games:
     where = standard_maps()[number]
     games, rng = where.new_game(), np.random.default_rng(number)
     for stray in (rng.random(PLIES) < STRAY).tolist():
-        step(games, 0, int(rng.integers(5)) if stray else policy(games, 0, mover(games), ground_of(where)))
+        step(games, 0, int(rng.integers(5)) if stray else policy(games, 0, mover(games), map_tables_of(where)))
     return games
 
 
 @numba.njit(error_model="numpy", nogil=True)
-def _evaluations(games, grounds, weights, times, what):
+def _evaluations(games, tables_array, weights, times, what):
     """`times` calls of a kernel: 0 the evaluation, 1 the policy, else none."""
     total, game = np.int64(0), games[0]
     for number in range(times):
         me = number & 3
         if what == 0:
-            total += evaluate(game, grounds[0], weights[0], me)
+            total += evaluate(game, tables_array[0], weights[0], me)
         elif what == 1:
-            total += policy_order(game, grounds[0], me)
+            total += cheap_move(game, tables_array[0], me)
         else:
             total += np.int64(game.hero[me].gold)
         game.turn ^= 4  # so that no call can be left out
@@ -110,12 +110,12 @@ def _evaluations(games, grounds, weights, times, what):
 
 def _costs(positions: Sequence[Games]) -> Iterator[Row]:
     compiled = compiled_weights(Weights())
-    chosen = [(games.copy(), ground_of(map_of(games))) for games in positions[:: max(1, len(positions) // 8)]]
+    chosen = [(games.copy(), map_tables_of(map_of(games))) for games in positions[:: max(1, len(positions) // 8)]]
 
     def seconds(what: int) -> float:
         start = time.process_time()
-        for games, ground in chosen:
-            _evaluations(games, ground, compiled, 100_000, what)
+        for games, tables in chosen:
+            _evaluations(games, tables, compiled, 100_000, what)
         return (time.process_time() - start) / (100_000 * len(chosen))
 
     _evaluations(*chosen[0], compiled, 1, 0)
@@ -129,7 +129,7 @@ class Run:
     """A search of a position: who was active, each depth with the processor time at which it was told."""
 
     active: int
-    depths: list[Depth]
+    depths: list[IterationResult]
     seconds: list[float]
 
     def depth_at(self, seconds: float) -> int:
@@ -146,22 +146,22 @@ class Run:
 
 def _run(games: Games, nodes: int, stop: NDArray[np.int64]) -> Run:
     view, trait = View(games, mover(games)), Search()
-    question = trait.question(view)
+    params = trait.params(view)
     start = time.process_time()
     depths, seconds = [], []
-    for found in deepen(games, view.map, question, trait.weights, depths=range(1, 81), nodes=nodes, stop=stop):
+    for found in iterative_deepening(games, view.map, params, trait.weights, depths=range(1, 81), nodes=nodes, stop=stop):
         seconds.append(time.process_time() - start)
         depths.append(found)
-    return Run(question.active.bit_count(), depths, seconds)
+    return Run(params.active.bit_count(), depths, seconds)
 
 
 def _plain_speed(games: Games, plain: PlainSearch) -> float:
     """Nodes per second of the plain search, from a position in which those are active whom the real one would search."""
     view = View(games, mover(games))
-    question = Search().question(view)
+    params = Search().params(view)
     for depth in range(8, 80, 2):
         start = time.process_time()
-        _, nodes = plain(games, question.me, question.active, depth)
+        _, nodes = plain(games, params.me, params.active, depth)
         if nodes >= NODES:
             break
     return nodes / (time.process_time() - start)

@@ -24,7 +24,7 @@ from sim import kernels
 from tests.benchmarks import Row
 from tests.support.waiting import until
 from vindibot.server import EmbeddedServer, Room, ServerSettings
-from vindibot.server.connection import JoiningTransport, PatientConnection
+from vindibot.server.connection import JoiningTransport, LimitedConnection
 
 #: Games at once, and seconds for which each crowd is measured.
 CROWDS = ((1, 4.0), (20, 4.0), (200, 8.0))
@@ -94,10 +94,10 @@ class Stopwatch:
     def began(self, room: Room) -> None:
         pass
 
-    def played(self, room: Room, order: int) -> None:
+    def played(self, room: Room, move: int) -> None:
         if time.monotonic() < self.until:
             self.plies += 1
-            self.crashes += order not in range(5)
+            self.crashes += move not in range(5)
 
     def ended(self, room: Room) -> None:
         pass
@@ -133,9 +133,9 @@ async def own_share(plies: int = 3000) -> list[float]:
     """Seconds from an order read to the next state written, of a game whose four clients are never slow."""
     watch = Stopwatch()
     shares: list[float] = []
-    receive, flush = PatientConnection.data_received, JoiningTransport._flush
+    receive, flush = LimitedConnection.data_received, JoiningTransport._flush
 
-    def data_received(self: PatientConnection, data: bytes) -> None:
+    def data_received(self: LimitedConnection, data: bytes) -> None:
         watch.read_at = time.perf_counter()
         receive(self, data)
 
@@ -146,7 +146,7 @@ async def own_share(plies: int = 3000) -> list[float]:
             shares.append(time.perf_counter() - watch.read_at)
             watch.read_at = 0.0
 
-    PatientConnection.data_received, JoiningTransport._flush = data_received, noted  # type: ignore[method-assign]
+    LimitedConnection.data_received, JoiningTransport._flush = data_received, noted  # type: ignore[method-assign]
     try:
         async with serving(watch) as server:
             process = multiprocessing.get_context("spawn").Process(target=clients, args=(server.port, 1, 60.0))
@@ -155,7 +155,7 @@ async def own_share(plies: int = 3000) -> list[float]:
             process.terminate()
             process.join()
     finally:
-        PatientConnection.data_received, JoiningTransport._flush = receive, flush  # type: ignore[method-assign]
+        LimitedConnection.data_received, JoiningTransport._flush = receive, flush  # type: ignore[method-assign]
     return shares[200:]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numba
 from pydantic import PrivateAttr
 
-from behaviours import Behaviour, Thought, View, Votes, square
+from behaviours import Behaviour, SearchInfo, View, Votes, square
 
 
 class Raises(Behaviour):
@@ -238,12 +238,12 @@ class Thinks(Behaviour):
     steps: int = 3
     wrong: bool = False
 
-    def vote(self, view: View) -> Iterator[Thought]:
+    def vote(self, view: View) -> Iterator[SearchInfo]:
         for depth in range(1, self.steps + 1):
             line = [depth % 5] * depth
-            yield Thought({3: depth / 10}, depth=depth, score=-0.5 * depth, nodes=10**depth, line=line, goal=square(depth, 2))
+            yield SearchInfo({3: depth / 10}, depth=depth, score=-0.5 * depth, nodes=10**depth, line=line, goal=square(depth, 2))
         if self.wrong:
-            yield Thought(1, depth=-1)
+            yield SearchInfo(1, depth=-1)
 
 
 class Guesses(Behaviour):
@@ -251,13 +251,13 @@ class Guesses(Behaviour):
 
     what: str
 
-    def vote(self, view: View) -> Thought:
+    def vote(self, view: View) -> SearchInfo:
         thoughts = {
-            "empty": Thought(2),
-            "zeros": Thought(2, depth=0, score=0.0, nodes=0, goal=square(0, 0)),
-            "silent": Thought(None, score=3.5),
-            "text": Thought("North"),
-            "score": Thought(1, score=float("nan")),
-            "line": Thought(1, line=(1, 9)),
+            "empty": SearchInfo(2),
+            "zeros": SearchInfo(2, depth=0, score=0.0, nodes=0, goal=square(0, 0)),
+            "silent": SearchInfo(None, score=3.5),
+            "text": SearchInfo("North"),
+            "score": SearchInfo(1, score=float("nan")),
+            "line": SearchInfo(1, line=(1, 9)),
         }
         return thoughts[self.what]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from pydantic import PrivateAttr
 
-from behaviours import STAY, Answer, Behaviour, Thought, View, Votes
+from behaviours import STAY, Answer, Behaviour, SearchInfo, View, Votes
 
 turns = 0
 
@@ -56,7 +56,7 @@ class Muddled(Behaviour):
     """A thought that is none."""
 
     def vote(self, view: View) -> Answer:
-        return Thought(STAY, depth=-1)
+        return SearchInfo(STAY, depth=-1)
 
 
 class Endless(Behaviour):

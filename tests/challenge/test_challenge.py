@@ -75,8 +75,8 @@ async def test_a_person_plays_to_the_end_and_sees_how_the_bots_decided(tmp_path:
         public = await client.get(f"/records/{person.state['game']['id']}")
         assert public.json()["ending"] == "finished"
     assert host.told[0].startswith(f"game {person.state['game']['id']}: {NASTY} came ")
-    orders = public.json()["orders"]
-    assert [int(orders[turn["ply"]]) for turn in turns] == [turn["order"] for turn in turns], "what was decided was played"
+    orders = public.json()["moves"]
+    assert [int(orders[turn["ply"]]) for turn in turns] == [turn["move"] for turn in turns], "what was decided was played"
     assert sorted(turn["turn"] for turn in turns) == [turn for turn in range(20) if turn % 4 != 1]
     found = {(turn["hero"], turn["turn"]): turn for turn in turns}
     kept = [read_recording(path) for path in recordings(tmp_path)]
@@ -85,7 +85,7 @@ async def test_a_person_plays_to_the_end_and_sees_how_the_bots_decided(tmp_path:
         for recorded in recording.turns:
             shown = found[recording.me, recorded.turn]
             assert shown["bot"] == recording.header.bot
-            assert shown["order"] == recorded.ballot.direction
+            assert shown["move"] == recorded.ballot.direction
             assert [vote["trait"] for vote in shown["votes"]] == [entry.label for entry in recorded.ballot.entries]
             assert shown["sums"] == pytest.approx(recorded.ballot.sums, rel=1e-5)
             for vote, entry in zip(shown["votes"], recorded.ballot.entries, strict=True):

@@ -76,7 +76,7 @@ async def test_refused_connections_are_retried_with_growing_pauses() -> None:
         if len(pauses.asked) == 8:
             await server.start(port)
 
-    settings = settings_for(f"http://127.0.0.1:{port}", connect_patience=600)
+    settings = settings_for(f"http://127.0.0.1:{port}", connect_timeout=600)
     async with GameClient(settings, pause=pause, rng=random.Random(7)) as client:
         result = await client.play(Player(), told)
     await server.__aexit__(None, None, None)
@@ -92,7 +92,7 @@ async def test_refused_connections_are_retried_with_growing_pauses() -> None:
 
 async def test_gives_up_after_the_limit_that_was_set() -> None:
     pauses = Pauses()
-    result = await play(f"http://127.0.0.1:{free_port()}", pauses=pauses, connect_patience=5)
+    result = await play(f"http://127.0.0.1:{free_port()}", pauses=pauses, connect_timeout=5)
     assert result.outcome.reason is Reason.UNREACHABLE
     assert result.outcome.exit_code == 1
     assert result.last is None
@@ -102,13 +102,13 @@ async def test_gives_up_after_the_limit_that_was_set() -> None:
 
 async def test_without_patience_one_attempt_is_made() -> None:
     pauses = Pauses()
-    result = await play(f"http://127.0.0.1:{free_port()}", pauses=pauses, connect_patience=0)
+    result = await play(f"http://127.0.0.1:{free_port()}", pauses=pauses, connect_timeout=0)
     assert result.outcome.reason is Reason.UNREACHABLE
     assert pauses.asked == []
 
 
 async def test_a_name_nobody_knows_is_told() -> None:
-    result = await play("http://no-such-host.invalid", connect_patience=0)
+    result = await play("http://no-such-host.invalid", connect_timeout=0)
     assert result.outcome.reason is Reason.UNREACHABLE
     assert "name cannot be looked up" in result.outcome.message
 
@@ -160,7 +160,7 @@ async def test_cancelling_and_stopping_end_at_once_in_a_pause() -> None:
 async def test_waits_for_a_join_that_is_not_answered_and_says_so() -> None:
     told = Told()
     async with FaultyServer(joins={1: Fault("hang")}) as server:
-        result = await play(server, told=told, join_patience=0.15)
+        result = await play(server, told=told, join_timeout=0.15)
     assert result.outcome.reason is Reason.NO_GAME
     assert len(told.waits) >= 2
     assert told.waits == sorted(told.waits)
@@ -170,7 +170,7 @@ async def test_waits_for_a_join_that_is_not_answered_and_says_so() -> None:
 def test_how_long_a_join_may_take_depends_on_the_mode() -> None:
     assert settings_for("localhost").join_seconds == 600
     assert settings_for("localhost", mode="arena").join_seconds is None
-    assert settings_for("localhost", mode="arena", join_patience=5).join_seconds == 5
+    assert settings_for("localhost", mode="arena", join_timeout=5).join_seconds == 5
 
 
 @pytest.mark.parametrize("how", ["cancel", "stop"])

@@ -60,7 +60,7 @@ async def test_the_turn_in_the_order_saves_it(kind: str) -> None:
     fault = Fault(kind, "after")
     faults = {2: fault, 4: fault}
     async with FaultyServer(orders=faults, understands_turn=True, stated_limit=0.05, opponent_seconds=0.01) as server:
-        result = await play(server, player, move_patience=0.2)
+        result = await play(server, player, move_timeout=0.2)
     assert result.outcome.reason is Reason.FINISHED
     assert server.orders == player.decided
     assert len(player.turns) == 5
@@ -172,7 +172,7 @@ async def test_a_server_that_stays_away_ends_the_game() -> None:
     pauses = Pauses()
     faults = {number: Fault("status", status=503, body="down") for number in range(2, 9999)}
     async with FaultyServer(orders=faults) as server:
-        result = await play(server, pauses=pauses, resync_patience=3)
+        result = await play(server, pauses=pauses, resync_timeout=3)
     assert result.outcome.reason is Reason.UNREACHABLE
     assert "turn 4" in result.outcome.message
     assert "down" in result.outcome.message
@@ -266,7 +266,7 @@ async def test_one_unreadable_state_is_survived_and_a_lasting_one_is_named() -> 
     async with FaultyServer(orders={2: broken}) as server:
         assert (await play(server)).outcome.reason is Reason.FINISHED
     async with FaultyServer(orders=dict.fromkeys(range(2, 999), broken), plies=4000) as server:
-        result = await play(server, pauses=Pauses(), resync_patience=2)
+        result = await play(server, pauses=Pauses(), resync_timeout=2)
     assert result.outcome.reason is Reason.PROTOCOL_ERROR
     assert "game.heroes[1].gold" in result.outcome.message
 

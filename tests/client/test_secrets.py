@@ -247,12 +247,12 @@ async def test_no_secret_in_logs_messages_and_events(fault: Fault, caplog: pytes
     with structlog.testing.capture_logs() as logs:
         told = Told()
         many = dict.fromkeys(range(2, 99), fault)
-        async with FaultyServer(orders=many) as server, GameClient(settings_for(server, resync_patience=0.2)) as client:
+        async with FaultyServer(orders=many) as server, GameClient(settings_for(server, resync_timeout=0.2)) as client:
             result = await client.play(Player(), told)
             shown = [repr(client.settings), repr(client.__dict__), repr(result), result.outcome.message, str(told.__dict__)]
         fault = replace(fault, body=fault.body.replace(TOKEN, ""))  # before a game there is none
         async with FaultyServer(joins=dict.fromkeys(range(1, 99), fault)) as server:
-            shown.append(repr(await play(server, told=told, connect_patience=1)))
+            shown.append(repr(await play(server, told=told, connect_timeout=1)))
     assert logs
     assert any("HTTP Request" in line for line in caplog.text.splitlines())  # httpx tells URLs; the token is masked
     everything = "\n".join([*shown, *map(str, logs), caplog.text])

@@ -85,7 +85,7 @@ async def test_a_server_whose_tls_does_not_fit_is_told_and_not_tried_again(
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
     async with server:
-        result = await play(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", connect_patience=60)
+        result = await play(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", connect_timeout=60)
     assert result.outcome.reason is Reason.REFUSED
     assert words in result.outcome.message
 

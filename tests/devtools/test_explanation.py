@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given, strategies as st
 
-from behaviours import Thought
+from behaviours import SearchInfo
 from sim.board import parse
 from sim.game import EAST, NORTH, square
 from sim.generator import generate
@@ -39,7 +39,7 @@ LINE = (NORTH, 0, EAST, EAST, NORTH)
 ENTRIES = [
     BallotEntry("mine-finder", 1.0, [0.0, 1.0, 0.0, 0.0, 0.0], 0.21),
     BallotEntry("fear", 2.0, [0.0, -2.0, 0.0, 0.25, 0.0], 1.5),
-    BallotEntry("search[/]", 0.5, [0.0, 0.5, 0.0, 1.0, 0.0], 700.4, thought=Thought(None, 9, -12.5, 81234, LINE, square(3, 1))),
+    BallotEntry("search[/]", 0.5, [0.0, 0.5, 0.0, 1.0, 0.0], 700.4, info=SearchInfo(None, 9, -12.5, 81234, LINE, square(3, 1))),
     BallotEntry("silent", 1.0, None, 0.1),
     BallotEntry("broken", 1.0, None, 3.0, "killed", "its worker\nprocess ended"),
     BallotEntry("gone", 1.0, None, 0.0, "benched"),
@@ -174,7 +174,7 @@ def test_every_kind_of_file_is_known(tmp_path: Path) -> None:
     assert isinstance(read_game_file(recording), Recording)
     record = read_game_file(records(tmp_path, "a"))
     assert isinstance(record, GameRecord)
-    assert read_game_file(records(tmp_path, "a", "b", "a"), "a").orders == (2,)
+    assert read_game_file(records(tmp_path, "a", "b", "a"), "a").moves == (2,)
     assert read_game_file(records(tmp_path, "a", "b"), "2").id == "b"
     assert isinstance(read_game_file(recording, "abcd1234"), Recording)
     for path, game, message in [

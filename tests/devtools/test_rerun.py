@@ -35,7 +35,7 @@ PLAYERS = [Player(name) for name in "abcd"]
 TRAITS = '''
 from collections.abc import Iterator
 from pydantic import Field
-from behaviours import Behaviour, Thought, View, Votes
+from behaviours import Behaviour, SearchInfo, View, Votes
 
 class Greets(Behaviour):
     """Votes for the direction that it is told."""
@@ -48,11 +48,11 @@ class Greets(Behaviour):
 class Deepens(Behaviour):
     """Thinks until its nodes are used up."""
 
-    def vote(self, view: View) -> Iterator[Thought]:
+    def vote(self, view: View) -> Iterator[SearchInfo]:
         depth = 0
         while not view.budget.expired() and (view.budget.nodes is None or depth * 100 < view.budget.nodes):
             depth += 1
-            yield Thought(2, depth=depth, nodes=depth * 100)
+            yield SearchInfo(2, depth=depth, nodes=depth * 100)
 
 class Fails(Behaviour):
     """Raises."""
@@ -83,12 +83,12 @@ async def play(bot: Bot, folder: Path, seed: int, plies: int = 80) -> Recording:
     await asked.start()
     with Recorder(folder, Header(bot=bot.name, traits=traits, game="abcd1234", hero=1, mode="arena", seed=seed)) as recorder:
         while games[0]["status"] == RUNNING:
-            order = 0
+            move = 0
             if mover(games) == 0:
                 ballot = await agent.decide(games.copy(), time.monotonic(), 60.0)
                 recorder.turn(from_games(games, game_id="abcd1234", players=PLAYERS), ballot)
-                order = ballot.direction
-            step(games, 0, order)
+                move = ballot.direction
+            step(games, 0, move)
     await asked.close()
     assert recorder.path is not None
     return read_recording(recorder.path)

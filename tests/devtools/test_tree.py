@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from behaviours import View
 from behaviours.common.evaluation import Weights
 from behaviours.search import Search
-from behaviours.search.deepening import Question, deepen
+from behaviours.search.deepening import SearchParams, iterative_deepening
 from behaviours.search.records import INFINITE
 from sim.board import draw
 from sim.game import ABSENT, Games, mover
@@ -29,10 +29,10 @@ from vindibot.devtools.branches import AT_LEAST, AT_MOST, EXACT, Node, grow
 from vindibot.games.recording import Recorder, TraitHeader
 
 
-def question_of(games: Games, mode: int, clip: int, *, quiescence: int = 3) -> Question:
+def question_of(games: Games, mode: int, clip: int, *, quiescence: int = 3) -> SearchParams:
     me = mover(games)
     active = sum(1 << hero for hero in range(4) if hero != me and games[0]["hero"][hero]["pos"] != ABSENT[hero])
-    return Question(me=me, active=active, mode=mode, quiescence=quiescence, clip=clip, death=2000)
+    return SearchParams(me=me, active=active, mode=mode, quiescence=quiescence, clip=clip, death=2000)
 
 
 def test_its_scores_are_those_of_minimax() -> None:
@@ -40,10 +40,10 @@ def test_its_scores_are_those_of_minimax() -> None:
     cut = 0
     for number in range(150):
         games = random_position(rng)
-        question = question_of(games, number % 3, INFINITE >> 1)
+        params = question_of(games, number % 3, INFINITE >> 1)
         depth, top = int(rng.integers(1, 6)), int(rng.integers(1, 7))
-        tree = grow(View(games, question.me), question, Weights(), depth, top)
-        exact = Minimax(games, question, Weights()).scores(depth)
+        tree = grow(View(games, params.me), params, Weights(), depth, top)
+        exact = Minimax(games, params, Weights()).scores(depth)
         assert {child.move: child.score for child in tree.root.children} == {
             move: value for move, value in enumerate(exact) if value is not None
         }, draw(games)
@@ -63,12 +63,14 @@ def bounds_hold(node: Node, me: int) -> Iterator[bool]:
 def test_it_agrees_with_the_search_of_a_game() -> None:
     for seed in range(3):
         games = generate(seed, size=10).new_game()
-        for order in np.random.default_rng(seed).integers(0, 5, 121 + seed).tolist():
-            step(games, 0, order)
-        question = question_of(games, seed, 500)
-        tree = grow(View(games, question.me), question, Weights(), 7, 4)
+        for move in np.random.default_rng(seed).integers(0, 5, 121 + seed).tolist():
+            step(games, 0, move)
+        params = question_of(games, seed, 500)
+        tree = grow(View(games, params.me), params, Weights(), 7, 4)
         found = list(
-            deepen(games, map_of(games), question, Weights(), depths=range(1, 8), nodes=1 << 60, stop=np.zeros(1, np.int64))
+            iterative_deepening(
+                games, map_of(games), params, Weights(), depths=range(1, 8), nodes=1 << 60, stop=np.zeros(1, np.int64)
+            )
         )[-1]
         best = found.scores[found.best]
         assert best is not None
@@ -78,7 +80,7 @@ def test_it_agrees_with_the_search_of_a_game() -> None:
             wanted = found.scores[child.move]
             assert wanted is not None
             assert max(child.score, best - 500) == max(wanted, best - 500)
-        assert all(bounds_hold(tree.root, question.me))
+        assert all(bounds_hold(tree.root, params.me))
         assert [node.number for node in tree.root.walk()] == list(range(1, 1 + len(list(tree.root.walk()))))
         line = [node.move for node in tree.root.walk() if node.expected][1:]
         assert len(line) == 4
@@ -88,8 +90,8 @@ def test_it_agrees_with_the_search_of_a_game() -> None:
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
     games = generate(4, size=10).new_game()
-    for order in np.random.default_rng(4).integers(0, 5, 80).tolist():
-        step(games, 0, order)
+    for move in np.random.default_rng(4).integers(0, 5, 80).tolist():
+        step(games, 0, move)
     trait = TraitHeader(label="fight", weight=1, use="search", parameters={"mode": "best-reply", "contact": 30, "searched": 3})
     with Recorder(tmp_path, HEADER.model_copy(update={"bot": 'the "quoted"', "traits": (trait,)})) as recorder:
         recorder.turn(raw(games), BALLOT)
@@ -137,4 +139,4 @@ def test_a_bot_that_does_not_search_has_no_tree(recording: Path) -> None:
 
 def test_the_defaults_of_a_search_are_a_question() -> None:
     games = generate(1, size=10).new_game()
-    assert Search().question(View(games, 0)).me == 0
+    assert Search().params(View(games, 0)).me == 0

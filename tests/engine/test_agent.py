@@ -19,7 +19,7 @@ from tests.support.paths import BOTS
 from vindibot.config.bots import load_bot, make_importable
 from vindibot.engine.agent import Agent, conducts, fallback, voters
 from vindibot.engine.deadline import LARGEST_SHARE, Deadline
-from vindibot.engine.health import Conduct
+from vindibot.engine.health import TraitHealth
 from vindibot.engine.inline import Inline
 from vindibot.engine.pool import Voters
 from vindibot.games.ballot import Ballot, BallotEntry
@@ -37,7 +37,7 @@ def bad(name: str, **parameters: object) -> Behaviour:
 
 
 def inline(*behaviours: Behaviour) -> Inline:
-    return Inline(behaviours, [Conduct(type(one).__name__, 1.0, hasattr(one, "steps")) for one in behaviours])
+    return Inline(behaviours, [TraitHealth(type(one).__name__, 1.0, hasattr(one, "steps")) for one in behaviours])
 
 
 async def play_in_process(asked: Voters, seed: int, rounds: int = 60, nodes: int | None = None) -> list[int]:
@@ -72,7 +72,7 @@ async def test_the_same_seed_is_the_same_game_in_process_and_in_the_pool() -> No
 
 def told(ballot: Ballot) -> list[object]:
     """All of a ballot that does not depend on the clock."""
-    entries = [(one.label, one.weight, one.votes, one.status, one.note, one.thought) for one in ballot.entries]
+    entries = [(one.label, one.weight, one.votes, one.status, one.note, one.info) for one in ballot.entries]
     return [entries, ballot.sums, ballot.candidates, ballot.direction, ballot.fallback]
 
 
@@ -154,7 +154,7 @@ class Busy:
     """Voters who come back so many seconds after the deadline, as on a machine that is busy with something else."""
 
     def __init__(self, late: Sequence[float]) -> None:
-        self.conducts: list[Conduct] = []
+        self.conducts: list[TraitHealth] = []
         self.late = list(late)
         self.deadlines: list[float] = []
 

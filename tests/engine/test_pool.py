@@ -24,7 +24,7 @@ from tests.support.pools import STAY, TURN, all_ready, ask, game, pool_of, recor
 from tests.support.waiting import is_alive, until
 from vindibot.base.errors import VindibotError
 from vindibot.base.log import context
-from vindibot.engine.health import STRIKES, Conduct
+from vindibot.engine.health import STRIKES, TraitHealth
 from vindibot.engine.pool import Pool
 from vindibot.engine.worker import OUTPUT_LIMIT, TraitPlan
 
@@ -262,7 +262,7 @@ if __name__ == "__main__":
 
 async def test_a_trait_that_cannot_be_built_is_an_error_at_the_start() -> None:
     plans = [TraitPlan("behaviours.classic.stay:NoSuchTrait", {})]
-    pool = Pool(plans, [Conduct("broken", 1.0, False)], workers=1)
+    pool = Pool(plans, [TraitHealth("broken", 1.0, False)], workers=1)
     with pytest.raises(VindibotError, match="NoSuchTrait"):
         await pool.start()
 

@@ -15,7 +15,7 @@ from sim.generator import generate
 from sim.maps import NAMES, Map, named_map, parse_map
 from sim.rules import step
 from tests.support.recorded import record_of, states_of
-from tests.support.worlds import SAMPLE, orders
+from tests.support.worlds import SAMPLE, moves
 from vindibot.games.game_record import (
     GameRecord,
     GameRecordError,
@@ -33,9 +33,9 @@ from vindibot.games.verify import first_state, read_games
 def play(games: Games, wanted: list[int]) -> tuple[list[int], list[Games]]:
     """The orders that were played, as a record has them, and all states."""
     played, states = [], [games.copy()]
-    for order in wanted:
-        if step(games, 0, order):
-            played.append(order)
+    for move in wanted:
+        if step(games, 0, move):
+            played.append(move)
             states.append(games.copy())
     return played, states
 
@@ -45,7 +45,7 @@ def last(record: GameRecord) -> Games:
 
 
 @settings(max_examples=60)
-@given(st.integers(0, 2**32), st.lists(orders, max_size=60), st.booleans(), st.sampled_from([-4, 0, 1, 40, 1200]))
+@given(st.integers(0, 2**32), st.lists(moves, max_size=60), st.booleans(), st.sampled_from([-4, 0, 1, 40, 1200]))
 def test_there_and_back_and_every_state(seed: int, wanted: list[int], training: bool, max_turns: int) -> None:
     game_map = generate(seed, size=10)
     played, states = play(game_map.new_game(max_turns, training), wanted)
@@ -123,8 +123,8 @@ def test_maps_that_text_cannot_hold_are_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ({"orders": "0120z"}, "orders: .*order 4 is 'z'"),
-        ({"orders": [7]}, "orders.0"),
+        ({"moves": "0120z"}, "moves: .*move 4 is 'z'"),
+        ({"moves": [7]}, "moves.0"),
         ({"ending": "Won"}, "ending"),
         ({"names": ["a", "b", "c"]}, "names"),
         ({"version": 3}, "newer version"),
@@ -149,7 +149,7 @@ def test_unknown_fields_are_left_alone_and_broken_lines_are_refused() -> None:
 
 def test_records_that_do_not_work_out_say_where() -> None:
     game_map = generate(1, size=8)
-    with pytest.raises(GameRecordError, match="ply 4: an order after the end"):
+    with pytest.raises(GameRecordError, match="ply 4: a move after the end"):
         last(record_of(game_map, [0] * 5, max_turns=4, ending=Reason.FINISHED))
     with pytest.raises(GameRecordError, match="after 3 plies: the record says finished, but the game is still running"):
         last(record_of(game_map, [0] * 3, max_turns=4, ending=Reason.FINISHED))

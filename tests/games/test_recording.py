@@ -244,7 +244,7 @@ def test_every_cut_keeps_the_whole_lines(tmp_path: Path) -> None:
         (1, lambda value: value | {"version": 99}, "line 1: the format's version is 99, .* update vindibot"),
         (1, lambda value: value | {"hero": 5}, "line 1: hero: "),
         (1, lambda _: [], "line 1: every line is a JSON object, not a list"),
-        (3, lambda value: value | {"order": "Up"}, "line 3: order: "),
+        (3, lambda value: value | {"move": "Up"}, "line 3: move: "),
         (3, lambda value: value | {"votes": [{"label": "x", "weight": 1, "votes": [1]}]}, r"line 3: votes.0.votes: "),
         (3, lambda value: value | {"turn": 8}, "line 3: the line is of turn 8, its state of turn 4"),
         (3, lambda value: value | {"state": value["state"] | {"turn": "4"}}, "line 3: state: turn: "),

@@ -84,9 +84,9 @@ def test_lost_turns_are_skipped_and_said(tmp_path: Path) -> None:
 def test_an_order_that_never_arrived_is_noted(tmp_path: Path) -> None:
     path = faithful(tmp_path, 1, 1)
     lines = path.read_text().splitlines()
-    played = json.loads(lines[3])["order"]
+    played = json.loads(lines[3])["move"]
     other = DIRECTIONS[(DIRECTIONS.index(played) + 1) % 5]
-    change(path, 3, lambda line: line.update(order=other))
+    change(path, 3, lambda line: line.update(move=other))
     code, said = verify(path)
     assert code == 0
     assert said[0] == f"note: {path.name}, turn 8: we ordered {other}, the game shows {played}"
@@ -108,7 +108,7 @@ def test_game_records(tmp_path: Path) -> None:
     assert code == 1
     assert lines == [
         "wrong: bad.games.jsonl: game short, after 2 plies: the record says finished, but the game is still running",
-        "wrong: bad.games.jsonl: game long, ply 8: an order after the end of the game",
+        "wrong: bad.games.jsonl: game long, ply 8: a move after the end of the game",
         "2 games, 12 states, 2 mismatches, 0 skipped",
     ]
 

@@ -75,7 +75,7 @@ async def test_kill_9_leaves_finished_games_whole_and_running_ones_interrupted_a
         ]
         for game_id in finished:
             record = loads((await client.get(f"/records/{game_id}")).content)
-            assert len(record.orders) == 12
+            assert len(record.moves) == 12
             assert sorted(record.names) == sorted(names)
             assert int(GameHistory.of(record).last[0]["turn"]) == 12
         assert "interrupted" in (await client.get(f"/{running}?ply")).text
@@ -96,9 +96,9 @@ async def test_a_server_that_is_stopped_keeps_how_far_its_games_were(tmp_path: P
         record = loads((await client.get(f"/records/{game_id}")).content)
         assert record.ending == "interrupted"
         assert record.training
-        assert len(record.orders) >= 4
-        assert record.orders[0] == 2
-        assert int(GameHistory.of(record).last[0]["turn"]) == len(record.orders)
+        assert len(record.moves) >= 4
+        assert record.moves[0] == 2
+        assert int(GameHistory.of(record).last[0]["turn"]) == len(record.moves)
 
 
 async def rated_match(server: EmbeddedServer, bots: list[Bot], *, rounds: int = 3, **options: Any) -> GameRecord:
@@ -237,8 +237,8 @@ async def test_states_of_a_kept_game_are_those_that_its_player_saw() -> None:
         record = loads((await bot.client.get(f"/records/{bot.game['id']}")).content)
         games = record.first()
         shown = {0: tile_text(games)}
-        for order in record.orders:
-            step(games, 0, order)
+        for move in record.moves:
+            step(games, 0, move)
             shown[int(games[0]["turn"])] = tile_text(games)
         assert [shown[state["turn"]] for state in seen] == [state["board"]["tiles"] for state in seen]
 

@@ -129,17 +129,17 @@ async def test_a_private_match_has_the_given_map_seed_seats_and_rounds() -> None
             stranger.cancel()
             # The game is again what its orders say.
             games = generate(seed).new_game(16)
-            for order in result.orders:
-                step(games, 0, order)
+            for move in result.moves:
+                step(games, 0, move)
             assert to_games(read_game(one.game))["cell"].tolist() == games["cell"].tolist()
             assert result.gold == tuple(games[0]["hero"]["gold"].tolist())
             return result
 
     first, second, other = await play(11), await play(11), await play(12)
-    assert first.orders == second.orders
+    assert first.moves == second.moves
     assert first.map == second.map != other.map
     assert first.names == ("one", "random", "two", "one")
-    assert set(first.orders[1::4]) <= {1, 2, 3, 4}
+    assert set(first.moves[1::4]) <= {1, 2, 3, 4}
 
 
 async def test_a_reserved_seat_is_free_again_when_its_client_goes() -> None:
@@ -186,7 +186,7 @@ async def test_a_match_of_random_bots_plays_by_itself() -> None:
         match = server.private_match("m1", ["random"] * 4, rounds=50)
         result = await match.ended()
         assert result is not None
-        assert result.turn == len(result.orders) == 200
+        assert result.turn == len(result.moves) == 200
 
 
 # ---- The server as a guest ----

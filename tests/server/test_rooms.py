@@ -42,8 +42,8 @@ class Watcher:
     def began(self, room: Room) -> None:
         self.handed.append(time.monotonic())
 
-    def played(self, room: Room, order: int) -> None:
-        self.plies.append((time.monotonic(), order))
+    def played(self, room: Room, move: int) -> None:
+        self.plies.append((time.monotonic(), move))
 
     def ended(self, room: Room) -> None:
         self.over.append(room)
@@ -56,16 +56,16 @@ async def test_each_answer_is_held_until_it_is_that_heros_turn() -> None:
     async with serving() as server, match_of_four(server) as (bots, joins):
         assert [join.done() for join in joins] == [True, False, False, False]
         assert bots[0].game["turn"] == 0
-        orders: dict[int, asyncio.Task[httpx.Response]] = {}
+        moves: dict[int, asyncio.Task[httpx.Response]] = {}
         for turn in range(8):
             mover, following = bots[turn % 4], bots[(turn + 1) % 4]
-            order = asyncio.create_task(mover.move("Stay"))
+            move = asyncio.create_task(mover.move("Stay"))
             if turn < 3:
                 await joins[turn + 1]
             else:
-                await orders[(turn + 1) % 4]
-            orders[turn % 4] = order
-            assert not order.done()
+                await moves[(turn + 1) % 4]
+            moves[turn % 4] = move
+            assert not move.done()
             assert following.game["turn"] == turn + 1
             assert following.state["hero"]["id"] == (turn + 1) % 4 + 1
             assert following.state["hero"] == following.game["heroes"][(turn + 1) % 4]
@@ -130,7 +130,7 @@ async def test_a_second_order_of_the_same_instant_does_not_count_for_the_next_tu
             assert (status, body.decode()) == (400, WAIT)
             assert not first.done()
             assert (await first).status_code == 200
-        assert room.orders[0::4] == [2, 2, 2]
+        assert room.moves[0::4] == [2, 2, 2]
 
 
 async def test_an_order_that_began_to_arrive_before_its_state_was_sent_is_refused() -> None:
@@ -146,7 +146,7 @@ async def test_an_order_that_began_to_arrive_before_its_state_was_sent_is_refuse
         writer.write(post(bot.state["playUrl"].removeprefix(server.url), b"dir=North", FORM))
         assert (await read_response(reader))[0] == 200
         [room] = server.lobby.rooms.values()
-        assert room.orders[0::4] == [2, 1]
+        assert room.moves[0::4] == [2, 1]
 
 
 async def test_a_client_that_has_gone_before_its_first_turn_can_still_order() -> None:
@@ -156,11 +156,11 @@ async def test_a_client_that_has_gone_before_its_first_turn_can_still_order() ->
         await until(lambda: room.seats[1].waiters[0].done())
         moved = asyncio.create_task(bots[0].move())
         await until(lambda: room.turn == 1 and room._handed)
-        order = asyncio.create_task(bots[1].client.post(f"/api/{room.id}/{room.seats[1].token}/play", data={"dir": "North"}))
+        move = asyncio.create_task(bots[1].client.post(f"/api/{room.id}/{room.seats[1].token}/play", data={"dir": "North"}))
         await joins[2]
-        assert room.orders == [0, 1]
+        assert room.moves == [0, 1]
         server.lobby.close()
-        await asyncio.gather(moved, order)
+        await asyncio.gather(moved, move)
 
 
 async def test_pipelined_orders_are_for_turn_after_turn() -> None:
@@ -189,7 +189,7 @@ async def test_at_the_end_every_open_request_gets_the_final_state() -> None:
             assert (late.status_code, late.text) == (400, FINISHED)
         assert len({bot.state["token"] for bot in bots}) == 4
         assert [room.id for room in watcher.over] == [bots[0].game["id"]]
-        assert watcher.over[0].orders == [4, 3, 3, 3] * 2
+        assert watcher.over[0].moves == [4, 3, 3, 3] * 2
 
 
 async def test_a_finished_game_is_forgotten_after_a_while() -> None:
@@ -217,7 +217,7 @@ async def test_a_silent_bot_crashes_at_its_limit_and_training_ends() -> None:
             assert (response.status_code, response.text) == (400, TIME_OUT)
             [room] = watcher.over
             assert room.turn == 0  # a game finished by a crash does not advance its turn
-            assert room.orders == [CRASH]
+            assert room.moves == [CRASH]
             assert room.ending == "all-crashed"
     assert min(late) >= -0.001
     assert min(late) < 0.020
@@ -268,8 +268,8 @@ async def test_an_order_that_arrived_while_the_server_was_busy_is_in_time() -> N
 class Hanging(Watcher):
     """Lets the event loop hang between the moment when a state is handed out and the one when it is sent."""
 
-    def played(self, room: Room, order: int) -> None:
-        super().played(room, order)
+    def played(self, room: Room, move: int) -> None:
+        super().played(room, move)
         if len(self.plies) == 4:
             loop = asyncio.get_running_loop()
             loop.call_soon(loop.call_soon, time.sleep, 0.4)
@@ -305,7 +305,7 @@ async def test_the_arena_goes_on_without_who_crashed_and_he_still_strikes() -> N
         assert two["life"] == 100 - 2 * 20 - 3
         assert one["life"] == 100 - 3 * 20 - 3
         room = server.lobby.rooms[bots[1].game["id"]]
-        assert room.orders == [CRASH, 0, 0, 0] + [0] * 8
+        assert room.moves == [CRASH, 0, 0, 0] + [0] * 8
         over = await bots[0].move()
         assert (over.status_code, over.text) == (400, FINISHED)
 
@@ -319,7 +319,7 @@ async def test_when_all_have_crashed_the_arena_game_is_over() -> None:
         assert result.ending == "all-crashed"
         assert result.turn == 3
         assert result.crashed == (True,) * 4
-        assert result.orders == (CRASH,) * 4
+        assert result.moves == (CRASH,) * 4
         assert result.winner is None
 
 
@@ -336,9 +336,9 @@ async def test_a_crash_of_three_leaves_the_fourth_alone_with_them() -> None:
 
 async def test_the_clock_runs_though_nobody_listens_and_an_order_within_it_counts() -> None:
     async with serving(time_limit_ms=2000) as server, match_of_four(server, rounds=5) as (bots, joins):
-        order = asyncio.create_task(bots[0].move("South"))
+        move = asyncio.create_task(bots[0].move("South"))
         await joins[1]
-        order.cancel()  # the first one's connection is lost
+        move.cancel()  # the first one's connection is lost
         for bot, join in zip(bots[1:], joins[1:], strict=True):
             await join
             bot.start()
@@ -347,7 +347,7 @@ async def test_the_clock_runs_though_nobody_listens_and_an_order_within_it_count
         await rounds_of_the_loop()
         assert (await bots[0].move("East")).status_code == 200
         assert bots[0].game["turn"] == 8
-        assert room.orders[0::4] == [2, 3]
+        assert room.moves[0::4] == [2, 3]
         await bots[0].play_on()
         for bot in bots[1:]:
             await bot.ended()
@@ -367,7 +367,7 @@ async def test_a_repeat_is_answered_like_the_first_and_not_played_again() -> Non
             assert repeat.content == first.content
             assert 0 < int(repeat.headers["x-vindibot-time-limit"]) <= 20_000
         assert room.turn == 4
-        assert room.orders[0::4] == [2]
+        assert room.moves[0::4] == [2]
 
 
 async def test_repeats_that_wait_are_all_answered() -> None:
@@ -420,12 +420,12 @@ async def test_the_original_pace_keeps_minimum_times() -> None:
     watcher = Watcher()
     async with serving((watcher,), pace="original") as server, playing(server, "seed") as [bot]:
         await bot.join(turns=1, map=MAP)
-        order = asyncio.create_task(bot.move("South"))
+        move = asyncio.create_task(bot.move("South"))
         await rounds_of_the_loop()
         second = await bot.client.post(bot.state["playUrl"], data={"dir": "North"})
         assert (second.status_code, second.text) == (400, NOT_YOUR_TURN)
         repeat = await bot.client.post(bot.state["playUrl"], data={"dir": "North", "turn": 0})
-        assert (await order).content == repeat.content
+        assert (await move).content == repeat.content
         times = [watcher.handed[0], *(moment for moment, _ in watcher.plies)]
         waits = [after - before for before, after in pairwise(times)]
         assert waits[0] >= 0.059

@@ -27,15 +27,15 @@ from vindibot.server.users import Users
 WHEN = datetime(2030, 1, 2, tzinfo=UTC)
 
 
-def record(game_id: str, orders: tuple[int, ...] = (), who: tuple[str | None, ...] = ("u1", "u2", "u1", None)) -> GameRecord:
-    ending = Reason.FINISHED if len(orders) == 4 else Reason.INTERRUPTED
+def record(game_id: str, moves: tuple[int, ...] = (), who: tuple[str | None, ...] = ("u1", "u2", "u1", None)) -> GameRecord:
+    ending = Reason.FINISHED if len(moves) == 4 else Reason.INTERRUPTED
     return GameRecord.of(
         generate(1, size=8),
         id=game_id,
         max_turns=4,
         names=("a", "b", "a", "random"),
         who=who,
-        orders=orders,
+        moves=moves,
         ending=ending,
         started=WHEN,
         finished=WHEN,
@@ -118,11 +118,11 @@ def old_file(path: Path, version: int) -> None:
             connection.execute("INSERT INTO bots (id, name, key, elo, games, created) VALUES (?, ?, ?, ?, ?, ?)", row)
         if version > 1:
             connection.execute("UPDATE bots SET played = 5001.0 WHERE id = 'u1'")
-        for number, (game_id, state, orders) in enumerate(
+        for number, (game_id, state, moves) in enumerate(
             [("finished", "finished", (1, 2, 3, 4)), ("running1", "running", ())], 1
         ):
             ending = "TurnMax" if state == "finished" else "Interrupted"
-            old = json.loads(dumps(record(game_id, orders))) | {"version": 1, "ending": ending}
+            old = json.loads(dumps(record(game_id, moves))) | {"version": 1, "ending": ending}
             text = json.dumps(old)
             values = (number, game_id, state, 5000.0 + number, "[3, 2, 1, 0]", text)
             sql = "INSERT INTO games (number, id, state, training, finished, gold, record) VALUES (?, ?, ?, 0, ?, ?, ?)"

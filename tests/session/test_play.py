@@ -41,15 +41,15 @@ def test_a_training_game_on_our_own_server(tmp_path: Path) -> None:
 
 
 def test_a_seed_repeats_the_game(tmp_path: Path) -> None:
-    orders = []
+    moves = []
     for display in ("none", "lines"):
         folder = tmp_path / display
         folder.mkdir()
         done = run(folder, "play", "--rounds", "15", "--seed", "11", "--display", display, "--log-level", "error")
         assert done.returncode == 0, done.stdout + done.stderr
         (path,) = recordings(folder)
-        orders.append([(turn.ballot.direction, turn.state.board.tiles) for turn in read_recording(path).turns])
-    assert orders[0] == orders[1]
+        moves.append([(turn.ballot.direction, turn.state.board.tiles) for turn in read_recording(path).turns])
+    assert moves[0] == moves[1]
 
 
 def test_several_games_at_once_against_a_bot_from_a_file(tmp_path: Path) -> None:

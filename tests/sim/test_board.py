@@ -8,14 +8,14 @@ from hypothesis import given, settings, strategies as st
 from sim.board import BoardError, draw, parse, read_tiles, tile_text
 from sim.game import ABSENT, MINE, TAVERN, WALL, Games, equal, row_column
 from sim.rules import step
-from tests.support.worlds import odd_games, orders, played_games
+from tests.support.worlds import moves, odd_games, played_games
 
 
 @settings(max_examples=150)
-@given(st.one_of(odd_games(), played_games()), st.lists(orders, max_size=40))
+@given(st.one_of(odd_games(), played_games()), st.lists(moves, max_size=40))
 def test_parse_gives_back_what_was_drawn(games: Games, given_orders: list[int]) -> None:
-    for order in given_orders:
-        step(games, 0, order)
+    for move in given_orders:
+        step(games, 0, move)
     text = draw(games)
     assert equal(parse(text), games)
     assert draw(parse(text)) == text

@@ -11,7 +11,7 @@ from sim.game import MINE, Games, equal, mirrored
 from sim.maps import ALIASES, KEPT_MAPS, NAMES, MapError, map_of, named_map, parse_map
 from sim.paths import FAR
 from sim.rules import step
-from tests.support.worlds import odd_games, orders, played_games
+from tests.support.worlds import moves, odd_games, played_games
 
 SMALL = "@1  \n$-@2\n@3@4".ljust(8)
 
@@ -93,11 +93,11 @@ def test_names() -> None:
 
 
 @settings(max_examples=30)
-@given(played_games(), st.lists(orders, max_size=60))
+@given(played_games(), st.lists(moves, max_size=60))
 def test_the_map_of_a_game_stays_the_same_object(games: Games, given_orders: list[int]) -> None:
     before = map_of(games)
-    for order in given_orders:
-        step(games, 0, order)
+    for move in given_orders:
+        step(games, 0, move)
     assert map_of(games) is before
     assert before.tiles.max() <= MINE
     assert (before.cells[before.mines] == MINE).all()

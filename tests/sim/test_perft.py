@@ -45,9 +45,9 @@ def test_the_second_opinion_counts_the_same_states(path: Path) -> None:
     for _ in range(3):
         following = {}
         for opinion in opinions.values():
-            for order in range(5):
+            for move in range(5):
                 after = copy.deepcopy(opinion)
-                after.play(order)
+                after.play(move)
                 following[_key(after)] = after
         opinions = following
     states = distinct_states(games, 3)

@@ -12,7 +12,7 @@ from sim.board import draw, parse
 from sim.game import CRASH, DIRECTIONS, STAY, UNDO, Games, equal
 from sim.rules import effects, position_hash, position_rehash, step, step_all, step_back, step_saving
 from tests.support.reference import reference, snapshot
-from tests.support.worlds import DATA, odd_games, orders, played_games
+from tests.support.worlds import DATA, moves, odd_games, played_games
 
 ORDERS = {**{name: direction for direction, name in enumerate(DIRECTIONS)}, "Crash": CRASH}
 
@@ -31,28 +31,28 @@ def cases() -> list[Any]:
 @pytest.mark.parametrize(("before", "given_orders", "after"), cases())
 def test_case(before: str, given_orders: list[str], after: str) -> None:
     games = parse(before)
-    for order in given_orders:
-        step(games, 0, ORDERS[order])
+    for move in given_orders:
+        step(games, 0, ORDERS[move])
     assert draw(games).strip() == after.strip()
 
 
 @settings(max_examples=150)
-@given(odd_games(), st.lists(orders, min_size=1, max_size=40))
+@given(odd_games(), st.lists(moves, min_size=1, max_size=40))
 def test_every_state_agrees_with_the_second_opinion(games: Games, given_orders: list[int]) -> None:
     opinion = reference(games)
-    for order in given_orders:
-        opinion.play(order)
-        step(games, 0, order)
+    for move in given_orders:
+        opinion.play(move)
+        step(games, 0, move)
         assert snapshot(games) == opinion.snapshot()
 
 
 @settings(max_examples=25)
-@given(played_games(plies=1200), st.lists(orders, min_size=1, max_size=30))
+@given(played_games(plies=1200), st.lists(moves, min_size=1, max_size=30))
 def test_generated_maps_agree_with_the_second_opinion(games: Games, given_orders: list[int]) -> None:
     opinion = reference(games)
-    for order in given_orders:
-        opinion.play(order)
-        step(games, 0, order)
+    for move in given_orders:
+        opinion.play(move)
+        step(games, 0, move)
         assert snapshot(games) == opinion.snapshot()
 
 
@@ -62,12 +62,12 @@ def test_undo_takes_back_everything_and_the_hash_follows(games: Games, given_ord
     undos = np.zeros(len(given_orders), UNDO)
     seen = [games.copy()]
     digest = position_hash(games, 0)
-    for slot, order in enumerate(given_orders):
+    for slot, move in enumerate(given_orders):
         plain = games.copy()
-        if not step_saving(games, 0, order, undos, slot):
+        if not step_saving(games, 0, move, undos, slot):
             assert games[0]["status"]
             break
-        step(plain, 0, order)
+        step(plain, 0, move)
         assert equal(plain, games)
         digest = position_rehash(digest, games, 0, undos, slot)
         assert digest == position_hash(games, 0)
@@ -101,13 +101,13 @@ def test_an_order_has_an_effect_or_is_stay_by_another_name(games: Games) -> None
     mask = effects(games, 0, me)
     stayed = games.copy()
     step(stayed, 0, STAY)
-    for order in range(5):
+    for move in range(5):
         tried = games.copy()
-        step(tried, 0, order)
+        step(tried, 0, move)
         tried[0]["hero"][me]["last_dir"] = STAY
-        if not mask >> order & 1:
+        if not mask >> move & 1:
             assert equal(tried, stayed)
-        elif order != STAY and not stayed[0]["shared"]:
+        elif move != STAY and not stayed[0]["shared"]:
             # A fall to one's own feet (a death on a mine, spawning here) is the one effect that may not show.
             assert not equal(tried, stayed) or games[0]["hero"][me]["life"] <= 20
 
@@ -134,7 +134,7 @@ def test_a_batch_is_its_games(batch: list[Games], data: st.DataObject) -> None:
     games = np.concatenate(batch)
     alone = games.copy()
     for _ in range(5):
-        chosen = np.array(data.draw(st.lists(orders, min_size=len(games), max_size=len(games))), np.int8)
+        chosen = np.array(data.draw(st.lists(moves, min_size=len(games), max_size=len(games))), np.int8)
         moved = step_all(games, chosen)
-        assert moved == sum(step(alone, index, int(order)) for index, order in enumerate(chosen))
+        assert moved == sum(step(alone, index, int(move)) for index, move in enumerate(chosen))
         assert equal(games, alone)

@@ -90,6 +90,6 @@ async def play(
         return await client.play(player or Player(), told)
 
 
-def stays(orders: Iterable[tuple[int, str]]) -> int:
+def stays(moves: Iterable[tuple[int, str]]) -> int:
     """How many of the orders were the harmless one (a `Player` never chooses it)."""
-    return sum(direction == "Stay" for _, direction in orders)
+    return sum(direction == "Stay" for _, direction in moves)

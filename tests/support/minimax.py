@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from behaviours.common.evaluation import Weights, compiled_weights, score
-from behaviours.common.map_tables import ground_of
+from behaviours.common.map_tables import map_tables_of
 from behaviours.common.policy import policy
-from behaviours.search.deepening import Question
+from behaviours.search.deepening import SearchParams
 from behaviours.search.records import BEST_REPLY, PARANOID
 from sim.game import BLOW, RUNNING, STAY, UNDO, Games
 from sim.maps import map_of
@@ -62,21 +62,21 @@ class Minimax:
     """Minimax by definition, for one question about one game."""
 
     games: Games
-    question: Question
+    question: SearchParams
     weights: Weights
 
     def __post_init__(self) -> None:
         self.line = Line(self.games)
-        self.ground = ground_of(map_of(self.games))
+        self.tables = map_tables_of(map_of(self.games))
         self.compiled = compiled_weights(self.weights)
-        self.fallen = 0
+        self.killed_by = 0
 
     def _after(self, move: int, left: int, calm: int, deviated: bool) -> int:
         """The value after a move; meanwhile a death of ours is counted."""
         died = self.line.play(move) >> self.question.me & 1
-        self.fallen += died
+        self.killed_by += died
         value = self._value(left, calm, deviated)
-        self.fallen -= died
+        self.killed_by -= died
         self.line.take_back()
         return value
 
@@ -103,7 +103,7 @@ class Minimax:
         elif enemy and question.mode != PARANOID and deviated:
             free = False
         stands = question.mode == BEST_REPLY and active
-        usual = policy(line.games, 0, hero, self.ground) if enemy and not stands else STAY
+        usual = policy(line.games, 0, hero, self.tables) if enemy and not stands else STAY
         values = []
         for move in moves_of(line.games, hero) if free else [usual]:
             after = deviated or (enemy and active and move != usual)
@@ -114,8 +114,8 @@ class Minimax:
 
     def _leaf(self) -> int:
         """The evaluation, less the price of our deaths on the way here."""
-        value = score(self.line.games, 0, self.question.me, self.ground, self.compiled)
-        return int(value) - self.fallen * self.question.death
+        value = score(self.line.games, 0, self.question.me, self.tables, self.compiled)
+        return int(value) - self.killed_by * self.question.death
 
     def _moves_to(self, hero: int) -> int:
         """Squares between us and a hero, there and over."""
@@ -154,5 +154,5 @@ def max_n(line: Line, worth: Callable[[], Sequence[int]], depth: int) -> tuple[S
 
 def worth_for_all(line: Line, weights: Weights) -> Callable[[], list[int]]:
     """The evaluation of a line's game for each hero, by the kernel."""
-    ground, compiled = ground_of(map_of(line.games)), compiled_weights(weights)
-    return lambda: [int(score(line.games, 0, hero, ground, compiled)) for hero in range(4)]
+    tables, compiled = map_tables_of(map_of(line.games)), compiled_weights(weights)
+    return lambda: [int(score(line.games, 0, hero, tables, compiled)) for hero in range(4)]

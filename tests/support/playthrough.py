@@ -62,10 +62,10 @@ def transcript() -> str:
     while games[0]["status"] == RUNNING:
         turn = int(games[0]["turn"])
         me = turn % 4
-        order = order_of(games, me, rng)
+        move = order_of(games, me, rng)
         before = games.copy()
-        step(games, 0, order)
-        word = "Crash" if order == CRASH else DIRECTIONS[order]
+        step(games, 0, move)
+        word = "Crash" if move == CRASH else DIRECTIONS[move]
         lines.append(f"{turn:>3} @{me + 1} {word:<5} {_changes(before, games)}".rstrip())
         if turn % 20 == 19:
             lines += ["", draw(games)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from behaviours.common.map_tables import ground_of
+from behaviours.common.map_tables import map_tables_of
 from behaviours.common.policy import policy
 from sim.game import Games, mover, row_column
 from sim.generator import generate
@@ -24,8 +24,8 @@ def small_positions(seed: int, count: int) -> Iterator[Games]:
             games[0]["hero"]["crashed"][int(rng.integers(4))] = 1
         for _ in range(3):
             yield games.copy()
-            for order in rng.integers(0, 5, 5).tolist():
-                step(games, 0, order)
+            for move in rng.integers(0, 5, 5).tolist():
+                step(games, 0, move)
 
 
 def played_positions(seed: int, count: int) -> Iterator[Games]:
@@ -33,9 +33,9 @@ def played_positions(seed: int, count: int) -> Iterator[Games]:
     for number in range(count):
         rng = np.random.default_rng((seed, number))
         games = generate(seed + number, size=int(rng.choice([8, 10, 12]))).new_game(max_turns=int(rng.choice([200, 1200])))
-        ground = ground_of(map_of(games))
+        tables = map_tables_of(map_of(games))
         for stray in (rng.random(int(rng.integers(40, 200))) < 0.4).tolist():
-            step(games, 0, int(rng.integers(5)) if stray else policy(games, 0, mover(games), ground))
+            step(games, 0, int(rng.integers(5)) if stray else policy(games, 0, mover(games), tables))
             if rng.random() < 0.1:
                 yield games.copy()
 

@@ -43,8 +43,8 @@ def states_of(seed: int, plies: int = 120, crashes: float = 0.0, *, training: bo
     states = [games.copy()]
     while games[0]["status"] == RUNNING:
         hero = games[0]["hero"][int(games[0]["turn"]) % 4]
-        order = STAY if hero["crashed"] else CRASH if rng.random() < crashes else int(rng.integers(5))
-        step(games, 0, order)
+        move = STAY if hero["crashed"] else CRASH if rng.random() < crashes else int(rng.integers(5))
+        step(games, 0, move)
         states.append(games.copy())
     return states
 
@@ -80,7 +80,7 @@ def record_of(game_map: Map, played: list[int], **changes: Any) -> GameRecord:
         "id": "abcd1234",
         "max_turns": 1200,
         "names": NAMES_OF_FOUR,
-        "orders": played,
+        "moves": played,
         "ending": Reason.INTERRUPTED,
         "started": WHEN,
         "finished": WHEN,

@@ -57,9 +57,9 @@ class Reference:
             self.give_mines(there, f"${index + 1}")
             self.respawn(there)
 
-    def reach(self, order: str) -> None:
+    def reach(self, move: str) -> None:
         me = self.heroes[self.mover]
-        target = (me.pos[0] + STEPS[order][0], me.pos[1] + STEPS[order][1])
+        target = (me.pos[0] + STEPS[move][0], me.pos[1] + STEPS[move][1])
         tile = self.tiles.get(target, "##")
         if self.hero_at(target) is not None:
             return
@@ -87,18 +87,18 @@ class Reference:
                 self.give_mines(enemy, f"${self.mover + 1}")
                 self.respawn(enemy)
 
-    def play(self, order: int) -> None:
+    def play(self, move: int) -> None:
         if self.status != "running":
             return
         self.mover = self.turn % 4
         me = self.heroes[self.mover]
-        if order == CRASH:
+        if move == CRASH:
             me.crashed = True
             if self.training or all(hero.crashed for hero in self.heroes):
                 self.status = "AllCrashed"
         else:
-            me.last = DIRECTIONS[order]
-            self.reach(DIRECTIONS[order])
+            me.last = DIRECTIONS[move]
+            self.reach(DIRECTIONS[move])
             self.fight()
         me.life = max(1, me.life - 1)
         me.gold += self.mines(self.mover)

@@ -110,7 +110,7 @@ class Evaluation:
         return self.weights.keep * (1 - exp(-min(plies, 512) / self.weights.keep))
 
     def _pull(self, away: int) -> float:
-        return 0.0 if away >= AWAY else self.weights.patience**away
+        return 0.0 if away >= AWAY else self.weights.timeout**away
 
     def _life(self, plies: int, mines: int, life: int) -> float:
         """What mines and life are worth together."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from behaviours.rollout.policy_params import Style
+from behaviours.rollout.policy_params import PolicyParams
 from tests.support.reference import STEPS, Reference
 from tests.support.reference_evaluation import AWAY, Ground, wins
 
@@ -18,28 +18,28 @@ def _next(place: Place, way: str) -> Place:
 
 
 class Follower:
-    """One question: what does `hero` do by `style`, with a goal: ("mine", place), ("tavern",), ("hero", index) or None?
+    """One question: what does `hero` do by `params`, with a goal: ("mine", place), ("tavern",), ("hero", index) or None?
 
     `dead_ends` are the squares in dead ends with the moves to the mouth (`sim.structure`).
     """
 
     def __init__(
-        self, game: Reference, hero: int, style: Style, goal: tuple[Any, ...] | None, dead_ends: Mapping[Place, int]
+        self, game: Reference, hero: int, params: PolicyParams, goal: tuple[Any, ...] | None, dead_ends: Mapping[Place, int]
     ) -> None:
-        self.game, self.hero, self.style, self.goal, self.dead_ends = game, hero, style, goal, dead_ends
-        self.ground, self.who = Ground(game), game.heroes[hero]
+        self.game, self.hero, self.params, self.goal, self.dead_ends = game, hero, params, goal, dead_ends
+        self.tables, self.who = Ground(game), game.heroes[hero]
         self.enemies = [other for other in range(4) if other != hero]
         self.enemies.sort(key=lambda other: (other - hero) % 4)
         self.pays = self.who.gold >= 2
-        self.tavern = self.ground.tavern(self.who.pos)[0]
-        self.to_tavern = self.ground.step(self.who.pos, self.ground.taverns)
+        self.tavern = self.tables.tavern(self.who.pos)[0]
+        self.to_tavern = self.tables.step(self.who.pos, self.tables.taverns)
 
     def _away(self, enemy: int, place: Place | None = None) -> int:
-        return self.ground.away(place or self.who.pos, self.game.heroes[enemy].pos)
+        return self.tables.away(place or self.who.pos, self.game.heroes[enemy].pos)
 
     def _guarded(self, enemy: int) -> bool:
         other = self.game.heroes[enemy]
-        return not other.crashed and other.gold >= 2 and self.ground.tavern(other.pos)[0] == 1
+        return not other.crashed and other.gold >= 2 and self.tables.tavern(other.pos)[0] == 1
 
     def _prey(self) -> tuple[int | None, int]:
         """Whom he would rather fight, and how far away that is. A prey at arm's length hides all that are farther."""
@@ -49,17 +49,17 @@ class Follower:
             if away <= 2:
                 takes = other.life <= 20 or (wins(self.who.life, other.life) and not self._guarded(enemy))
                 gain = 4 * mines + 3 - away if takes and (mines or away == 1) else 0
-            elif away <= self.style.hunt and prey is None and not self._guarded(enemy):
-                gain = mines if mines >= self.style.greed and self.who.life >= other.life + self.style.margin + away else 0
+            elif away <= self.params.hunt and prey is None and not self._guarded(enemy):
+                gain = mines if mines >= self.params.greed and self.who.life >= other.life + self.params.margin + away else 0
             else:
                 gain = 0
             if gain > best:
                 best, prey, far = gain, enemy, away
         return prey, far
 
-    def order(self) -> int:
+    def move(self) -> int:
         """The direction 0..4."""
-        who, style = self.who, self.style
+        who, params = self.who, self.params
         if who.crashed:
             return 0
         beside = [enemy for enemy in self.enemies if self._away(enemy) == 1]
@@ -78,32 +78,32 @@ class Follower:
                     return self.to_tavern
                 if self.goal is None:
                     return 0
-        if self.goal is None and bar and who.life <= style.drink:
+        if self.goal is None and bar and who.life <= params.drink:
             return self.to_tavern
-        if self.goal is None and style.shy and not bar and (dodge := self._dodge()) is not None:
+        if self.goal is None and params.shy and not bar and (dodge := self._dodge()) is not None:
             return dodge
-        want = self._errand(prey) if self.goal is None else self._way_to(self.goal)
+        want = self._target(prey) if self.goal is None else self._way_to(self.goal)
         near = [enemy for enemy in self.enemies if self._away(enemy) <= 4 and not self.game.heroes[enemy].crashed]
-        return self._careful(want) if near and style.fear else want
+        return self._careful(want) if near and params.fear else want
 
     def _dodge(self) -> int | None:
         feared = [enemy for enemy in self.enemies if wins(self.game.heroes[enemy].life, self.who.life)]
         feared = [enemy for enemy in feared if not self.game.heroes[enemy].crashed]
-        if min((self._away(enemy) for enemy in feared), default=AWAY) > self.style.shy:
+        if min((self._away(enemy) for enemy in feared), default=AWAY) > self.params.shy:
             return None
         scores = []
         for number, way in enumerate(_WAYS):
             place = _next(self.who.pos, way)
             if number and not (self.game.tiles.get(place) == "  " and self.game.hero_at(place) is None):
                 continue
-            nearest = min(self.style.shy + 1, *(self._away(enemy, place) for enemy in feared))
-            score = 8 * nearest - min(7, self.ground.tavern(place)[0]) - 12 * min(2, self.dead_ends.get(place, 0))
+            nearest = min(self.params.shy + 1, *(self._away(enemy, place) for enemy in feared))
+            score = 8 * nearest - min(7, self.tables.tavern(place)[0]) - 12 * min(2, self.dead_ends.get(place, 0))
             scores.append((score, -number))
         return -max(scores)[1]
 
     def _way_to(self, goal: tuple[Any, ...]) -> int:
         if goal[0] == "mine":
-            return self.ground.step(self.who.pos, [goal[1]])
+            return self.tables.step(self.who.pos, [goal[1]])
         return self.to_tavern if goal[0] == "tavern" else self._chase(goal[1])
 
     def _chase(self, enemy: int) -> int:
@@ -117,15 +117,15 @@ class Follower:
         away, number = min(ways, default=(AWAY, 0))
         return number if away < AWAY else 0
 
-    def _errand(self, prey: int | None) -> int:
+    def _target(self, prey: int | None) -> int:
         if prey is not None:
             return self._chase(prey)
-        who, style, ground = self.who, self.style, self.ground
-        mines = [(ground.away(mine, who.pos), mine) for mine in ground.mines if self.game.tiles[mine] != f"${self.hero + 1}"]
+        who, params, tables = self.who, self.params, self.tables
+        mines = [(tables.away(mine, who.pos), mine) for mine in tables.mines if self.game.tiles[mine] != f"${self.hero + 1}"]
         away, mine = min(mines, default=(AWAY, None))
-        thirsty = self.pays and who.life <= style.thirst and self.tavern < 5
-        if away < AWAY and mine is not None and who.life - away >= 20 + style.reserve and not thirsty:
-            return ground.step(who.pos, [mine])
+        thirsty = self.pays and who.life <= params.thirst and self.tavern < 5
+        if away < AWAY and mine is not None and who.life - away >= 20 + params.reserve and not thirsty:
+            return tables.step(who.pos, [mine])
         if self.tavern < AWAY and (self.tavern > 1 or (self.pays and who.life <= 80)):
             return self.to_tavern
         return 0
@@ -147,9 +147,9 @@ class Follower:
             cost = 16 * self._danger(place, life)
             if number != want:
                 cost += 4
-                if self.style.freeze:
+                if self.params.freeze:
                     cost -= 3 * (number == 0)
-                elif self.ground.tavern(place)[0] < self.tavern or life > who.life:
+                elif self.tables.tavern(place)[0] < self.tavern or life > who.life:
                     cost -= 2
             costs.append((cost, number))
         return min(costs)[1]
@@ -161,8 +161,8 @@ class Follower:
             if other.crashed or away > 2:
                 continue
             his = other.life - 20 * (away == 1)
-            if his > 0 and ((self.style.fear == 2 and away == 2) or wins(his, max(1, life - 1))):
+            if his > 0 and ((self.params.fear == 2 and away == 2) or wins(his, max(1, life - 1))):
                 danger += 3 - away
-        if danger and life > 21 and self.pays and self.ground.tavern(place)[0] == 1:
+        if danger and life > 21 and self.pays and self.tables.tavern(place)[0] == 1:
             danger -= 1
         return danger

@@ -17,7 +17,7 @@ ORACLE = SHARED / "oracle"
 YARDSTICK = SHARED / "yardstick" / "limit.c"
 
 #: Any order, the server's crash last.
-orders = st.integers(0, 5)
+moves = st.integers(0, 5)
 
 _TILES = [AIR] * 7 + [WALL, TAVERN, MINE, *range(MINE + 1, MINE + 5), LAST_MINE]
 
@@ -52,6 +52,6 @@ def played_games(draw: st.DrawFn, plies: int = 300) -> Games:
     seed = draw(st.integers(0, 2**32))
     games = generate(seed).new_game(max_turns=draw(st.sampled_from([40, 1200])), training=draw(st.booleans()))
     rng = np.random.default_rng(seed)
-    for order in rng.integers(0, 5, draw(st.integers(0, plies))).tolist():
-        step(games, 0, order)
+    for move in rng.integers(0, 5, draw(st.integers(0, plies))).tolist():
+        step(games, 0, move)
     return games

@@ -294,7 +294,7 @@ def test_a_recording_as_lines(tmp_path: Path) -> None:
 def test_a_game_of_a_file_of_records(tmp_path: Path) -> None:
     path = tmp_path / "cup.games.jsonl"
     board = generate(1, size=8)
-    path.write_bytes(b"\n".join(dumps(record_of(board, orders, id=name)) for name, orders in [("a", [1]), ("b", [2, 2])]))
+    path.write_bytes(b"\n".join(dumps(record_of(board, moves, id=name)) for name, moves in [("a", [1]), ("b", [2, 2])]))
     assert "turn 2: @2" in CliRunner().invoke(main, ["watch", str(path), "--game", "b"]).output
     assert CliRunner().invoke(main, ["watch", str(path)]).exit_code == 2
 

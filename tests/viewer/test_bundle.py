@@ -76,12 +76,12 @@ def account(before: Games, ply: dict[str, Any], spawns: list[int]) -> list[list[
     return heroes
 
 
-def check(before: Games, order: int) -> dict[str, Any]:
+def check(before: Games, move: int) -> dict[str, Any]:
     """One ply, followed and accounted for."""
     after = before.copy()
-    assert step(after, 0, order)
+    assert step(after, 0, move)
     writer = StateWriter(before)
-    ply = writer.ply(Ply(0, before, after, int(before[0]["turn"]) % 4, order))
+    ply = writer.ply(Ply(0, before, after, int(before[0]["turn"]) % 4, move))
     assert Follower(writer.start(), writer.tiles()).apply(ply) == shown(after)
     assert account(before, ply, writer.spawns()) == shown(after)[0]
     return ply
@@ -109,9 +109,9 @@ def test_events_account_for_all_that_changes(seed: int, crashes: float) -> None:
         ("@1  @2", 3, [["blow", 0, 1]]),
     ],
 )
-def test_what_happens_is_named(board: str, order: int, events: list[Any]) -> None:
+def test_what_happens_is_named(board: str, move: int, events: list[Any]) -> None:
     games = parse(square_board(board))
-    assert check(games, order).get("e", []) == events
+    assert check(games, move).get("e", []) == events
 
 
 def square_board(row: str) -> str:
@@ -171,7 +171,7 @@ def test_a_recording_is_followed_to_every_state_it_knows(tmp_path_factory: Any, 
         if why is not None:
             own = recording.turn(why["turn"])
             assert why["turn"] == state[2]
-            assert why["order"] == own.ballot.direction
+            assert why["move"] == own.ballot.direction
             assert why["sums"] == own.ballot.sums
             assert [vote["votes"] for vote in why["votes"]] == [entry.votes for entry in BALLOT.entries]
             assert [vote["status"] for vote in why["votes"]] == ["ok", "ok", "late"]

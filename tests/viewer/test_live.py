@@ -98,7 +98,7 @@ async def test_a_running_game_is_followed_to_its_end_though_the_connection_break
             await until(page, "vindibotPage.game.ending !== null && vindibotPage.clock.state === vindibotPage.game.last")
             record = loads((await bot.client.get(f"/records/{bot.game['id']}")).content)
             bundle = of_record(record)
-            assert await page.evaluate("vindibotPage.game.last") == len(record.orders) == 100
+            assert await page.evaluate("vindibotPage.game.last") == len(record.moves) == 100
             followed = [hero[:4] for hero in bundle["start"]["heroes"]]
             for number, ply in enumerate(bundle["plies"], 1):
                 for hero, *now in ply.get("c", []):

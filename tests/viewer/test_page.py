@@ -171,7 +171,7 @@ async def test_the_panel_shows_the_votes_of_the_recording(page: Any, bundle: dic
     for turn in (bundle["why"]["turns"][0], bundle["why"]["turns"][7], bundle["why"]["turns"][-1]):
         await page.evaluate(f"vindibotPage.clock.halt({turn['ply'] + 1})")
         panel = page.locator(".why")
-        assert await panel.locator("h2").inner_text() == f"Why {directions[turn['order']]} on turn {turn['turn']}?"
+        assert await panel.locator("h2").inner_text() == f"Why {directions[turn['move']]} on turn {turn['turn']}?"
         rows = await panel.locator("tbody tr").all()
         assert len(rows) == len(turn["votes"])
         for row, vote in zip(rows, turn["votes"], strict=True):
@@ -196,7 +196,7 @@ async def test_a_direction_can_be_compared(page: Any, bundle: dict[str, Any]) ->
     await page.evaluate(f"vindibotPage.clock.halt({turn['ply']})")
     await page.get_by_role("button", name="North").click()
     lead = float(await page.locator(".verdict").get_attribute("data-lead"))
-    assert lead == pytest.approx(turn["sums"][turn["order"]] - turn["sums"][1])
+    assert lead == pytest.approx(turn["sums"][turn["move"]] - turn["sums"][1])
     assert await page.get_by_role("button", name="East").is_disabled()  # no candidate
 
 

@@ -39,7 +39,7 @@ def record_of(game: str) -> GameRecord:
         id=game,
         max_turns=8,
         names=(NASTY, "b", "c", "d"),
-        orders=(1, 2, 3, 4, 0, 1, 2, 3),
+        moves=(1, 2, 3, 4, 0, 1, 2, 3),
         ending=Reason.FINISHED,
         started=datetime(2026, 1, 2, tzinfo=UTC),
         finished=datetime(2026, 1, 2, tzinfo=UTC),

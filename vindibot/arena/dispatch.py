@@ -25,7 +25,7 @@ from vindibot.games import Reason
 #: A game is given up when it has failed so often by itself.
 ATTEMPTS = 2
 #: Executors that break one after another without a single game played, before that is taken for what it is.
-HOPELESS = 12
+MAX_RESTARTS = 12
 #: Seconds between two looks whether to stop.
 LOOK = 0.2
 
@@ -152,7 +152,7 @@ class Dispatcher:
     def _rebuild(self, why: str = "") -> None:
         self._close()
         self._hopeless += 1
-        if self._hopeless > HOPELESS:
+        if self._hopeless > MAX_RESTARTS:
             raise VindibotError(f"no game can be played: {why or 'the workers die'} again and again")
 
     def _close(self) -> None:

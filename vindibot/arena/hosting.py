@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sim.game import CRASH, copy_of
-from vindibot.arena.journal import Diary
+from vindibot.arena.journal import Journal
 from vindibot.arena.programs import Program
 from vindibot.arena.referee import Course, decided
 from vindibot.arena.schedule import SEATS, GameTask, map_of_task
@@ -41,8 +41,8 @@ def environment(server: str, key: str) -> dict[str, str]:
 class Hosted:
     """One game. `seats` are those that are asked here, None for programs that speak HTTP. An observer of its room."""
 
-    def __init__(self, task: GameTask, seats: Sequence[Seat | None], diary: Diary, logs: Sequence[Path | None]) -> None:
-        self._task, self._seats, self._diary = task, list(seats), diary
+    def __init__(self, task: GameTask, seats: Sequence[Seat | None], journal: Journal, logs: Sequence[Path | None]) -> None:
+        self._task, self._seats, self._journal = task, list(seats), journal
         self._programs = {
             number: Program(task.seats[number].entrant, logs[number]) for number, seat in enumerate(seats) if seat is None
         }
@@ -78,7 +78,7 @@ class Hosted:
 
     def _told(self, seconds: float) -> Course:
         assert self._room is not None
-        self._course.orders = list(self._room.orders)
+        self._course.moves = list(self._room.moves)
         self._course.seconds = seconds
         return self._course
 
@@ -93,7 +93,7 @@ class Hosted:
         first = self._map.new_game(SEATS * task.rounds)
         for number, seat in enumerate(self._seats):
             try:
-                with self._diary.asked(number):
+                with self._journal.asked(number):
                     if seat is None:
                         self._start(number)
                     else:
@@ -131,12 +131,12 @@ class Hosted:
                 return
             games, turn = copy_of(room.games), room.turn
             began = time.perf_counter()
-            self._diary.asking(number)
+            self._journal.asking(number)
             longest = limits.seconds(first=not own.times) + limits.grace_ms / 1000 + 1.0 if limits.nodes is None else None
             if not own.times and longest is not None:
                 longest += limits.start_s
             try:
-                order = await asyncio.wait_for(loop.run_in_executor(pool, seat.move, games), longest)
+                move = await asyncio.wait_for(loop.run_in_executor(pool, seat.move, games), longest)
             except Forfeit as forfeit:
                 own.forfeit(forfeit)
             except TimeoutError:
@@ -145,7 +145,7 @@ class Hosted:
                 own.times.append((time.perf_counter() - began) * 1000)
                 if room.finished:
                     return
-                await room.order(place, order, turn)
+                await room.move(place, move, turn)
 
     # -- who plays over there --
 
@@ -200,13 +200,13 @@ class Hosted:
             if not self._course.seats[number].outcome.finished:
                 room.withdraw(room.seats[number])
 
-    def played(self, room: Room, order: int) -> None:
+    def played(self, room: Room, move: int) -> None:
         """See `RoomObserver`."""
-        now, number = time.perf_counter(), (len(room.orders) - 1) % SEATS
+        now, number = time.perf_counter(), (len(room.moves) - 1) % SEATS
         own, place = self._course.seats[number], room.seats[number]
-        self._diary.played(room.orders[-1])
+        self._journal.played(room.moves[-1])
         if number in self._programs:
-            if order == CRASH:
+            if move == CRASH:
                 own.forfeit(self._lateness(number))
             elif not room.crashed(place):  # the hero of one who has crashed stays, ply after ply
                 own.times.append((now - self._asked_at) * 1000)
@@ -228,10 +228,10 @@ class Hosted:
         self._over.set()
 
 
-def play_hosted(task: GameTask, seats: Sequence[Seat | None], diary: Diary, logs: Sequence[Path | None]) -> Course:
+def play_hosted(task: GameTask, seats: Sequence[Seat | None], journal: Journal, logs: Sequence[Path | None]) -> Course:
     """Play a game in which some seats (None) are programs that speak HTTP, in an event loop of its own."""
 
     async def run() -> Course:
-        return await Hosted(task, seats, diary, logs).play()
+        return await Hosted(task, seats, journal, logs).play()
 
     return asyncio.run(run())

@@ -9,11 +9,11 @@ import time
 from collections.abc import Iterator
 
 _SEAT, _SINCE, _PLIES = range(3)
-_ORDERS = 32
+_MOVES = 32
 NOBODY = -1
 
 
-class Diary:
+class Journal:
     """Room for the orders of a game of so many plies; shared with processes that are forked later.
 
     It is read while it is written, so every field is a machine word that is stored at once, and whose answer is waited for
@@ -21,10 +21,10 @@ class Diary:
     """
 
     def __init__(self, plies: int) -> None:
-        self._memory = mmap.mmap(-1, _ORDERS + plies + 4)
+        self._memory = mmap.mmap(-1, _MOVES + plies + 4)
         self._view = memoryview(self._memory)
-        self._words = self._view[:_ORDERS].cast("q")
-        self._times = self._view[:_ORDERS].cast("d")
+        self._words = self._view[:_MOVES].cast("q")
+        self._times = self._view[:_MOVES].cast("d")
         self.clear()
 
     def clear(self) -> None:
@@ -50,7 +50,7 @@ class Diary:
     def played(self, code: int) -> None:
         """An order (0..4 or `sim.game.CRASH`) was played."""
         self._words[_SEAT] = NOBODY
-        self._memory[_ORDERS + self._plies] = code
+        self._memory[_MOVES + self._plies] = code
         self._plies += 1
         self._words[_PLIES] = self._plies
 
@@ -59,9 +59,9 @@ class Diary:
         seat = self._words[_SEAT]
         return seat, time.monotonic() - self._times[_SINCE]
 
-    def orders(self) -> list[int]:
+    def moves(self) -> list[int]:
         """The orders so far."""
-        return list(self._memory[_ORDERS : _ORDERS + self._words[_PLIES]])
+        return list(self._memory[_MOVES : _MOVES + self._words[_PLIES]])
 
     def close(self) -> None:
         """Give the memory back."""

@@ -35,7 +35,7 @@ PACE = 200
 #: So many forfeits of one kind by one bot are told one by one, then the 20th, 40th, 80th ...
 TOLD = 5
 #: Seconds that the end waits for the last line to be written.
-PATIENCE = 2.0
+TIMEOUT = 2.0
 #: Bots that a plain line names.
 NAMED = 6
 
@@ -109,7 +109,7 @@ class Watch:
         """See `Reporter`."""
         self._queue.put(None)
         if self._thread is not None:
-            self._thread.join(PATIENCE)
+            self._thread.join(TIMEOUT)
 
     # ---- In the thread ----
 

@@ -18,7 +18,7 @@ from sim.events import RESPAWNED, TOOK_MINE
 from sim.game import BEER_COST, CRASH, RUNNING, STAY, Games
 from sim.maps import Map
 from sim.rules import step
-from vindibot.arena.journal import Diary
+from vindibot.arena.journal import Journal
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places
 from vindibot.arena.schedule import SEATS, GameTask, map_of_task
 from vindibot.arena.seats import Forfeit, Seat
@@ -44,10 +44,10 @@ class SeatCourse:
 
 @dataclass
 class Course:
-    """How a game went. `orders` are 0..4 or `sim.game.CRASH`; `stopped` is why the game ended if its last state is still
+    """How a game went. `moves` are 0..4 or `sim.game.CRASH`; `stopped` is why the game ended if its last state is still
     running."""
 
-    orders: list[int] = field(default_factory=list)
+    moves: list[int] = field(default_factory=list)
     seats: list[SeatCourse] = field(default_factory=lambda: [SeatCourse() for _ in range(SEATS)])
     stopped: Reason = Reason.ADJUDICATED
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -59,7 +59,7 @@ class Course:
         return any(not seat.outcome.finished for seat in self.seats)
 
 
-def play(task: GameTask, seats: Sequence[Seat], diary: Diary) -> Course:
+def play(task: GameTask, seats: Sequence[Seat], journal: Journal) -> Course:
     """Play the game with these seats, which are started and closed here. A seat that forfeits has its hero crashed."""
     course, began = Course(), time.monotonic()
     where = map_of_task(task)
@@ -69,16 +69,16 @@ def play(task: GameTask, seats: Sequence[Seat], diary: Diary) -> Course:
     try:
         for number, seat in enumerate(seats):
             try:
-                with diary.asked(number):
+                with journal.asked(number):
                     seat.start(games, number)
             except Forfeit as forfeit:
                 course.seats[number].forfeit(forfeit)
         while status.item(0) == RUNNING:
             mover = turn.item(0) % SEATS
-            order = STAY if crashed.item(mover) else _ask(seats[mover], games, mover, course, diary)
-            step(games, 0, order)
-            course.orders.append(order)
-            diary.played(order)
+            move = STAY if crashed.item(mover) else _ask(seats[mover], games, mover, course, journal)
+            step(games, 0, move)
+            course.moves.append(move)
+            journal.played(move)
             if task.adjudicate and mover == SEATS - 1 and decided(games, mines):
                 break
     finally:
@@ -88,21 +88,21 @@ def play(task: GameTask, seats: Sequence[Seat], diary: Diary) -> Course:
     return course
 
 
-def _ask(seat: Seat, games: Games, mover: int, course: Course, diary: Diary) -> int:
+def _ask(seat: Seat, games: Games, mover: int, course: Course, journal: Journal) -> int:
     """The order of a seat, or the crash of its hero."""
     own = course.seats[mover]
     if not own.outcome.finished:
         return CRASH
-    diary.asking(mover)
+    journal.asking(mover)
     began = time.perf_counter()
     try:
-        order = seat.move(games)
+        move = seat.move(games)
     except Forfeit as forfeit:
         own.forfeit(forfeit)
         seat.close()
         return CRASH
     own.times.append((time.perf_counter() - began) * 1000)
-    return order
+    return move
 
 
 def decided(games: Games, mines: int) -> bool:
@@ -124,11 +124,11 @@ class Deeds:
     stalled: list[int] = field(default_factory=lambda: [0] * SEATS)
 
 
-def recompute(where: Map, rounds: int, orders: Sequence[int]) -> tuple[Games, Deeds]:
+def recompute(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, Deeds]:
     """The last state of a game and the deeds, from its orders. Whoever dies in a hero's ply is his kill, himself excepted:
     by his blow, or by the return of one he struck down."""
     history, deeds = GameHistory(first=where.new_game(SEATS * rounds)), Deeds()
-    history.play_all(orders)
+    history.play_all(moves)
     happened, ends = history.events()
     for hero in happened["hero"][happened["kind"] == TOOK_MINE].tolist():
         deeds.mines_taken[hero] += 1
@@ -138,7 +138,7 @@ def recompute(where: Map, rounds: int, orders: Sequence[int]) -> tuple[Games, De
     for ply, hero in set(zip(plies.tolist(), happened["hero"][back].tolist(), strict=True)):
         deeds.deaths[hero] += 1
         deeds.kills[ply % SEATS] += hero != ply % SEATS
-    squares = [games["hero"]["pos"][0].tolist() for games in history.states(every=SEATS)][: -(-len(orders) // SEATS)]
+    squares = [games["hero"]["pos"][0].tolist() for games in history.states(every=SEATS)][: -(-len(moves) // SEATS)]
     deeds.stalled = [stalled_rounds([of_round[hero] for of_round in squares]) for hero in range(SEATS)]
     return history.last, deeds
 
@@ -146,7 +146,7 @@ def recompute(where: Map, rounds: int, orders: Sequence[int]) -> tuple[Games, De
 def line_of(task: GameTask, course: Course) -> tuple[GameLine, bytes]:
     """The line of results and the game record (a line of JSON, without its end) of a game."""
     where = map_of_task(task)
-    games, deeds = recompute(where, task.rounds, course.orders)
+    games, deeds = recompute(where, task.rounds, course.moves)
     heroes = games["hero"][0]
     golds = heroes["gold"].tolist()
     status = games["status"].item(0)
@@ -185,8 +185,8 @@ def line_of(task: GameTask, course: Course) -> tuple[GameLine, bytes]:
         rounds=task.rounds,
         seats=seats,
         ending=ending,
-        plies=len(course.orders),
-        played=hashlib.sha256(where.digest.encode() + bytes(course.orders)).hexdigest()[:16],
+        plies=len(course.moves),
+        played=hashlib.sha256(where.digest.encode() + bytes(course.moves)).hexdigest()[:16],
         started=course.started.isoformat(timespec="milliseconds"),
         seconds=round(course.seconds, 4),
         record=task.name,
@@ -196,7 +196,7 @@ def line_of(task: GameTask, course: Course) -> tuple[GameLine, bytes]:
         id=task.name,
         max_turns=SEATS * task.rounds,
         names=labels,  # type: ignore[arg-type]
-        orders=course.orders,
+        moves=course.moves,
         ending=ending,
         started=course.started,
         finished=datetime.now(UTC),

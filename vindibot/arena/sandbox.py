@@ -30,7 +30,7 @@ from typing import NoReturn
 
 from sim import kernels
 from vindibot.arena.entrants import Entrant
-from vindibot.arena.journal import NOBODY, Diary
+from vindibot.arena.journal import NOBODY, Journal
 from vindibot.arena.referee import Course, line_of, play
 from vindibot.arena.results import GameLine
 from vindibot.arena.schedule import SEATS, GameTask, SeatTask
@@ -97,22 +97,22 @@ def _end_with(lifeline: int) -> None:
 def play_task(task: GameTask) -> Played:
     """Play a game, whatever its bots do. Raises `GameError`."""
     _prepare(task)
-    diary = Diary(SEATS * task.rounds)
+    journal = Journal(SEATS * task.rounds)
     scripts: dict[int, Scripted] = {}
     deadline = time.monotonic() + task.wall_s
     try:
         for _ in range(SEATS + 1):
-            diary.clear()
-            outcome = _Attempt(task, scripts, diary, deadline).run()
+            journal.clear()
+            outcome = _Attempt(task, scripts, journal, deadline).run()
             if isinstance(outcome, Course):
                 _tidy_logs(task, outcome)
                 line, record = line_of(task, outcome)
                 return Played(line, record)
             seat, forfeit = outcome
-            orders = diary.orders()[seat::SEATS]
-            scripts[seat] = Scripted(orders, forfeit)
+            moves = journal.moves()[seat::SEATS]
+            scripts[seat] = Scripted(moves, forfeit)
     finally:
-        diary.close()
+        journal.close()
     raise GameError(f"game {task.name} cannot be played")
 
 
@@ -151,8 +151,8 @@ def _tidy_logs(task: GameTask, course: Course) -> None:
 class _Attempt:
     """One try at a game in a forked process: to its end, or until somebody is to blame."""
 
-    def __init__(self, task: GameTask, scripts: Mapping[int, Scripted], diary: Diary, deadline: float) -> None:
-        self._task, self._scripts, self._diary, self._deadline = task, scripts, diary, deadline
+    def __init__(self, task: GameTask, scripts: Mapping[int, Scripted], journal: Journal, deadline: float) -> None:
+        self._task, self._scripts, self._journal, self._deadline = task, scripts, journal, deadline
         self._answer = bytearray()
         self._output = bytearray()
         self._began = time.monotonic()
@@ -167,7 +167,7 @@ class _Attempt:
         if pid == 0:
             os.close(answer)
             os.close(output)
-            _play_and_exit(self._task, self._scripts, self._diary, answer_end, output_end)
+            _play_and_exit(self._task, self._scripts, self._journal, answer_end, output_end)
         os.close(answer_end)
         os.close(output_end)
         try:
@@ -202,7 +202,7 @@ class _Attempt:
                     return forfeit
 
     def _overdue(self, now: float) -> Forfeit | None:
-        seat, waited = self._diary.waiting_for()
+        seat, waited = self._journal.waiting_for()
         if now > self._deadline:
             return Forfeit(Reason.TIMEOUT, f"the game reached its wall limit of {self._task.wall_s:g} s")
         if seat != NOBODY and seat not in self._scripts and waited > _longest(self._task.seats[seat].entrant):
@@ -219,7 +219,7 @@ class _Attempt:
                 return told
             if isinstance(told, str):
                 raise GameError(f"game {self._task.name} failed: {told}")
-        seat, _ = self._diary.waiting_for()
+        seat, _ = self._journal.waiting_for()
         if killed is not None and time.monotonic() > self._deadline:
             return self._ended_at_the_wall(seat, killed)
         if seat == NOBODY or seat in self._scripts:
@@ -228,7 +228,7 @@ class _Attempt:
 
     def _ended_at_the_wall(self, seat: int, killed: Forfeit) -> Course:
         """A game that is ended where it stands, whoever is being asked forfeits."""
-        course = Course(orders=self._diary.orders(), stopped=Reason.TIMEOUT, seconds=time.monotonic() - self._began)
+        course = Course(moves=self._journal.moves(), stopped=Reason.TIMEOUT, seconds=time.monotonic() - self._began)
         if seat != NOBODY:
             course.seats[seat].forfeit(killed)
         return course
@@ -281,7 +281,7 @@ def _end(pid: int) -> int:
 # ---- In the game's process ----
 
 
-def _play_and_exit(task: GameTask, scripts: Mapping[int, Scripted], diary: Diary, answer: int, output: int) -> NoReturn:
+def _play_and_exit(task: GameTask, scripts: Mapping[int, Scripted], journal: Journal, answer: int, output: int) -> NoReturn:
     told: Course | str = "?"
     try:
         signal.signal(signal.SIGIO, signal.SIG_DFL)
@@ -289,7 +289,7 @@ def _play_and_exit(task: GameTask, scripts: Mapping[int, Scripted], diary: Diary
         os.setsid()
         _redirect(output)
         _limit_memory(task)
-        told = _play(task, scripts, diary)
+        told = _play(task, scripts, journal)
     except BaseException:
         told = traceback.format_exc()[-2000:]
     try:
@@ -323,7 +323,7 @@ def _limit_memory(task: GameTask) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def _play(task: GameTask, scripts: Mapping[int, Scripted], diary: Diary) -> Course:
+def _play(task: GameTask, scripts: Mapping[int, Scripted], journal: Journal) -> Course:
     seats: list[Seat | None] = []
     logs: list[Path | None] = []
     for number, seat in enumerate(task.seats):
@@ -336,14 +336,14 @@ def _play(task: GameTask, scripts: Mapping[int, Scripted], diary: Diary) -> Cour
         elif seat.entrant.kind == "stdio":
             seats.append(LineSpeaker(seat.entrant, log))
         else:
-            with diary.asked(number):
+            with journal.asked(number):
                 seats.append(_local(seat))
     asked = [seat for seat in seats if seat is not None]
     if len(asked) == SEATS:
-        return play(task, asked, diary)
+        return play(task, asked, journal)
     from vindibot.arena.hosting import play_hosted
 
-    return play_hosted(task, seats, diary, logs)
+    return play_hosted(task, seats, journal, logs)
 
 
 def _local(seat: SeatTask) -> Seat:

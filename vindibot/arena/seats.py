@@ -49,7 +49,7 @@ class BuiltIn:
 
     def __init__(self, kind: str, seed: int) -> None:
         self._rng = np.random.default_rng(seed) if kind == "random" else None
-        self._orders: Iterator[int] = iter(())
+        self._moves: Iterator[int] = iter(())
 
     def start(self, games: Games, me: int) -> None:
         """Nothing to do."""
@@ -58,11 +58,11 @@ class BuiltIn:
         """The order."""
         if self._rng is None:
             return STAY
-        order = next(self._orders, None)
-        if order is None:
-            self._orders = iter(self._rng.integers(1, 5, 256).tolist())
-            order = next(self._orders)
-        return order
+        move = next(self._moves, None)
+        if move is None:
+            self._moves = iter(self._rng.integers(1, 5, 256).tolist())
+            move = next(self._moves)
+        return move
 
     def close(self) -> None:
         """Nothing to do."""
@@ -71,8 +71,8 @@ class BuiltIn:
 class Scripted:
     """Repeats the orders of a bot that had to be ended in an earlier attempt at the same game, then forfeits as it did."""
 
-    def __init__(self, orders: Sequence[int], forfeit: Forfeit) -> None:
-        self._orders = iter(orders)
+    def __init__(self, moves: Sequence[int], forfeit: Forfeit) -> None:
+        self._moves = iter(moves)
         self._forfeit = forfeit
 
     def start(self, games: Games, me: int) -> None:
@@ -80,10 +80,10 @@ class Scripted:
 
     def move(self, games: Games) -> int:
         """The next of the orders, then `Forfeit`."""
-        order = next(self._orders, None)
-        if order is None:
+        move = next(self._moves, None)
+        if move is None:
             raise self._forfeit
-        return order
+        return move
 
     def close(self) -> None:
         """Nothing to do."""

@@ -6,7 +6,7 @@ from .address import (
     ServerAddress as ServerAddress,
     lan_address as lan_address,
 )
-from .asgi import Guest as Guest
+from .asgi import AsgiServer as AsgiServer
 from .console import terminal as terminal
 from .errors import (
     UsageError as UsageError,

@@ -14,7 +14,7 @@ import uvicorn
 CLOSING_SECONDS = 2
 
 
-class Guest(uvicorn.Server):
+class AsgiServer(uvicorn.Server):
     """uvicorn for an ASGI application: it leaves the signal handlers alone and says when it listens.
 
     `options` are further ones of `uvicorn.Config`.

@@ -34,14 +34,14 @@ FAREWELL_SECONDS = 2.0
 #: Milliseconds for a move of who may think as long as he likes: the longest limit there is.
 UNTIMED_MS = 86_400_000
 #: Seconds by which bots wait longer for a person than he may take.
-PATIENCE_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 SEATS = 4
 
 _log = structlog.get_logger("vindibot.challenge")
 
 
 @dataclass(frozen=True)
-class BoutOrder:
+class BoutRequest:
     """What a person has asked for. `seat` is his hero, 0..3; `bots` take the other seats, in their order."""
 
     name: str
@@ -105,7 +105,7 @@ class Decisions:
 class Bout:
     """See the module. `prepare` first, then `run`; `leave` ends it early. `key` is the person's, for joining the arena."""
 
-    def __init__(self, server: EmbeddedServer, settings: ChallengeSettings, order: BoutOrder) -> None:
+    def __init__(self, server: EmbeddedServer, settings: ChallengeSettings, order: BoutRequest) -> None:
         self.order = order
         self.decisions = Decisions()
         self.key = SecretStr(server.register(order.name))
@@ -164,7 +164,7 @@ class Bout:
             key=key,
             mode="arena",
             time_limit=order.limit_ms / 1000,
-            move_patience=limit + 2 * order.limit_ms / 1000 + PATIENCE_SECONDS,
+            move_timeout=limit + 2 * order.limit_ms / 1000 + TIMEOUT_SECONDS,
         )
         return Player(
             client,

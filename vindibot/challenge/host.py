@@ -13,9 +13,9 @@ from fastapi import FastAPI
 from rich.console import Console
 
 from vindibot.base import UsageError, VindibotError, lan_address, log, printable
-from vindibot.challenge.bout import Bout, BoutOrder
+from vindibot.challenge.bout import Bout, BoutRequest
 from vindibot.challenge.offers import Offers
-from vindibot.challenge.order import GameOrder
+from vindibot.challenge.order import GameRequest
 from vindibot.challenge.routes import PATH, add_routes
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.config import load_bot
@@ -46,7 +46,7 @@ class Host:
 
     # -- games --
 
-    async def begin(self, order: GameOrder) -> tuple[str, Bout]:
+    async def begin(self, order: GameRequest) -> tuple[str, Bout]:
         """Start the bots for a game and reserve its seats; returns its secret. Raises `VindibotError`."""
         if len(self._tasks) + self._preparing >= self.settings.games:
             raise VindibotError(f"so many games are played here already that no more have room ({self.settings.games})")
@@ -58,13 +58,13 @@ class Host:
         finally:
             self._preparing -= 1
 
-    def _read(self, order: GameOrder) -> BoutOrder:
+    def _read(self, order: GameRequest) -> BoutRequest:
         if order.limit_ms <= self.settings.margin_ms:
             margin = f"{self.settings.margin_ms:.0f} ms"
             raise UsageError(f"the bots leave {margin} of each move unused, for safety: give them more than that")
         bots = [load_bot(self.offers.bot(offer).path) for offer in order.bots]
         seed = self.settings.seed if self.settings.seed is not None else secrets.randbits(48)
-        return BoutOrder(
+        return BoutRequest(
             name=order.name,
             seat=order.hero - 1,
             bots=(bots[0], bots[1], bots[2]),
@@ -74,7 +74,7 @@ class Host:
             seed=seed,
         )
 
-    async def _prepare(self, order: BoutOrder) -> tuple[str, Bout]:
+    async def _prepare(self, order: BoutRequest) -> tuple[str, Bout]:
         assert self._server is not None
         bout = Bout(self._server, self.settings, order)
         try:

@@ -11,7 +11,7 @@ from vindibot.challenge.settings import LONGEST_NAME
 LARGEST_SEED = 2**53 - 1
 
 
-class GameOrder(BaseModel):
+class GameRequest(BaseModel):
     """A game: who plays it and where. `bots` and `map` are ids of what was offered (`vindibot.challenge.offers`), `hero` the
     person's, 1..4; `size` and `map_seed` are for a random map; `limit_ms` is that of the bots, and of whoever has no other."""
 

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from sim.maps import Map
 from vindibot.base import VindibotError, render
-from vindibot.challenge.order import LARGEST_SEED, GameOrder
+from vindibot.challenge.order import LARGEST_SEED, GameRequest
 from vindibot.challenge.settings import LONGEST_NAME
 from vindibot.config import dotted, explain
 from vindibot.games import GameHistory, Player
@@ -27,7 +27,7 @@ from vindibot.server import Refusal, ServerSettings, read_body
 from vindibot.viewer import TYPES, Bundle, Reasons, head, served_imports, served_policy
 
 if TYPE_CHECKING:
-    from vindibot.challenge.bout import Bout, BoutOrder, Decision
+    from vindibot.challenge.bout import Bout, BoutRequest, Decision
     from vindibot.challenge.host import Host
 
 #: Where the page is.
@@ -113,15 +113,15 @@ def add_routes(app: FastAPI, host: Host) -> None:
 
     @app.post("/challenge/games", dependencies=guarded)
     async def begin(request: Request) -> Response:
-        """A new game: an order in JSON (`GameOrder`). Answered once the bots are ready, with a key to join the arena with, the
+        """A new game: an order in JSON (`GameRequest`). Answered once the bots are ready, with a key to join the arena with, the
         secret of this game, and a bundle of it (docs/viewer-format.md) without id or plies."""
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise Refusal(415, "Send the order as application/json")
         try:
-            order = GameOrder.model_validate_json(await read_body(request, reading))
+            order = GameRequest.model_validate_json(await read_body(request, reading))
         except ValidationError as error:
             slip = error.errors(include_url=False)[0]
-            said = f"{dotted(slip['loc'])} {explain(slip, known=list(GameOrder.model_fields))}"
+            said = f"{dotted(slip['loc'])} {explain(slip, known=list(GameRequest.model_fields))}"
             return JSONResponse({"error": said.strip()}, 400)
         try:
             secret, bout = await host.begin(order)
@@ -153,7 +153,7 @@ def _bout(host: Host, request: Request) -> Bout:
     return bout
 
 
-def _bundle(order: BoutOrder) -> Bundle:
+def _bundle(order: BoutRequest) -> Bundle:
     """The game before its first ply."""
     players, first = [Player(name) for name in order.names()], order.map.new_game(4 * order.rounds)
     history = GameHistory("", players, order.seat, first=first, limit_ms=order.limit_ms)

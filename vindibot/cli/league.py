@@ -13,7 +13,7 @@ from vindibot.base import UsageError, VindibotError
 from vindibot.cli.options import option_names, overrides, settings_options
 from vindibot.server import LeagueSettings
 
-SPELLED = {"time_limit_ms": "--limit-ms", "patience_s": "--patience"}
+SPELLED = {"time_limit_ms": "--limit-ms", "absence_timeout_s": "--absence-timeout"}
 PATH = click.Path(path_type=Path)
 
 

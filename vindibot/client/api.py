@@ -84,7 +84,7 @@ class Line:
             form["map"] = map_text
         return await self._post(self.address.url(f"/api/{mode}"), form, within)
 
-    async def order(self, direction: int, turn: int | None, within: Within) -> Verdict:
+    async def move(self, direction: int, turn: int | None, within: Within) -> Verdict:
         """Send an order; the reply comes on our next turn. `turn`, the turn the order is for, is left out for servers that
         do not know about it."""
         form = {"dir": direction_word(direction)}

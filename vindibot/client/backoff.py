@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 Pause = Callable[[float], Awaitable[None]]
 
 
-class Patience:
+class TimeBudget:
     """A stock of seconds, None for an endless one. Time that passes uses it up, and so does a pause, by its stated length
     even where it was cut short. Wall clocks do not matter."""
 

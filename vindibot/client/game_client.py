@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from sim.game import DIRECTIONS, PLIES_PER_ROUND, STAY
 from vindibot.base import ServerAddress, check_key
 from vindibot.client.api import Line
-from vindibot.client.backoff import Backoff, Patience, Pause
+from vindibot.client.backoff import Backoff, Pause, TimeBudget
 from vindibot.client.replies import Meaning, Verdict
 from vindibot.client.transport import TransportError, Within
 from vindibot.games import Answer, Outcome, ProtocolError, Reason, check_answer, check_hero_id
@@ -58,31 +58,31 @@ class ClientSettings(BaseModel):
     map: str | None = Field(None, description="training: a map's name or text; None for a random one")
     allow_old_domain: bool = Field(False, description="send the key even to vindinium.org, which belongs to strangers now")
     time_limit: float = Field(1.0, gt=0, description="for a move, where the server does not state its own")
-    connect_patience: float = Field(60.0, ge=0, description="to go on trying to reach a server before a game")
-    join_patience: float | None = Field(None, gt=0, description="to wait for a game; None: training 10 minutes, arena for ever")
-    move_patience: float = Field(15.0, gt=0, description="to wait for the opponents between two of our turns")
-    resync_patience: float = Field(30.0, gt=0, description="to go on after a lost answer")
+    connect_timeout: float = Field(60.0, ge=0, description="to go on trying to reach a server before a game")
+    join_timeout: float | None = Field(None, gt=0, description="to wait for a game; None: training 10 minutes, arena for ever")
+    move_timeout: float = Field(15.0, gt=0, description="to wait for the opponents between two of our turns")
+    resync_timeout: float = Field(30.0, gt=0, description="to go on after a lost answer")
     report_every: float = Field(10.0, gt=0, description="between two reports that we still wait for a game")
 
     @property
     def join_seconds(self) -> float | None:
         """How long to wait for a game; None for ever."""
-        if self.join_patience is None and self.mode == "training":
+        if self.join_timeout is None and self.mode == "training":
             return 600.0
-        return self.join_patience
+        return self.join_timeout
 
 
 @dataclass(frozen=True)
 class ClientResult:
     """What came of one `play`: how it ended, and the last state we saw (None if we never joined).
 
-    `orders` counts the turns we decided, `faults` the replies that were lost or useless, `lost_turns` the turns that were
+    `moves` counts the turns we decided, `faults` the replies that were lost or useless, `lost_turns` the turns that were
     played by a harmless order while the client was out of step.
     """
 
     outcome: Outcome
     last: Answer | None = None
-    orders: int = 0
+    moves: int = 0
     faults: int = 0
     lost_turns: int = 0
 
@@ -132,7 +132,7 @@ class GameClient:
         self._events = ClientEvents()
         self._log = _log
         self._last: Answer | None = None
-        self._orders = self._faults = self._lost_turns = 0
+        self._moves = self._faults = self._lost_turns = 0
 
     async def __aenter__(self) -> Self:
         return self
@@ -167,7 +167,7 @@ class GameClient:
             while True:
                 self._check_end(answer)
                 direction = await decide(answer, received_at)
-                self._orders += 1
+                self._moves += 1
                 answer, received_at = await self._exchange(answer, received_at, direction)
         except _Ended as end:
             ended = end
@@ -177,7 +177,7 @@ class GameClient:
             await self._line.aclose()
         outcome = ended.outcome
         self._log.debug("the game is over", reason=str(outcome.reason), message=outcome.message, faults=self._faults)
-        return ClientResult(outcome, self._last, self._orders, self._faults, self._lost_turns)
+        return ClientResult(outcome, self._last, self._moves, self._faults, self._lost_turns)
 
     def _check_end(self, answer: Answer) -> None:
         """Take a new state in, and leave the game if it is the last one. Raises `ProtocolError` if it contradicts itself."""
@@ -196,8 +196,8 @@ class GameClient:
 
     async def _join(self) -> tuple[Answer, float]:
         """The first state, and when it was received."""
-        waiting = Patience(self.settings.join_seconds)
-        reaching = Patience(self.settings.connect_patience)
+        waiting = TimeBudget(self.settings.join_seconds)
+        reaching = TimeBudget(self.settings.connect_timeout)
         backoff = Backoff(*JOIN_PAUSES, self._rng)
         repeats = 0
         while True:
@@ -212,7 +212,7 @@ class GameClient:
             if waiting.exhausted:
                 _end(Reason.NO_GAME, f"no game on {self.address} within {waiting.spent:.0f} s")
             if time.monotonic() - begun > JOIN_PAUSES[1]:  # it was reached, and for long: begin anew
-                reaching = Patience(self.settings.connect_patience)
+                reaching = TimeBudget(self.settings.connect_timeout)
                 backoff.reset()
             pause = max(backoff.next(), verdict.retry_after or 0.0)
             if reaching.exhausted:
@@ -223,7 +223,7 @@ class GameClient:
             self._events.retrying(verdict.words, pause)
             await self._unless_stopped(reaching.pause(pause, self._pause))
 
-    async def _join_once(self, waiting: Patience) -> Verdict:
+    async def _join_once(self, waiting: TimeBudget) -> Verdict:
         try:
             await self._unless_stopped(self._line.reach())
         except TransportError as fault:
@@ -275,7 +275,7 @@ class GameClient:
         turn, repeats are harmless, unless the server knows by the turn in the order that it is a repeat.
         """
         turn = previous.game.turn
-        patience = Patience(self.settings.resync_patience)
+        timeout = TimeBudget(self.settings.resync_timeout)
         backoff = Backoff(*ORDER_PAUSES, self._rng)
         faults = refusals = 0
         out_of_step = False
@@ -302,18 +302,18 @@ class GameClient:
                 _end(Reason.INTERRUPTED, f"stopped as asked, on turn {turn}, whose answer was lost")
             if refusals >= ORDER_REPEATS:
                 _end(Reason.REFUSED, f"{self.address} refuses the order of turn {turn}: {problem}")
-            if patience.exhausted:
-                self._give_up_order(verdict, turn, problem, patience.spent)
+            if timeout.exhausted:
+                self._give_up_order(verdict, turn, problem, timeout.spent)
             if faults > 1 or verdict.meaning in (Meaning.WAIT, Meaning.BUSY):
-                await patience.pause(RESYNC_PAUSE if out_of_step else backoff.next(), self._pause)
+                await timeout.pause(RESYNC_PAUSE if out_of_step else backoff.next(), self._pause)
 
     async def _order(self, direction: int, turn: int, out_of_step: bool) -> Verdict:
         limit = self.time_limit
-        within = Within(connect=max(0.25, limit / 3), head=max(self.settings.move_patience, 4 * limit), body=max(0.25, limit / 2))
+        within = Within(connect=max(0.25, limit / 3), head=max(self.settings.move_timeout, 4 * limit), body=max(0.25, limit / 2))
         if out_of_step and not self._line.understands_turn:
-            return await self._line.order(STAY, None, within)
+            return await self._line.move(STAY, None, within)
         self._log.debug("order", direction=DIRECTIONS[direction])
-        return await self._line.order(direction, turn, within)
+        return await self._line.move(direction, turn, within)
 
     def _is_next(self, answer: Answer, previous: Answer) -> bool:
         """Whether a state is one that we have not seen: the same game, and later. A crash ends a game without a ply."""

@@ -67,11 +67,13 @@ Limit = Annotated[Annotated[int, Field(ge=10, le=600_000)] | None, word("server"
 Seed = Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, word("random"), worded("random", "integer")]
 Workers = Annotated[Annotated[int, Field(ge=1, le=256)] | None, word("cores"), worded("cores", "integer")]
 Nodes = Annotated[Annotated[int, Field(ge=1, lt=2**63)] | None, word("none"), worded("none", "integer")]
-Patience = Annotated[Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None, word("mode"), worded("mode", "number")]
+TimeBudget = Annotated[
+    Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None, word("mode"), worded("mode", "number")
+]
 
 #: The word that stands for None in files, variables and options, by key.
 WORDS = {
-    "join_patience_s": "mode",
+    "join_timeout_s": "mode",
     "pool.nodes": "none",
     "pool.workers": "cores",
     "seed": "random",
@@ -165,10 +167,10 @@ class PlaySettings(Settings):
         default="none", description="our own server's pace: none, or about two rounds a second, as the original server's bots"
     )
     seed: Seed = Field(default=None, description='seed of maps, opponents and ties; "random": another one each time')
-    join_patience_s: Patience = Field(
+    join_timeout_s: TimeBudget = Field(
         default=None, description='seconds to wait for a game to begin; "mode": 600 in training, until matched in an arena'
     )
-    connect_patience_s: float = Field(
+    connect_timeout_s: float = Field(
         default=60.0, ge=0, le=86_400, allow_inf_nan=False, description="seconds to keep trying a server that refuses connections"
     )
     display: Literal["auto", "board", "lines", "none"] = Field(
@@ -187,8 +189,8 @@ class PlaySettings(Settings):
 
     def join_seconds(self) -> float:
         """How long to wait for a game to begin; infinite in an arena, unless set."""
-        if self.join_patience_s is not None:
-            return self.join_patience_s
+        if self.join_timeout_s is not None:
+            return self.join_timeout_s
         return math.inf if self.mode == "arena" else 600.0
 
     def conflicts(self) -> list[tuple[str, str, str]]:

@@ -126,7 +126,7 @@ def debug(number: int, behaviour: Behaviour, fresh: Callable[[], View], limit: f
         try:
             with Watchdog(limit) as watchdog:
                 watchdog.watch(number)
-                votes, thought = understood(_last_words(behaviour, fresh())[-1])
+                votes, info = understood(_last_words(behaviour, fresh())[-1])
         except BaseException as problem:
             if interrupted():
                 raise KeyboardInterrupt from None
@@ -138,10 +138,10 @@ def debug(number: int, behaviour: Behaviour, fresh: Callable[[], View], limit: f
         answers: list[Any] | None = debugger.runcall(_last_words, behaviour, fresh())
         if answers is None:
             return None
-        votes, thought = understood(answers[-1])
+        votes, info = understood(answers[-1])
     except Exception as problem:
         return failure(number, behaviour, problem, math.nan)
-    return Vote(number, votes, math.nan, True, thought=thought)
+    return Vote(number, votes, math.nan, True, info=info)
 
 
 def _last_words(behaviour: Behaviour, view: View) -> list[Any]:

@@ -60,13 +60,13 @@ class Times:
     @property
     def depth(self) -> float | None:
         """The median depth of a search; None for a trait that tells none."""
-        told = [vote.thought.depth for vote, _ in self.votes if vote.thought is not None and vote.thought.depth is not None]
+        told = [vote.info.depth for vote, _ in self.votes if vote.info is not None and vote.info.depth is not None]
         return float(np.median(told)) if told else None
 
     @property
     def speed(self) -> float | None:
         """Thousands of nodes a second; None for a trait that does not count them."""
-        told = [(vote.thought.nodes, vote.ms) for vote, _ in self.votes if vote.thought is not None and vote.thought.nodes]
+        told = [(vote.info.nodes, vote.ms) for vote, _ in self.votes if vote.info is not None and vote.info.nodes]
         ms = sum(one for _, one in told)
         return sum(nodes for nodes, _ in told) / ms if ms else None
 

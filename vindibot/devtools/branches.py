@@ -13,9 +13,9 @@ import numpy as np
 
 from behaviours.base import View
 from behaviours.common.evaluation import Weights, compiled_weights
-from behaviours.common.map_tables import ground_of
+from behaviours.common.map_tables import map_tables_of
 from behaviours.common.policy import policy
-from behaviours.search.deepening import Question, borrowed
+from behaviours.search.deepening import SearchParams, borrowed
 from behaviours.search.engine import search_below
 from behaviours.search.records import BEST_REPLY, BEST_REPLY_PLUS, INFINITE, PARANOID
 from sim.game import RUNNING, STAY, UNDO, copy_of
@@ -59,17 +59,17 @@ class SearchTree:
     """The tree of a question at a depth of `depth` plies, of which the first `top` are kept in `root`."""
 
     root: Node
-    question: Question
+    params: SearchParams
     depth: int
     top: int
 
 
-def grow(view: View, question: Question, weights: Weights, depth: int, top: int) -> SearchTree:
+def grow(view: View, params: SearchParams, weights: Weights, depth: int, top: int) -> SearchTree:
     """Search `depth` plies (at least 1), one depth after the other, and keep the first `top` plies of the last tree.
 
-    It must be the turn of ``question.me`` in a running game. Deterministic; the view is not changed.
+    It must be the turn of ``params.me`` in a running game. Deterministic; the view is not changed.
     """
-    grower = _Grower(view, question, weights)
+    grower = _Grower(view, params, weights)
     root = grower.root(1, top)
     for plies in range(2, depth + 1):
         root = grower.root(plies, top)
@@ -77,40 +77,40 @@ def grow(view: View, question: Question, weights: Weights, depth: int, top: int)
     while True:
         node.expected = True
         known = [child for child in node.children if child.bound == EXACT]
-        better = max if node.hero == question.me else min
+        better = max if node.hero == params.me else min
         if not known:
             break
         node = better(known, key=lambda child: child.score)
     for number, node in enumerate(root.walk(), 1):
         node.number = number
-    return SearchTree(root, question, depth, top)
+    return SearchTree(root, params, depth, top)
 
 
 class _Grower:
     """One game and question; what was best at a position of the tree is remembered from depth to depth."""
 
-    def __init__(self, view: View, question: Question, weights: Weights) -> None:
+    def __init__(self, view: View, params: SearchParams, weights: Weights) -> None:
         self._games = copy_of(view.games)
-        self._question = question
-        self._ground, self._weights = ground_of(view.map), compiled_weights(weights)
+        self._params = params
+        self._ground, self._weights = map_tables_of(view.map), compiled_weights(weights)
         self._undos = np.zeros(64, UNDO)
         self._path: list[int] = []
         self._best: dict[tuple[int, ...], int] = {}
         self._stop = np.zeros(1, np.int64)
         self._looked = 0
-        self._fallen = 0  # how often we died on the way to the position
+        self._deaths = 0  # how often we died on the way to the position
 
     def root(self, depth: int, top: int) -> Node:
         """The tree of one depth. Every direction has a window of its own, as far below the best as the question's clip."""
-        me, before = self._question.me, self._looked
+        me, before = self._params.me, self._looked
         with borrowed() as self._work:
-            self._work.begin(self._question)
+            self._work.begin(self._params)
             self._work.task["limit"] = 1 << 60
             self._looked += 1
             children: list[Node] = []
             for move in self._moves(me, STAY, free=True):
                 best = max((child.score for child in children), default=-INFINITE)
-                alpha = max(best - self._question.clip, -INFINITE)
+                alpha = max(best - self._params.clip, -INFINITE)
                 children.append(self._child(move, depth - 1, top - 1, alpha, INFINITE, deviated=False))
             best = max(child.score for child in children)
             self._best[()] = next(child.move for child in children if child.score == best) or STAY
@@ -119,11 +119,11 @@ class _Grower:
     def _child(self, move: int, left: int, top: int, alpha: int, beta: int, *, deviated: bool) -> Node:
         """The position after a move, with `left` plies to go."""
         assert step_saving(self._games, 0, move, self._undos, len(self._path))
-        died = int(self._undos["deaths"].item(len(self._path))) >> self._question.me & 1
+        died = int(self._undos["deaths"].item(len(self._path))) >> self._params.me & 1
         self._path.append(move)
-        self._fallen += died
+        self._deaths += died
         node = self._node(left, top, alpha, beta, deviated=deviated)
-        self._fallen -= died
+        self._deaths -= died
         node.move = move
         self._path.pop()
         step_back(self._games, 0, self._undos, len(self._path))
@@ -137,7 +137,7 @@ class _Grower:
             score = self._below(left, alpha, beta, deviated=deviated)
             return Node(hero, None, score, _bound(score, alpha, beta), self._looked - before, over=over)
         self._looked += 1
-        mine, active = hero == self._question.me, bool(self._question.active >> hero & 1)
+        mine, active = hero == self._params.me, bool(self._params.active >> hero & 1)
         free = mine or (active and not deviated)
         usual = self._usual(hero, free=free)
         low, high = alpha, beta
@@ -159,16 +159,16 @@ class _Grower:
 
     def _usual(self, hero: int, *, free: bool) -> int:
         """What a hero does who does nothing special in this mode."""
-        active = bool(self._question.active >> hero & 1)
-        if hero == self._question.me or (self._question.mode == BEST_REPLY and active):
+        active = bool(self._params.active >> hero & 1)
+        if hero == self._params.me or (self._params.mode == BEST_REPLY and active):
             return STAY
-        if free and self._question.mode != BEST_REPLY_PLUS:
+        if free and self._params.mode != BEST_REPLY_PLUS:
             return STAY
         return int(policy(self._games, 0, hero, self._ground))
 
     def _round_ends(self, hero: int) -> bool:
         """Whether nothing that was done counts as straying after this hero's ply: it is ours next, or all may do as they like."""
-        return self._question.mode == PARANOID or (hero + 1) & 3 == self._question.me
+        return self._params.mode == PARANOID or (hero + 1) & 3 == self._params.me
 
     def _moves(self, hero: int, usual: int, *, free: bool) -> list[int]:
         """His moves, the best one of the depth before first."""
@@ -185,7 +185,7 @@ class _Grower:
             self._looked += 1
             usual = self._usual(hero, free=False)
             return self._child(usual, left - 1, 0, alpha, beta, deviated=not self._round_ends(hero)).score
-        work, price = self._work, self._fallen * self._question.death
+        work, price = self._work, self._deaths * self._params.death
         before = int(work.task["nodes"])
         window = alpha + price, beta + price
         score = search_below(self._games, self._ground, self._weights, work.works, self._stop, -1, left, window)

@@ -25,7 +25,7 @@ from vindibot.devtools.trial import MOST_ANSWERS, Position, Said, Trial, Unbuilt
 #: Seconds that a trait may take for a turn: a server's usual limit.
 LIMIT = 1.0
 #: Seconds after which a trait that is not back is taken for one that never will be.
-PATIENCE = 6.0
+TIMEOUT = 6.0
 #: Seconds after which a trait is told to stop, where it may think until it is told.
 STOP_AFTER = 0.1
 #: Budgets of nodes under which traits are asked.
@@ -107,7 +107,7 @@ def _run(checks: Sequence[Check], trait: Behaviour | type[Behaviour], seconds: f
     kernels.warm()
     failures = []
     try:
-        with Trial(trait, max(PATIENCE, 3 * seconds)) as trial:
+        with Trial(trait, max(TIMEOUT, 3 * seconds)) as trial:
             for check in checks:
                 try:
                     check.run(trial, own, seconds)
@@ -152,10 +152,10 @@ def usual() -> tuple[Position, ...]:
         rng = np.random.default_rng(seed)
         games = generate(seed, size=size).new_game()
         past = []
-        for order in rng.integers(0, 5, plies).tolist():
+        for move in rng.integers(0, 5, plies).tolist():
             if mover(games) == plies % 4:
                 past.append(games.copy())
-            step(games, 0, order)
+            step(games, 0, move)
         name = f"turn {plies} of 1200 on a map of {size} x {size}"
         history = np.concatenate(past[-HISTORY:]) if past else games[:0]
         found.append(Position(name, games, mover(games), history, seed))
@@ -270,8 +270,8 @@ def _votes(position: Position, said: Said) -> _BrokenError | None:
     where = f"on {position}" + (f"\n{said.trace}" if said.trace else "")
     if said.problem.startswith("VoteError"):
         advice = (
-            "answer with a direction (0..4), a dict of weights by direction, five finite numbers, None, or a Thought with one of"
-            " these; a division by zero or the logarithm of nothing is where NaN and infinity come from"
+            "answer with a direction (0..4), a dict of weights by direction, five finite numbers, None, or a SearchInfo"
+            " with one of these; a division by zero or the logarithm of nothing is where NaN and infinity come from"
         )
         return _BrokenError(f"its answer is no vote ({said.problem}) {where}", advice)
     advice = (

@@ -89,17 +89,17 @@ async def examine(config: Config[PlaySettings], console: Console) -> AsyncIterat
         bot = load_bot(settings.bot)
     except VindibotError as problem:
         yield Finding("bot", "broken", problem.message, "mend the bot file; vindibot behaviours NAME tells what may stand there")
-    for finding in traits(bot):
-        yield finding
+    for stat in traits(bot):
+        yield stat
     yield kernel_cache(console)  # when all traits, and so their kernels, have been imported
     yield await punctuality(settings)
-    findings, network = await way_to_server(settings)
-    for finding in findings:
-        yield finding
+    stats, network = await way_to_server(settings)
+    for stat in stats:
+        yield stat
     yield time_to_think(settings, network)
     if bot is not None:
-        async for finding in bot_at_work(bot, settings, network):
-            yield finding
+        async for stat in bot_at_work(bot, settings, network):
+            yield stat
 
 
 # ---- The machine ----
@@ -189,11 +189,11 @@ async def way_to_server(settings: PlaySettings) -> tuple[list[Finding], float]:
     """The round trip to the server, in words and in seconds, and whether there is a key for it."""
     if settings.embedded:
         async with EmbeddedServer() as server:
-            finding, seconds = await _round_trip(ServerAddress.parse(server.url), "our own server")
-        return [finding], seconds
+            stat, seconds = await _round_trip(ServerAddress.parse(server.url), "our own server")
+        return [stat], seconds
     address = ServerAddress.parse(settings.server, allow_old_domain=settings.allow_old_domain)
-    finding, seconds = await _round_trip(address, str(address))
-    return [finding, key_at_hand(settings)], seconds
+    stat, seconds = await _round_trip(address, str(address))
+    return [stat, key_at_hand(settings)], seconds
 
 
 def key_at_hand(settings: PlaySettings) -> Finding:
@@ -280,8 +280,8 @@ async def bot_at_work(bot: Bot, settings: PlaySettings, network: float) -> Async
                 ballots.append(ballot)
                 for one, entry in zip(measured, ballot.entries, strict=True):
                     one.note(entry)
-                for order in (ballot.direction, *rng.integers(0, 5, 3).tolist()):
-                    step(games, 0, int(order))
+                for move in (ballot.direction, *rng.integers(0, 5, 3).tolist()):
+                    step(games, 0, int(move))
                 await asyncio.sleep(2 * pool.grace_ms / 1000)  # the others move meanwhile, and our workers come back
                 if games[0]["status"] != RUNNING:
                     break
@@ -334,23 +334,23 @@ _STYLES = {"ok": "green", "note": "yellow", "broken": "bold red"}
 
 
 async def _tell_all(config: Config[PlaySettings], console: Console) -> list[Finding]:
-    findings = []
-    async for finding in examine(config, console):
-        findings.append(finding)
-        console.print(f"{finding.level:7}", style=_STYLES[finding.level], end="")
-        console.print(f"{finding.what}: {finding.words}", markup=False, highlight=False, soft_wrap=True)
-        if finding.advice:
-            console.print(f"         -> {finding.advice}", style="bold", markup=False, highlight=False, soft_wrap=True)
-    return findings
+    stats = []
+    async for stat in examine(config, console):
+        stats.append(stat)
+        console.print(f"{stat.level:7}", style=_STYLES[stat.level], end="")
+        console.print(f"{stat.what}: {stat.words}", markup=False, highlight=False, soft_wrap=True)
+        if stat.advice:
+            console.print(f"         -> {stat.advice}", style="bold", markup=False, highlight=False, soft_wrap=True)
+    return stats
 
 
 def examine_and_tell(config: Config[PlaySettings], console: Console) -> int:
     """Say everything on `console`; returns the exit code: 1 if something is broken."""
     log.add_secret(config.settings.key)
     with log.configured("error", None, console):
-        findings = asyncio.run(_tell_all(config, console))
-    broken = sum(finding.level == "broken" for finding in findings)
-    notes = sum(finding.level == "note" for finding in findings)
+        stats = asyncio.run(_tell_all(config, console))
+    broken = sum(stat.level == "broken" for stat in stats)
+    notes = sum(stat.level == "note" for stat in stats)
     if broken:
         console.print(f"{broken} {'thing is' if broken == 1 else 'things are'} broken", style="bold red")
     else:

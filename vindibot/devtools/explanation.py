@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from behaviours.base import Thought
+from behaviours.base import SearchInfo
 from sim.game import BEER_COST, DIRECTIONS, HERO_SHIFT, MINE, OFFSET, TAVERN, TILE_BITS, WALL, row_column
 from vindibot.base import printable
 from vindibot.engine import debug_command
@@ -135,7 +135,7 @@ def remarks(ballot: Ballot) -> list[str]:
     for entry in ballot.entries:
         if entry.note:
             found.append(f"{printable(entry.label)}: {entry.status}: {printable(entry.note)}")
-        if entry.thought is not None and (told := thought_words(entry.thought)):
+        if entry.info is not None and (told := info_words(entry.info)):
             found.append(f"{printable(entry.label)}: {told}")
     return found
 
@@ -149,20 +149,20 @@ def how_to_see(ballot: Ballot, recording: Recording, turn: int, bot: str = "") -
     ]
 
 
-def thought_words(thought: Thought) -> str:
+def info_words(info: SearchInfo) -> str:
     """A thought in words: depth, score, nodes, the line with a letter for each ply (a group is a round), the goal."""
     told = []
-    if thought.depth is not None:
-        told.append(f"depth {thought.depth}")
-    if thought.score is not None:
-        told.append(f"score {thought.score:+.1f}")
-    if thought.nodes is not None:
-        told.append(f"{thought.nodes:,} nodes")
-    if thought.line:
-        line = write_line(tuple(thought.line))
+    if info.depth is not None:
+        told.append(f"depth {info.depth}")
+    if info.score is not None:
+        told.append(f"score {info.score:+.1f}")
+    if info.nodes is not None:
+        told.append(f"{info.nodes:,} nodes")
+    if info.pv:
+        line = write_line(tuple(info.pv))
         told.append("expects " + " ".join(line[start : start + 4] for start in range(0, len(line), 4)))
-    if thought.goal is not None:
-        told.append("wants to go to ({}, {})".format(*row_column(thought.goal)))
+    if info.goal is not None:
+        told.append("wants to go to ({}, {})".format(*row_column(info.goal)))
     return ", ".join(told)
 
 

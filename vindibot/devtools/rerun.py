@@ -15,7 +15,7 @@ from vindibot.base import printable
 from vindibot.config import Bot, short
 from vindibot.devtools.asking import LIMIT_WITH_NODES, SECONDS, ask, debug, traits_of
 from vindibot.devtools.explanation import amount, heading, how_to_see, remarks, time_of, verdict
-from vindibot.engine import Conduct, entry, is_anytime, warm
+from vindibot.engine import TraitHealth, entry, is_anytime, warm
 from vindibot.games import NODES, Ballot, BallotEntry, RecordedTurn, Recording, tally, view
 
 #: Times the limit of the game that a trait may take here.
@@ -59,7 +59,7 @@ def rerun_turn(
             votes.append(vote)
     else:
         votes = ask([behaviour for _, behaviour in traits], here, SECONDS if nodes is None else None, limit)
-    conducts = [Conduct(spec.label, spec.weight, is_anytime(behaviour)) for spec, behaviour in traits]
+    conducts = [TraitHealth(spec.label, spec.weight, is_anytime(behaviour)) for spec, behaviour in traits]
     entries = [entry(conduct, vote) for conduct, vote in zip(conducts, votes, strict=True)]
     ballot = tally(entries, here.moves, lambda: here.rng("tie"), margin_ms=math.inf)
     for line in heading(recording, own):

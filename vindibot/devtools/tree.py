@@ -63,7 +63,7 @@ def show_tree(
         raise UsageError(f"{svg}: Graphviz (the program dot) is not installed; --dot writes a file that it can draw elsewhere")
     warm(console)
     here = view(recording, own.turn)
-    tree = grow(here, search.question(here), search.weights, depth, min(top, depth))
+    tree = grow(here, search.params(here), search.weights, depth, min(top, depth))
     title = [*heading(recording, own), f"{printable(label)} of {printable(bot.name)}: {describe(tree, search)}"]
     for line in title:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -91,7 +91,7 @@ def _output(path: Path | None, option: str) -> Output | None:
 
 def describe(tree: SearchTree, search: Search) -> str:
     """What was searched, in a line."""
-    enemies = " and ".join(f"@{hero + 1}" for hero in range(4) if tree.question.active >> hero & 1)
+    enemies = " and ".join(f"@{hero + 1}" for hero in range(4) if tree.params.active >> hero & 1)
     return (
         f"{search.mode} against {enemies or 'nobody'}, {tree.depth} plies deep, {tree.root.nodes:,} positions;"
         f" the first {tree.top} plies"
@@ -140,7 +140,7 @@ def dot_lines(tree: SearchTree, title: str) -> Iterator[str]:
     yield f"  label={_quoted(title)}; labelloc=t; fontname=Helvetica; rankdir=LR;"
     yield '  node [fontname=Helvetica, fontsize=11, style="filled,rounded"]; edge [fontname=Helvetica, fontsize=10];'
     for node in tree.root.walk():
-        shape = "box" if node.hero == tree.question.me else "ellipse"
+        shape = "box" if node.hero == tree.params.me else "ellipse"
         style = f', color="{_EXPECTED}", penwidth=2' if node.expected else ""
         label = f"{node.number}\n" + words(node).replace(", ", "\n")
         yield f'  n{node.number} [label={_quoted(label)}, shape={shape}, fillcolor="{_FILLS[node.hero]}"{style}];'

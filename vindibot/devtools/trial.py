@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from behaviours.base import Behaviour, Budget, View, plain_thought, plain_votes
+from behaviours.base import Behaviour, Budget, View, plain_info, plain_votes
 from sim import kernels
 from sim.board import draw
 from sim.game import GAME, Game, Games, copy_of
@@ -118,7 +118,7 @@ def ask(trait: Behaviour, view: View, stop_after: float | None = None) -> Said:
 
 def _checked(answer: Any) -> tuple[float, ...] | None:
     """The votes of an answer; raises `VoteError` if they, or a thought's other fields, are not what they should be."""
-    plain_thought(answer)
+    plain_info(answer)
     return plain_votes(answer)
 
 
@@ -146,13 +146,13 @@ def _trace(error: BaseException) -> str:
 
 
 class Trial:
-    """A trait in a process of its own. Use it with ``with``; `patience` is how many seconds an answer is waited for.
+    """A trait in a process of its own. Use it with ``with``; `timeout` is how many seconds an answer is waited for.
 
     Entering raises `Unbuilt` if the trait cannot be built there from its class and parameters.
     """
 
-    def __init__(self, trait: Behaviour, patience: float) -> None:
-        self.trait, self.patience = trait, patience
+    def __init__(self, trait: Behaviour, timeout: float) -> None:
+        self.trait, self.timeout = trait, timeout
         kind = type(trait)
         self.plan = TraitPlan(f"{kind.__module__}:{kind.__qualname__}", trait.model_dump(mode="json"))
         self._process: Any = None
@@ -170,9 +170,9 @@ class Trial:
         if self._process is None:
             self._start()
         self._pipe.send((position, nodes, stop_after))
-        if not self._pipe.poll(self.patience):
+        if not self._pipe.poll(self.timeout):
             self._end()
-            return Said(problem=f"it was not back after {self.patience:g} s", hung=True, seconds=self.patience)
+            return Said(problem=f"it was not back after {self.timeout:g} s", hung=True, seconds=self.timeout)
         try:
             said: Said = self._pipe.recv()
         except EOFError:
@@ -191,7 +191,7 @@ class Trial:
     def _start(self) -> None:
         chosen = context(Needs(modules=(self.plan.module,)))
         self._pipe, theirs = chosen.Pipe()
-        self._process = chosen.Process(target=_life, args=(theirs, self.plan, self.patience), daemon=True)
+        self._process = chosen.Process(target=_life, args=(theirs, self.plan, self.timeout), daemon=True)
         self._process.start()
         theirs.close()
         problem = "it took too long"
@@ -218,7 +218,7 @@ class Unbuilt(Exception):  # noqa: N818 - a state of things
     """A trait that could not be built in another process; the text says why."""
 
 
-def _life(pipe: Any, plan: TraitPlan, patience: float) -> None:
+def _life(pipe: Any, plan: TraitPlan, timeout: float) -> None:
     """The life of the other process: build the trait, say so, then one answer for each question until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -234,5 +234,5 @@ def _life(pipe: Any, plan: TraitPlan, patience: float) -> None:
         except EOFError:
             return
         if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 2 * patience + 5)  # the end, should nobody be there to bring it
+            signal.setitimer(signal.ITIMER_REAL, 2 * timeout + 5)  # the end, should nobody be there to bring it
         pipe.send(ask(trait, position.view(nodes), stop_after))

@@ -14,7 +14,7 @@ from .failures import (
     own_part as own_part,
 )
 from .health import (
-    Conduct as Conduct,
+    TraitHealth as TraitHealth,
     entry as entry,
     is_anytime as is_anytime,
 )

@@ -20,7 +20,7 @@ from sim.game import GAME, STAY, Games
 from sim.maps import Map, map_of
 from vindibot.config import Bot
 from vindibot.engine.deadline import Deadline
-from vindibot.engine.health import STRIKES, Conduct, is_anytime
+from vindibot.engine.health import STRIKES, TraitHealth, is_anytime
 from vindibot.engine.inline import Inline
 from vindibot.engine.pool import Pool, Voters
 from vindibot.engine.runner import Vote, run
@@ -113,9 +113,9 @@ def fallback(view: View) -> int:
     return tally(entries, view.moves, lambda: view.rng("fallback")).direction
 
 
-def conducts(bot: Bot, strikes: int) -> list[Conduct]:
+def conducts(bot: Bot, strikes: int) -> list[TraitHealth]:
     """A clean record for each trait of a bot."""
-    return [Conduct(spec.label, spec.weight, is_anytime(behaviour), strikes) for spec, behaviour in bot.build()]
+    return [TraitHealth(spec.label, spec.weight, is_anytime(behaviour), strikes) for spec, behaviour in bot.build()]
 
 
 def in_process_voters(bot: Bot, strikes: int = STRIKES) -> Inline:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from vindibot.engine.health import Conduct
+from vindibot.engine.health import TraitHealth
 
 #: Ends of workers with a running trait that turned out to be innocent, after which a trait that had run before is a suspect.
 COINCIDENCES = 2
@@ -18,7 +18,7 @@ COINCIDENCES = 2
 class Blame:
     """The suspicions of one game. Traits are numbers of `conducts`."""
 
-    def __init__(self, conducts: Sequence[Conduct]) -> None:
+    def __init__(self, conducts: Sequence[TraitHealth]) -> None:
         self._conducts = conducts
         self._company: dict[int, set[int]] = {}  # of a first suspect: what had run before it
         self._seen: Counter[int] = Counter()

@@ -21,7 +21,7 @@ log = structlog.get_logger("vindibot.traits")
 #: Turns of a trait that are looked back on.
 WINDOW = 20
 #: Characters of what a trait printed that people are shown.
-GLIMPSE = 120
+EXCERPT = 120
 #: The note of a trait that had not come back, and had no votes, when the time of the turn was over.
 STILL_RUNNING = "it was still running when the time of the turn was over"
 #: Strikes within the window that bench a trait for the rest of the game.
@@ -29,7 +29,7 @@ STRIKES = 3
 
 
 @dataclass
-class Conduct:
+class TraitHealth:
     """One trait's record in one game. A strike is a turn in which it raised, or in which its worker died or was killed."""
 
     label: str
@@ -43,9 +43,9 @@ class Conduct:
     strikes: deque[bool] = field(default_factory=lambda: deque(maxlen=WINDOW))
     suspect: bool = False  # whether it is to run alone
 
-    def fresh(self) -> Conduct:
+    def fresh(self) -> TraitHealth:
         """A clean record of the same trait."""
-        return Conduct(self.label, self.weight, self.anytime, self.allowed)
+        return TraitHealth(self.label, self.weight, self.anytime, self.allowed)
 
     def note(self, status: Status, note: str, ms: float) -> None:
         """It came back with a final vote."""
@@ -90,7 +90,7 @@ class Conduct:
         """It printed something on this turn: all of it goes to the log's file, a glimpse of it now and then to people."""
         self.printed += 1
         if _is_power_of_two(self.printed):
-            log.info("trait printed", trait=self.label, count=self.printed, text=_glimpse(text))
+            log.info("trait printed", trait=self.label, count=self.printed, text=_excerpt(text))
         log.debug("all that the trait printed", trait=self.label, text=text)
 
     def _went(self, *, well: bool) -> None:
@@ -108,8 +108,8 @@ def _is_power_of_two(count: int) -> bool:
     return count & (count - 1) == 0
 
 
-def _glimpse(text: str) -> str:
-    return text if len(text) <= GLIMPSE else f"{text[:GLIMPSE]}…"
+def _excerpt(text: str) -> str:
+    return text if len(text) <= EXCERPT else f"{text[:EXCERPT]}…"
 
 
 def is_anytime(behaviour: type[Behaviour] | Behaviour) -> bool:
@@ -117,16 +117,16 @@ def is_anytime(behaviour: type[Behaviour] | Behaviour) -> bool:
     return isgeneratorfunction(behaviour.vote)
 
 
-def entry(conduct: Conduct, vote: Vote | None, failure: tuple[Status, str] | None = None) -> BallotEntry:
+def entry(conduct: TraitHealth, vote: Vote | None, failure: tuple[Status, str] | None = None) -> BallotEntry:
     """A trait's line in the ballot: its latest vote of this turn, if any, or what went wrong."""
     votes = list(vote.votes) if vote is not None and vote.votes is not None else None
     ms = vote.ms if vote is not None else 0.0
-    thought = vote.thought if vote is not None else None
+    info = vote.info if vote is not None else None
     if failure is not None:
-        return BallotEntry(conduct.label, conduct.weight, votes, ms, *failure, thought)
+        return BallotEntry(conduct.label, conduct.weight, votes, ms, *failure, info)
     if vote is not None and vote.status != "ok":
         return BallotEntry(conduct.label, conduct.weight, None, ms, vote.status, vote.note)
     # An anytime trait that is stopped by the clock has done what it is for.
     in_time = vote is not None and (vote.final or conduct.anytime)
     status: Status = "ok" if in_time else "benched" if conduct.benched else "late"
-    return BallotEntry(conduct.label, conduct.weight, votes, ms, status, thought=thought)
+    return BallotEntry(conduct.label, conduct.weight, votes, ms, status, info=info)

@@ -20,7 +20,7 @@ from functools import partial
 from behaviours.base import Behaviour, Budget, View
 from sim.game import Games
 from vindibot.engine.deadline import STOP_AHEAD, StopWord
-from vindibot.engine.health import STILL_RUNNING, Conduct, entry
+from vindibot.engine.health import STILL_RUNNING, TraitHealth, entry
 from vindibot.engine.runner import Vote, run
 from vindibot.games import BallotEntry
 
@@ -35,7 +35,7 @@ _deadlines: list[float] = []  # of the turns that are being decided
 class Inline:
     """See `vindibot.engine.pool.Voters`. `vote_now` asks in the calling thread; a view for it needs the budget of `budget`."""
 
-    def __init__(self, behaviours: Sequence[Behaviour], conducts: Sequence[Conduct]) -> None:
+    def __init__(self, behaviours: Sequence[Behaviour], conducts: Sequence[TraitHealth]) -> None:
         self.behaviours, self.conducts = list(behaviours), list(conducts)
         self._busy: asyncio.Future[None] | None = None
         self._running = 0  # the trait that is asked at present

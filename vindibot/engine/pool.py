@@ -22,7 +22,7 @@ from sim.game import Games
 from vindibot.engine import worker
 from vindibot.engine.blame import Blame
 from vindibot.engine.deadline import STOP_AHEAD
-from vindibot.engine.health import STILL_RUNNING, Conduct, entry
+from vindibot.engine.health import STILL_RUNNING, TraitHealth, entry
 from vindibot.engine.process import WorkerProcess
 from vindibot.engine.runner import Vote
 from vindibot.engine.worker import TraitPlan
@@ -46,7 +46,7 @@ LOST = "its worker process ended while it ran"
 class Voters(Protocol):
     """Whoever can be asked for the votes of a turn: the pool, or the traits in this very process."""
 
-    conducts: list[Conduct]
+    conducts: list[TraitHealth]
 
     async def start(self) -> None:
         """Be ready: build the traits. Raises `VindibotError` if that fails."""
@@ -103,7 +103,7 @@ class Pool:
     def __init__(
         self,
         plans: Sequence[TraitPlan],
-        conducts: Sequence[Conduct],
+        conducts: Sequence[TraitHealth],
         *,
         workers: int,
         folders: Sequence[str] = (),
@@ -340,8 +340,8 @@ class Pool:
             turn.end()
         elif not working and not turn.idle:
             turn.idle = True
-            patience = SHARE_TO_WAIT * max(0.0, turn.deadline - time.monotonic())
-            asyncio.get_running_loop().call_later(patience, self._nobody_came, turn)
+            timeout = SHARE_TO_WAIT * max(0.0, turn.deadline - time.monotonic())
+            asyncio.get_running_loop().call_later(timeout, self._nobody_came, turn)
 
     def _nobody_came(self, turn: _Turn) -> None:
         """No worker has been there for a while: what cannot be had in time is not worth the risk to be late."""

@@ -29,7 +29,7 @@ from vindibot.engine import forkserver, worker
 from vindibot.engine.worker import TraitPlan
 
 #: Seconds that the end of the fork server is waited for, and then that of one that has lost its keeper.
-END_PATIENCE = 1.5
+END_TIMEOUT = 1.5
 #: What a fork server runs first: it finds vindibot where this process has found it.
 FIRST = "vindibot_first"
 #: What it is told (see `_told`) where that is not an argument, as JSON.
@@ -115,7 +115,7 @@ class ForkServer:
         servers = _numbers(ours)
         ours.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            keeper.wait(END_PATIENCE)
+            keeper.wait(END_TIMEOUT)
         if keeper.poll() != 0:  # it was stopped, or killed before, and the server may have been stopped
             keeper.kill()
             keeper.wait()
@@ -133,7 +133,7 @@ def _numbers(ours: socket.socket) -> list[int]:
 
 def _kill_server(pids: Sequence[int]) -> None:
     """Kill a server that has no keeper, if it does not end by itself. Its number may be another's by now."""
-    limit = time.monotonic() + END_PATIENCE
+    limit = time.monotonic() + END_TIMEOUT
     for pid in pids:
         with contextlib.suppress(OSError):
             while Path(f"/proc/{pid}/comm").read_text().strip() == forkserver.SERVER:

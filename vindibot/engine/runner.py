@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import GeneratorType
 from typing import Any, NamedTuple
 
-from behaviours.base import Behaviour, Thought, View, VoteError, plain_thought, plain_votes
+from behaviours.base import Behaviour, SearchInfo, View, VoteError, plain_info, plain_votes
 from vindibot.engine.failures import OutOfTime, place
 from vindibot.games import Status
 
@@ -24,7 +24,7 @@ class Vote(NamedTuple):
     """What a trait has said so far: five numbers or None for no opinion, how long it took, and whether it has finished.
 
     `status` is "ok", "error" (it raised), "void" (its answer was no vote) or "late" (`OutOfTime` ended it); `note` says what
-    was wrong, and in which line. `thought` is what led to the votes (see `behaviours.base.plain_thought`), None if they came
+    was wrong, and in which line. `info` is what led to the votes (see `behaviours.base.plain_info`), None if they came
     alone.
     """
 
@@ -34,7 +34,7 @@ class Vote(NamedTuple):
     final: bool
     status: Status = "ok"
     note: str = ""
-    thought: Thought | None = None
+    info: SearchInfo | None = None
 
 
 Publish = Callable[[Vote], None]
@@ -50,7 +50,7 @@ class _Anytime:
     answers: Iterator[Any]
     votes: tuple[float, ...] | None = None
     ms: float = 0.0
-    thought: Thought | None = None
+    info: SearchInfo | None = None
 
 
 def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, around: Around | None = None) -> None:
@@ -70,11 +70,11 @@ def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, a
             if type(answer) is GeneratorType:
                 at_work.append(_Anytime(number, behaviour, answer))
                 continue
-            votes, thought = understood(answer)
+            votes, info = understood(answer)
         except BaseException as problem:
             publish(failure(number, behaviour, problem, _since(started)))
         else:
-            publish(Vote(number, votes, _since(started), final=True, thought=thought))
+            publish(Vote(number, votes, _since(started), final=True, info=info))
     while at_work:
         for job in list(at_work):
             if around is not None:
@@ -83,17 +83,17 @@ def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, a
                 at_work.remove(job)
 
 
-def understood(answer: Any) -> tuple[tuple[float, ...] | None, Thought | None]:
+def understood(answer: Any) -> tuple[tuple[float, ...] | None, SearchInfo | None]:
     """The votes of an answer (as of `plain_votes`) and the thought behind them, None where nothing but votes was given.
 
     Raises `VoteError` for an answer that is no vote.
     """
-    if not isinstance(answer, Thought):
+    if not isinstance(answer, SearchInfo):
         return plain_votes(answer), None
-    thought = plain_thought(answer)
-    assert thought is not None
-    votes: Any = thought.votes
-    return votes, None if thought == Thought(votes) else thought
+    info = plain_info(answer)
+    assert info is not None
+    votes: Any = info.votes
+    return votes, None if info == SearchInfo(votes) else info
 
 
 def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
@@ -105,17 +105,17 @@ def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
             if close is not None:
                 close()
             raise StopIteration
-        votes, thought = understood(next(job.answers))
+        votes, info = understood(next(job.answers))
     except StopIteration:
         job.ms += _since(started)
-        publish(Vote(job.trait, job.votes, job.ms, final=True, thought=job.thought))
+        publish(Vote(job.trait, job.votes, job.ms, final=True, info=job.info))
         return False
     except BaseException as problem:
         publish(failure(job.trait, job.behaviour, problem, job.ms + _since(started)))
         return False
     job.ms += _since(started)
-    job.votes, job.thought = votes, thought
-    publish(Vote(job.trait, votes, job.ms, final=False, thought=thought))
+    job.votes, job.info = votes, info
+    publish(Vote(job.trait, votes, job.ms, final=False, info=info))
     return True
 
 

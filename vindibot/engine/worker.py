@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from behaviours.base import HISTORY, LONGEST_LINE, Behaviour, Budget, Thought, View
+from behaviours.base import HISTORY, LONGEST_PV, Behaviour, Budget, SearchInfo, View
 from behaviours.classic.mine import MineFinder
 from behaviours.registry import find
 from sim import kernels
@@ -84,9 +84,9 @@ class Board:
     WORDS = 2
     TURN = (1 + HISTORY) * GAME.itemsize
     #: Milliseconds, votes; of the thought: score, nodes, depth, goal, which of them are there, the line and its length.
-    _BODY = struct.Struct(f"<d5ddqihBB{LONGEST_LINE}s")
+    _BODY = struct.Struct(f"<d5ddqihBB{LONGEST_PV}s")
     _STATUS: tuple[Status, ...] = ("ok", "error", "void")
-    _NO_THOUGHT = (0.0, 0, 0, 0, 0, 0, b"")
+    _NO_INFO = (0.0, 0, 0, 0, 0, 0, b"")
     SLOT = 8 + 2 * _BODY.size
 
     def __init__(self, memory: Any) -> None:
@@ -112,10 +112,10 @@ class Board:
         """Publish a vote for request `number`."""
         at = self._slots + vote.trait * self.SLOT
         self._writes = (self._writes + 1) & 0xFFFF
-        thought = self._NO_THOUGHT if vote.thought is None else _flat(vote.thought)
+        info = self._NO_INFO if vote.info is None else _flat(vote.info)
         body = at + 8 + (self._writes & 1) * self._BODY.size
-        self._BODY.pack_into(self._bytes, body, vote.ms, *(vote.votes or (0.0,) * 5), *thought)
-        flags = (vote.votes is not None) | (vote.thought is not None) << 1 | self._STATUS.index(vote.status) << 2
+        self._BODY.pack_into(self._bytes, body, vote.ms, *(vote.votes or (0.0,) * 5), *info)
+        flags = (vote.votes is not None) | (vote.info is not None) << 1 | self._STATUS.index(vote.status) << 2
         self._heads[at // 8] = number << 32 | self._writes << 16 | (2 if vote.final else 1) << 8 | flags
 
     def get(self, number: int, trait: int) -> Vote | None:
@@ -129,30 +129,30 @@ class Board:
             body = self._BODY.unpack_from(self._bytes, at + 8 + (head >> 16 & 1) * self._BODY.size)
             if self._heads[at // 8] == head:
                 votes = body[1:6] if flags & 1 else None
-                thought = _thought(votes, *body[6:]) if flags & 2 else None
-                return Vote(trait, votes, body[0], state == 2, self._STATUS[flags >> 2], thought=thought)
+                info = _info(votes, *body[6:]) if flags & 2 else None
+                return Vote(trait, votes, body[0], state == 2, self._STATUS[flags >> 2], info=info)
         return None
 
 
-def _flat(thought: Thought) -> tuple[Any, ...]:
-    """A thought (of `plain_thought`) without its votes, as it lies in a slot."""
-    there, line = 0, bytes(thought.line)
-    values = (thought.score, thought.nodes, thought.depth, thought.goal)
+def _flat(info: SearchInfo) -> tuple[Any, ...]:
+    """A thought (of `plain_info`) without its votes, as it lies in a slot."""
+    there, line = 0, bytes(info.pv)
+    values = (info.score, info.nodes, info.depth, info.goal)
     for number, value in enumerate(values):
         there |= (value is not None) << number
     return (*(0 if value is None else value for value in values), there, len(line), line)
 
 
-def _thought(
+def _info(
     votes: tuple[float, ...] | None, score: float, nodes: int, depth: int, goal: int, there: int, length: int, line: bytes
-) -> Thought:
+) -> SearchInfo:
     """The inverse of `_flat`."""
-    return Thought(
+    return SearchInfo(
         votes,
         depth=depth if there & 4 else None,
         score=score if there & 1 else None,
         nodes=nodes if there & 2 else None,
-        line=tuple(line[:length]),
+        pv=tuple(line[:length]),
         goal=goal if there & 8 else None,
     )
 

@@ -23,15 +23,15 @@ from vindibot.engine.worker import TraitPlan
 log = structlog.get_logger("vindibot.engine.pool")
 
 #: Seconds that a worker may take to import and build the traits.
-START_PATIENCE = 60.0
+START_TIMEOUT = 60.0
 #: After this many deaths in a row before it was ready, a worker is replaced with growing pauses, no longer at once.
 START_ATTEMPTS = 3
 #: Seconds after the end of a worker's answers at which its exit code is no longer waited for.
-EXIT_CODE_PATIENCE = 0.05
+EXIT_CODE_TIMEOUT = 0.05
 #: Seconds after which a request that the fork server did not get, or lost, is repeated.
 ASK_AGAIN = 0.1
 #: Seconds that the end of all workers is waited for.
-END_PATIENCE = 2.0
+END_TIMEOUT = 2.0
 
 
 class WorkerEvents(Protocol):
@@ -65,7 +65,7 @@ class Workers:
         self._leaving: list[WorkerProcess] = []  # dead to us, not yet buried
         self._failed_starts: dict[int, int] = {}
         self._died_at: dict[int, float] = {}
-        self._patience: dict[WorkerProcess, asyncio.TimerHandle] = {}  # of those that are not ready
+        self._timeout: dict[WorkerProcess, asyncio.TimerHandle] = {}  # of those that are not ready
         self._changed = asyncio.Event()
         self._failure = ""
         self._closed = False
@@ -76,14 +76,14 @@ class Workers:
         for index in range(count):
             self.hire(index)
         try:
-            async with asyncio.timeout(START_PATIENCE):
+            async with asyncio.timeout(START_TIMEOUT):
                 while not all(one.ready for one in self.all):
                     if self._failure:
                         raise VindibotError(f"a worker process could not build the bot's traits: {self._failure}")
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
-            raise VindibotError(f"the worker processes were not ready after {START_PATIENCE:.0f} s") from None
+            raise VindibotError(f"the worker processes were not ready after {START_TIMEOUT:.0f} s") from None
 
     async def close(self) -> None:
         """End all workers and whatever they have started; takes two seconds at most."""
@@ -91,7 +91,7 @@ class Workers:
         for one in list(self.all):
             self.dismiss(one)
         try:
-            async with asyncio.timeout(END_PATIENCE):
+            async with asyncio.timeout(END_TIMEOUT):
                 while any(one.pid for one in self._leaving):  # others are not born yet, and will see the end of their leash
                     self._changed.clear()
                     await self._changed.wait()
@@ -116,7 +116,7 @@ class Workers:
         loop = asyncio.get_running_loop()
         loop.add_reader(one.answers, self._in_turn, self._readable, one)
         loop.add_reader(one.status, self._in_turn, self._status_readable, one)
-        self._patience[one] = loop.call_later(START_PATIENCE, self._overdue, one)
+        self._timeout[one] = loop.call_later(START_TIMEOUT, self._overdue, one)
         self._poll.register(one.answers, select.POLLIN)
         self._by_pipe[one.answers] = one
         if not one.ask_for(self._server):
@@ -144,7 +144,7 @@ class Workers:
         return self._starting
 
     def _overdue(self, one: WorkerProcess) -> None:
-        log.error("a worker was not ready in time", worker=one.index, patience_s=START_PATIENCE)
+        log.error("a worker was not ready in time", worker=one.index, absence_timeout_s=START_TIMEOUT)
         if one.pid:
             one.kill()
         else:  # the fork server does not answer
@@ -181,8 +181,8 @@ class Workers:
         if not data:
             self._forget_answers(one)
             if not one.dead:  # the exit code comes in a moment, if the fork server lives
-                patience = 0.0 if one.buried else EXIT_CODE_PATIENCE
-                asyncio.get_running_loop().call_later(patience, self._in_turn, self._died, one)
+                timeout = 0.0 if one.buried else EXIT_CODE_TIMEOUT
+                asyncio.get_running_loop().call_later(timeout, self._in_turn, self._died, one)
             return
         one.buffer += data
         try:
@@ -205,7 +205,7 @@ class Workers:
         if one.dead:
             return
         one.ready = True
-        self._patience.pop(one).cancel()
+        self._timeout.pop(one).cancel()
         self.preloaded &= preloaded
         self._failed_starts[one.index] = 0
         died = self._died_at.pop(one.index, None)
@@ -252,7 +252,7 @@ class Workers:
         """End a worker that is not wanted any more; it is not replaced."""
         one.dead = True
         if not one.ready:
-            self._patience.pop(one).cancel()
+            self._timeout.pop(one).cancel()
         self.all.remove(one)
         self._forget_answers(one)
         one.kill()

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from behaviours.base import Thought
+from behaviours.base import SearchInfo
 from sim.game import DIRECTIONS
 
 #: How a trait fared on a turn: "ok" it answered (perhaps without an opinion); "late" no answer, or no last one, before the
@@ -32,7 +32,7 @@ class BallotEntry:
 
     `votes` are five finite numbers in the order of the directions, before the weight; None is no opinion, or no usable
     answer. Votes that are there count whatever the status is: those of a "late" anytime trait are its last in time.
-    `thought` is what led to the votes (it repeats them), None for a trait that gave votes alone.
+    `info` is what led to the votes (it repeats them), None for a trait that gave votes alone.
     """
 
     label: str
@@ -41,7 +41,7 @@ class BallotEntry:
     ms: float = 0.0
     status: Status = "ok"
     note: str = ""
-    thought: Thought | None = None
+    info: SearchInfo | None = None
 
     @property
     def weighted(self) -> list[float]:

@@ -11,7 +11,7 @@ class Difference:
 
     game: str
     ply: int
-    order: str
+    move: str
     before: str
     expected: str
     got: str

@@ -39,7 +39,7 @@ def kind_of(path: Path) -> Kind:
     if isinstance(value, dict):
         if value.get("format") == FORMAT:
             return "recording"
-        if {"map", "orders", "ending"} <= value.keys():
+        if {"map", "moves", "ending"} <= value.keys():
             return "records"
         if {"init", "moves", "states"} <= value.keys():
             return "original"

@@ -35,22 +35,22 @@ class GameRecordError(VindibotError):
     """A record that cannot be read or replayed; the message names the place and the reason."""
 
 
-def _read_orders(value: Any) -> Any:
+def _read_moves(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     for place, letter in enumerate(value):
         if letter not in _CODES:
-            raise ValueError(f"order {place} is {letter!r}, which is none of {''.join(_CODES)}")
+            raise ValueError(f"move {place} is {letter!r}, which is none of {''.join(_CODES)}")
     return tuple(map(_CODES.__getitem__, value))
 
 
-def write_orders(orders: tuple[int, ...]) -> str:
+def write_moves(moves: tuple[int, ...]) -> str:
     """The orders (0..4 or `sim.game.CRASH`) as a text of a letter each."""
-    return "".join(map(_LETTERS.__getitem__, orders))
+    return "".join(map(_LETTERS.__getitem__, moves))
 
 
-Orders = Annotated[
-    tuple[Literal[0, 1, 2, 3, 4, 5], ...], BeforeValidator(_read_orders), PlainSerializer(write_orders, return_type=str)
+Moves = Annotated[
+    tuple[Literal[0, 1, 2, 3, 4, 5], ...], BeforeValidator(_read_moves), PlainSerializer(write_moves, return_type=str)
 ]
 Square = tuple[int, int]
 
@@ -62,7 +62,7 @@ class GameRecord:
     `map` is the map's text (`sim.maps.parse_map`), owners of mines as they were at the start; `spawns` the (row, column) of
     the spawn squares where they are not the mirrors of hero 1's start. `max_turns` counts plies. `names` and `who` are of
     heroes 1..4; `who` are ids that mean something to whoever keeps the record (users, bots), None for nobody known.
-    `orders` are one per ply, 0..4 as the directions or `sim.game.CRASH`. `ending` is "finished" or "all-crashed" for
+    `moves` are one per ply, 0..4 as the directions or `sim.game.CRASH`. `ending` is "finished" or "all-crashed" for
     a game that came to its end, any other reason for one that did not. `extra` is for the keeper; it must be JSON.
     """
 
@@ -75,7 +75,7 @@ class GameRecord:
     names: tuple[str, str, str, str]
     who: tuple[str | None, str | None, str | None, str | None] = (None, None, None, None)
     seed: int = 0
-    orders: Orders
+    moves: Moves
     ending: Reason
     started: AwareDatetime
     finished: AwareDatetime
@@ -91,7 +91,7 @@ class GameRecord:
         id: str,  # noqa: A002 - the field's name
         max_turns: int,
         names: tuple[str, str, str, str],
-        orders: tuple[int, ...] | list[int],
+        moves: tuple[int, ...] | list[int],
         ending: Reason,
         started: datetime,
         finished: datetime,
@@ -117,7 +117,7 @@ class GameRecord:
             names=names,
             who=who,
             seed=seed,
-            orders=tuple(orders),  # type: ignore[arg-type]
+            moves=tuple(moves),  # type: ignore[arg-type]
             ending=ending,
             started=started,
             finished=finished,

@@ -140,7 +140,7 @@ class GameHistory:
         """The game of a record. Raises `GameRecordError` where a move comes after the end, or where the game does not end as
         the record says."""
         history = cls.begun(record)
-        history.play_all(record.orders)
+        history.play_all(record.moves)
         history.check(record)
         history.end(record.ending)
         return history
@@ -156,8 +156,8 @@ class GameHistory:
     def check(self, record: GameRecord) -> None:
         """Raise `GameRecordError` unless this is the whole game of the record."""
         played, status = len(self), self.last["status"].item(0)
-        if played < len(record.orders):
-            raise GameRecordError(f"game {record.id}, ply {played}: an order after the end of the game")
+        if played < len(record.moves):
+            raise GameRecordError(f"game {record.id}, ply {played}: a move after the end of the game")
         if status != status_of(record.ending):
             is_so = "is still running" if status == RUNNING else f"has ended: {reason_of(status)}"
             raise GameRecordError(

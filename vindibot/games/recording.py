@@ -133,7 +133,7 @@ class Recorder:
         """Record a turn of ours: the state as it came, and what the vote came to."""
         raw = _raw(state)
         votes = [write_entry(entry) for entry in ballot.entries]
-        line = {"turn": raw["turn"], "order": DIRECTIONS[ballot.direction], "votes": votes, "sums": ballot.sums}
+        line = {"turn": raw["turn"], "move": DIRECTIONS[ballot.direction], "votes": votes, "sums": ballot.sums}
         line |= {"candidates": ballot.candidates, "margin_ms": write_number(ballot.margin_ms), "fallback": ballot.fallback}
         self._write(line | {"state": raw})
 
@@ -232,7 +232,7 @@ def _plain(value: Any) -> Any:
 
 class _TurnLine(_Line):
     turn: int
-    order: Literal["Stay", "North", "South", "East", "West"]
+    move: Literal["Stay", "North", "South", "East", "West"]
     votes: list[VoteLine]
     sums: Five
     candidates: tuple[Annotated[int, Field(ge=0, le=4)], ...]
@@ -368,7 +368,7 @@ def _read_turn(value: dict[str, Any], training: bool) -> RecordedTurn:
     if state.turn != line.turn:
         raise RecordingError(f"the line is of turn {line.turn}, its state of turn {state.turn}")
     entries = [vote.entry() for vote in line.votes]
-    direction, margin = DIRECTIONS.index(line.order), read_number(line.margin_ms)
+    direction, margin = DIRECTIONS.index(line.move), read_number(line.margin_ms)
     ballot = Ballot(entries, line.sums, line.candidates, direction, margin, line.fallback)
     return RecordedTurn(line.turn, state, games, ballot)
 

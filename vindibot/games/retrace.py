@@ -36,23 +36,23 @@ def retrace_recording(recording: Recording, tally: Tally) -> None:
             tally.differences.append(_difference(game, history.state(number), history.state(number + 1)))
             return
     tally.states += len(history) + 1 if history else 0
-    _compare_orders(recording, tally)
+    _compare_moves(recording, tally)
 
 
 def _difference(game: str, before: Games, seen: Games) -> Difference:
     """The boards of a state that does not follow: as it was seen, and as far as the orders lead."""
     games = before.copy()
     start = int(games[0]["turn"])
-    order = ""
+    move = ""
     while games[0]["status"] == RUNNING and int(games[0]["turn"]) < int(seen[0]["turn"]):
         code = move_between(before, seen, int(games[0]["turn"]) % PLIES_PER_ROUND)
-        order = "Crash" if code == len(DIRECTIONS) else DIRECTIONS[code] if code >= 0 else "no order"
+        move = "Crash" if code == len(DIRECTIONS) else DIRECTIONS[code] if code >= 0 else "no order"
         if code < 0 or not step(games, 0, code):
             break
-    return Difference(game, start, order, draw(before), draw(seen), draw(games))
+    return Difference(game, start, move, draw(before), draw(seen), draw(games))
 
 
-def _compare_orders(recording: Recording, tally: Tally) -> None:
+def _compare_moves(recording: Recording, tally: Tally) -> None:
     """Whether the game shows the orders that we decided on: one that came late, or was lost, is told."""
     known = [(own.turn, own.games, own.ballot.direction) for own in recording.turns]
     if recording.last is not None:
@@ -72,7 +72,7 @@ def retrace_record(record: GameRecord, tally: Tally, path: Path) -> None:
     try:
         history = GameHistory.begun(record)
         tally.states += 1
-        tally.states += history.play_all(record.orders)
+        tally.states += history.play_all(record.moves)
         history.check(record)
     except GameRecordError as problem:
         tally.problems.append(f"{path.name}: {problem.message}")

@@ -190,7 +190,7 @@ def report(tally: Tally) -> str:
     if tally.differences:
         first = tally.differences[0]
         lines += [
-            f"game {first.game}, ply {first.ply}: {first.order}",
+            f"game {first.game}, ply {first.ply}: {first.move}",
             first.before,
             side_by_side(first.expected, first.got),
         ]

@@ -1,6 +1,6 @@
 """One trait's part in a turn as it stands in a recording: label, weight, votes, time, status, and the thought if there is one.
 
-Of a thought (`behaviours.base.Thought`) only what is set is written. The line, its principal variation, is a word with a
+Of a thought (`behaviours.base.SearchInfo`) only what is set is written. The line, its principal variation, is a word with a
 letter for each ply, ``.`` for Stay; the goal is a square as on the wire, [x, y] with x the row.
 """
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from behaviours.base import LONGEST_LINE, Thought
+from behaviours.base import LONGEST_PV, SearchInfo
 from sim.game import MAX_SIZE, row_column, square
 from vindibot.games.ballot import BallotEntry, Status
 
@@ -37,7 +37,7 @@ class VoteLine(BaseModel):
     depth: _Count | None = None
     score: Annotated[float, Field(allow_inf_nan=False)] | None = None
     nodes: _Count | None = None
-    line: Annotated[str, Field(pattern=r"^[.NSEW]*$", max_length=LONGEST_LINE)] = ""
+    line: Annotated[str, Field(pattern=r"^[.NSEW]*$", max_length=LONGEST_PV)] = ""
     goal: tuple[_Place, _Place] | None = None
 
     def entry(self) -> BallotEntry:
@@ -45,19 +45,19 @@ class VoteLine(BaseModel):
         line = tuple(map(LINE_LETTERS.index, self.line))
         goal = None if self.goal is None else square(*self.goal)
         votes = None if self.votes is None else tuple(self.votes)
-        thought = Thought(votes, self.depth, self.score, self.nodes, line, goal)
-        said = thought if thought != Thought(votes) else None
+        info = SearchInfo(votes, self.depth, self.score, self.nodes, line, goal)
+        said = info if info != SearchInfo(votes) else None
         return BallotEntry(self.label, self.weight, self.votes, read_number(self.ms), self.status, self.note, said)
 
 
 def write_entry(entry: BallotEntry) -> dict[str, Any]:
     """A line of the ballot as JSON, what `VoteLine` reads."""
     line = vars(entry) | {"ms": write_number(entry.ms)}
-    thought = line.pop("thought")
-    if thought is not None:
-        goal = None if thought.goal is None else row_column(thought.goal)
-        path = write_line(thought.line)
-        told = {"depth": thought.depth, "score": thought.score, "nodes": thought.nodes, "line": path or None, "goal": goal}
+    info = line.pop("info")
+    if info is not None:
+        goal = None if info.goal is None else row_column(info.goal)
+        path = write_line(info.pv)
+        told = {"depth": info.depth, "score": info.score, "nodes": info.nodes, "pv": path or None, "goal": goal}
         line |= {key: value for key, value in told.items() if value is not None}
     return line
 

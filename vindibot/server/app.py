@@ -159,7 +159,7 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
             await _slow_down(wrong_tokens, client_address(request))
             raise
         turn = read_int(parameters.get("turn", ""))
-        outcome = await room.order(seat, read_direction(parameters["dir"]), turn, request.scope.get(ARRIVED))
+        outcome = await room.move(seat, read_direction(parameters["dir"]), turn, request.scope.get(ARRIVED))
         return _answer(request, room, seat, outcome)
 
 

@@ -50,7 +50,7 @@ class Archive:
 
         self._write(room, "the beginning of a game", begin)
 
-    def played(self, room: Room, order: int) -> None:
+    def played(self, room: Room, move: int) -> None:
         """See `RoomObserver`."""
 
     def ended(self, room: Room) -> asyncio.Future[Any] | None:
@@ -66,7 +66,7 @@ class Archive:
         self._running.clear()
 
     def _keep(self, room: Room, started: datetime, ending: Reason, rated: list[User]) -> Future[bool]:
-        names, who, extra, orders = _names(room), _who(room), _extra(room), tuple(room.orders)
+        names, who, extra, moves = _names(room), _who(room), _extra(room), tuple(room.moves)
         gold: list[int] = room.games[0]["hero"]["gold"].tolist()
         if ending is not Reason.INTERRUPTED:
             for user in filter(None, map(self._users.by_id, who)):
@@ -76,7 +76,7 @@ class Archive:
             extra["rated"] = {user.id: user.elo for user in rated}
 
         def end(connection: sqlite3.Connection) -> None:
-            end_game(connection, _record(room, started, names, who, extra, orders, ending), gold, bool(rated))
+            end_game(connection, _record(room, started, names, who, extra, moves, ending), gold, bool(rated))
             if not self._store.persistent:
                 forget_games(connection, MEMORY_GAMES)
             for rating in ratings:
@@ -128,7 +128,7 @@ def _extra(room: Room) -> dict[str, Any]:
 
 
 def _record(
-    room: Room, started: datetime, names: Any, who: Any, extra: dict[str, Any], orders: tuple[int, ...], ending: Reason
+    room: Room, started: datetime, names: Any, who: Any, extra: dict[str, Any], moves: tuple[int, ...], ending: Reason
 ) -> GameRecord:
     first = room.history.first
     return GameRecord.of(
@@ -139,7 +139,7 @@ def _record(
         names=names,
         who=who,
         seed=room.seed,
-        orders=orders,
+        moves=moves,
         ending=ending,
         started=started,
         finished=datetime.now(UTC),

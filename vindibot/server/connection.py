@@ -77,7 +77,7 @@ class JoiningTransport:
             self._transport.write(data)
 
 
-class PatientConnection(H11Protocol):
+class LimitedConnection(H11Protocol):
     """A connection whose patience ends: with a head that does not arrive within `head_seconds` of its first byte, and with a
     new connection on which nothing arrives at all within uvicorn's ``timeout_keep_alive``."""
 
@@ -143,6 +143,6 @@ class PatientConnection(H11Protocol):
             self.transport.close()
 
 
-def connection_class(head_seconds: float) -> type[PatientConnection]:
+def connection_class(head_seconds: float) -> type[LimitedConnection]:
     """The connection of a server with this limit for heads."""
-    return type("Connection", (PatientConnection,), {"head_seconds": head_seconds})
+    return type("Connection", (LimitedConnection,), {"head_seconds": head_seconds})

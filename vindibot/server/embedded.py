@@ -11,7 +11,7 @@ from typing import Self
 
 from sim.kernels import warm
 from sim.maps import Map
-from vindibot.base import Guest, VindibotError, compile_templates, interrupts
+from vindibot.base import AsgiServer, VindibotError, compile_templates, interrupts
 from vindibot.server.app import AddRoutes, create_app
 from vindibot.server.connection import connection_class
 from vindibot.server.league.hall import Hall
@@ -50,7 +50,7 @@ class EmbeddedServer:
         self.lobby: Lobby = self.app.state.lobby
         self.leagues: Hall = self.app.state.leagues
         self.port = self.settings.port
-        self._guest: Guest | None = None
+        self._guest: AsgiServer | None = None
 
     @property
     def url(self) -> str:
@@ -119,7 +119,7 @@ class EmbeddedServer:
             await self.lobby.store.close()
             raise
         self.port = listener.getsockname()[1]
-        self._guest = Guest(
+        self._guest = AsgiServer(
             self.app,
             http=connection_class(self.settings.head_seconds),
             limit_concurrency=self.settings.max_connections,

@@ -103,7 +103,7 @@ def forget_games(connection: sqlite3.Connection, keep: int) -> None:
 def played(record: GameRecord) -> GameHistory:
     """The history of a kept game. Raises `GameRecordError`."""
     history = GameHistory.begun(record)
-    history.play_all(record.orders)
+    history.play_all(record.moves)
     history.end(record.ending)
     return history
 

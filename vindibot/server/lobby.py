@@ -326,7 +326,7 @@ class Lobby:
     def began(self, room: Room) -> None:
         """See `RoomObserver`."""
 
-    def played(self, room: Room, order: int) -> None:
+    def played(self, room: Room, move: int) -> None:
         """See `RoomObserver`."""
 
     def ended(self, room: Room) -> None:

@@ -14,7 +14,7 @@ from vindibot.server.users import User
 
 @dataclass(frozen=True)
 class MatchResult:
-    """How a match went. `orders` are 0..4 or `sim.game.CRASH`, from the first ply on; `ending` is "finished" or
+    """How a match went. `moves` are 0..4 or `sim.game.CRASH`, from the first ply on; `ending` is "finished" or
     "all-crashed"."""
 
     game_id: str
@@ -23,7 +23,7 @@ class MatchResult:
     names: tuple[str, ...]
     gold: tuple[int, ...]
     crashed: tuple[bool, ...]
-    orders: tuple[int, ...]
+    moves: tuple[int, ...]
     turn: int
     ending: Reason
 
@@ -120,7 +120,7 @@ class Match:
             names=tuple(seat.player.name for seat in room.seats),
             gold=tuple(heroes["gold"].tolist()),
             crashed=tuple(bool(crashed) for crashed in heroes["crashed"]),
-            orders=tuple(room.orders),
+            moves=tuple(room.moves),
             turn=room.turn,
             ending=room.ending,
         )

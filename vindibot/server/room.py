@@ -85,7 +85,7 @@ class RoomObserver(Protocol):
     """
 
     def began(self, room: Room) -> None: ...
-    def played(self, room: Room, order: int) -> None: ...
+    def played(self, room: Room, move: int) -> None: ...
     def ended(self, room: Room) -> asyncio.Future[Any] | None: ...
 
 
@@ -129,7 +129,7 @@ class Room:
     # ---- What one can see ----
 
     @property
-    def orders(self) -> list[int]:
+    def moves(self) -> list[int]:
         """The moves played so far: 0..4 or `sim.game.CRASH`."""
         return self.history.moves
 
@@ -183,7 +183,7 @@ class Room:
 
     # ---- What players do ----
 
-    def order(self, seat: Seat, direction: int, turn: int | None = None, arrived: float | None = None) -> Waiter:
+    def move(self, seat: Seat, direction: int, turn: int | None = None, arrived: float | None = None) -> Waiter:
         """Take an order (0..4) of a seat; the answer is its next state, when there is one. Raises `Refusal`.
 
         `arrived` is when the order began to arrive, by the loop's clock; None for now. An order that arrived before the state
@@ -320,17 +320,17 @@ class Room:
     def _play_for_bot(self) -> None:
         self._play_and_go_on(self._random.randrange(1, len(DIRECTIONS)))
 
-    def _play_and_go_on(self, order: int) -> None:
+    def _play_and_go_on(self, move: int) -> None:
         # The next state is handed out a moment later, so that of two orders sent at once the second, which is already in
         # the loop's queue, is seen as what it is: out of turn.
-        self._play(order)
+        self._play(move)
         self._after(0.0, self._go_on)
 
-    def _play(self, order: int) -> None:
+    def _play(self, move: int) -> None:
         self._cancel_timer()
         self._handed, self._state = None, None
-        self.history.play(order)
-        self._tell(lambda observer: observer.played(self, order))
+        self.history.play(move)
+        self._tell(lambda observer: observer.played(self, move))
 
     def _after(self, seconds: float, callback: Callable[..., None], *arguments: Any) -> None:
         self._cancel_timer()

@@ -57,7 +57,8 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX games_running ON games (state) WHERE state = 'running';
     """,
     """
-    UPDATE games SET record = json_set(record, '$.version', 2, '$.ending', CASE json_extract(record, '$.ending')
+    UPDATE games SET record = json_set(json_remove(record, '$.orders'), '$.version', 2,
+        '$.moves', json_extract(record, '$.orders'), '$.ending', CASE json_extract(record, '$.ending')
         WHEN 'TurnMax' THEN 'finished' WHEN 'AllCrashed' THEN 'all-crashed' ELSE 'interrupted' END);
     """,
 )

@@ -47,7 +47,7 @@ class Streams:
         self._feeds[room.id] = Feed(room, WireEncoder(room.history))
         self._pages[room.id] = Feed(room, PageEncoder(room.history))
 
-    def played(self, room: Room, order: int) -> None:
+    def played(self, room: Room, move: int) -> None:
         """See `RoomObserver`."""
         self._feeds[room.id].played()
         self._pages[room.id].played()
@@ -177,7 +177,7 @@ def add_streams(app: FastAPI, streams: Streams, store: Store) -> None:
         record = await store.read(lambda connection: find_record(connection, game_id))
         if record is None:
             raise HTTPException(404)
-        if 0 < len(record.orders) <= after:
+        if 0 < len(record.moves) <= after:
             return Response(status_code=204)  # there is no more: a browser would ask for ever
         history = played(record)
         return streams.response(recorded(history, WireEncoder(history), after))

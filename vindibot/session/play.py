@@ -160,8 +160,8 @@ class Session:
             map=None if embedded else map_text(settings.map),
             allow_old_domain=settings.allow_old_domain,
             time_limit=(settings.time.limit_ms or 1000) / 1000,
-            connect_patience=settings.connect_patience_s,
-            join_patience=settings.join_patience_s,
+            connect_timeout=settings.connect_timeout_s,
+            join_timeout=settings.join_timeout_s,
         )
         return Player(
             client,

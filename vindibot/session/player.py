@@ -247,8 +247,8 @@ def log_turn(ballot: Ballot, **more: Any) -> None:
         traits[entry.label] = {"weight": entry.weight, "votes": entry.votes, "ms": round(entry.ms, 3), "status": entry.status}
         if entry.note:
             traits[entry.label]["note"] = entry.note
-        if entry.thought is not None:
-            told = {"depth": entry.thought.depth, "score": entry.thought.score, "nodes": entry.thought.nodes}
+        if entry.info is not None:
+            told = {"depth": entry.info.depth, "score": entry.info.score, "nodes": entry.info.nodes}
             traits[entry.label] |= {name: value for name, value in told.items() if value is not None}
     _log.debug(
         "turn decided",

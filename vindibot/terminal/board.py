@@ -111,17 +111,17 @@ def _tile(tile: int) -> tuple[str, Style, str]:
     """Text and style of a square without a hero, and its colour as seen from afar."""
     owner = tile - MINE - 1
     if tile == TAVERN:
-        text, ground = _TAVERN_TEXT, _TAVERN
+        text, tables = _TAVERN_TEXT, _TAVERN
     elif tile == WALL:
-        text, ground = _WALL_TEXT, _WALL
+        text, tables = _WALL_TEXT, _WALL
     elif 0 <= owner < 4:
-        text, ground = HERO_COLOURS[owner], _MINE_GROUNDS[owner]
+        text, tables = HERO_COLOURS[owner], _MINE_GROUNDS[owner]
     elif tile >= MINE:
-        text, ground = _MINE_TEXT, _MINE
+        text, tables = _MINE_TEXT, _MINE
     else:
-        text, ground = _GROUND, _GROUND
-    afar = _MINES_AFAR[owner] if 0 <= owner < 4 else _MINE_AFAR if tile >= MINE else text if tile == TAVERN else ground
-    return TILE_NAMES[tile], Style(color=text, bgcolor=ground, bold=tile >= TAVERN), afar
+        text, tables = _GROUND, _GROUND
+    afar = _MINES_AFAR[owner] if 0 <= owner < 4 else _MINE_AFAR if tile >= MINE else text if tile == TAVERN else tables
+    return TILE_NAMES[tile], Style(color=text, bgcolor=tables, bold=tile >= TAVERN), afar
 
 
 def _square(cell: int) -> tuple[str, Style, str]:

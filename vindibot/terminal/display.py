@@ -43,7 +43,7 @@ EVENTS = 10_000
 #: Characters that may wait for a terminal that does not take them; more is thrown away.
 BACKLOG = 1 << 20
 #: Seconds that the end of the program waits for the last picture to be written.
-PATIENCE = 2.0
+TIMEOUT = 2.0
 
 _log = structlog.get_logger("vindibot.terminal.display")
 
@@ -175,7 +175,7 @@ class Display:
         self._stop.set()
         self._wake.set()
         if self._thread is not None:
-            self._thread.join(PATIENCE)
+            self._thread.join(TIMEOUT)
 
     def game(self, names: Sequence[str], me: int, title: str = "") -> Shown:
         """Begin to show a game: the names of heroes 1..4, our hero 0..3, and what to call the game among several."""

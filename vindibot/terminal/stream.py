@@ -20,7 +20,7 @@ from vindibot.games import GameState, read_game
 #: Seconds between two attempts to get through again, at first and at most.
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
 #: Seconds after which no more attempts are made.
-PATIENCE = 60.0
+TIMEOUT = 60.0
 #: An event is one state, or a list of ids; what is longer than this is none.
 LONGEST_EVENT = 1 << 20
 
@@ -136,7 +136,7 @@ class Watcher:
             except TransportError as fault:
                 failing_since = failing_since if failing_since is not None else time.monotonic()
                 nowhere = not began and not fault.sent
-                if fault.final or nowhere or time.monotonic() - failing_since > PATIENCE:
+                if fault.final or nowhere or time.monotonic() - failing_since > TIMEOUT:
                     raise
                 self._tell(f"{fault.message}; trying again")
                 await asyncio.sleep(pause)

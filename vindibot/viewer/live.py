@@ -23,7 +23,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from sim.game import Games
-from vindibot.base import Guest, VindibotError, render
+from vindibot.base import AsgiServer, VindibotError, render
 from vindibot.games import Ballot, GameHistory, GameState, Header, LastState, Outcome, players_in
 from vindibot.viewer.bundle import Bundle, BundleWriter, Patch
 from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
@@ -137,7 +137,7 @@ class LiveViewer:
         ]
         # Pages of other hosts cannot make a browser read from here under a name of theirs.
         trusted = Middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost"])
-        self._guest = Guest(Starlette(routes=routes, middleware=[trusted]))
+        self._guest = AsgiServer(Starlette(routes=routes, middleware=[trusted]))
 
     @property
     def address(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from behaviours.base import Thought
+from behaviours.base import SearchInfo
 from behaviours.common.combat_map import combat_map
 from sim.game import Games, copy_of
 from sim.rules import step
@@ -48,7 +48,7 @@ class Reasons:
         return {
             "ply": ply,
             "turn": games["turn"].item(0),
-            "order": ballot.direction,
+            "move": ballot.direction,
             "votes": [self._vote(entry, games, at) for entry in ballot.entries],
             "sums": [rounded(value) for value in ballot.sums],
             "candidates": list(ballot.candidates),
@@ -63,7 +63,7 @@ class Reasons:
         vote |= {"ms": rounded(entry.ms), "status": entry.status}
         if entry.note:
             vote["note"] = entry.note
-        return vote if entry.thought is None else vote | _thought(entry.thought, games, at)
+        return vote if entry.info is None else vote | _info(entry.info, games, at)
 
     def _combat(self, games: Games, at: Callable[[int], int]) -> list[float | int | None]:
         values = combat_map(games, self.me, duel=self._duel)
@@ -73,21 +73,21 @@ class Reasons:
         return pairs
 
 
-def _thought(thought: Thought, games: Games, at: Callable[[int], int]) -> dict[str, Any]:
-    known: dict[str, Any] = {"depth": thought.depth, "score": rounded(thought.score), "nodes": thought.nodes}
-    if thought.line:
-        known["line"] = "".join(_LETTERS[direction] for direction in thought.line)
-        known["path"] = _path(thought, games, at)
-    if thought.goal is not None:
-        known["goal"] = at(thought.goal)
+def _info(info: SearchInfo, games: Games, at: Callable[[int], int]) -> dict[str, Any]:
+    known: dict[str, Any] = {"depth": info.depth, "score": rounded(info.score), "nodes": info.nodes}
+    if info.pv:
+        known["pv"] = "".join(_LETTERS[direction] for direction in info.pv)
+        known["path"] = _path(info, games, at)
+    if info.goal is not None:
+        known["goal"] = at(info.goal)
     return {key: value for key, value in known.items() if value is not None}
 
 
-def _path(thought: Thought, games: Games, at: Callable[[int], int]) -> list[int]:
+def _path(info: SearchInfo, games: Games, at: Callable[[int], int]) -> list[int]:
     """Where the heroes of the expected line go: the mover's square after each ply, as far as it can be played."""
     games = copy_of(games)
     path: list[int] = []
-    for direction in thought.line:
+    for direction in info.pv:
         mover = games["turn"].item(0) % 4
         if not step(games, 0, direction):
             break

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from behaviours.common.duel import duel, fallen, struck
+from behaviours.common.duel import duel, killed_by, struck
 from sim.board import parse
 from sim.game import ABSENT, EAST, NORTH, OFFSET, RUNNING, SOUTH, STAY, TAVERN, TILE_BITS, UNDO, WEST, Games, copy_of
 from sim.rules import effects, step, step_saving
@@ -60,17 +60,17 @@ def best(games: Games, me: int, waits: int) -> int:
         return 0
     close = beside(games)
     outcomes = []
-    for order in range(5):
-        there = int(game["cell"][int(game["hero"][me]["pos"]) + int(OFFSET[order])]) & TILE_BITS
-        if not effects(games, 0, me) >> order & 1 or (there != TAVERN and order != STAY and close):
+    for move in range(5):
+        there = int(game["cell"][int(game["hero"][me]["pos"]) + int(OFFSET[move])]) & TILE_BITS
+        if not effects(games, 0, me) >> move & 1 or (there != TAVERN and move != STAY and close):
             continue
         after, saved = copy_of(games), np.zeros(1, UNDO)
-        step_saving(after, 0, order, saved, 0)
+        step_saving(after, 0, move, saved, 0)
         if saved["deaths"][0]:
             return 1
         if beside(after):
             outcomes.append(-best(after, 1 - me, waits))
-        elif order == STAY or there == TAVERN:
+        elif move == STAY or there == TAVERN:
             outcomes.append(-best(after, 1 - me, waits - 1) if waits > 1 else 0)
     return max(outcomes)
 
@@ -158,11 +158,11 @@ def test_fallen_and_struck() -> None:
         @4 life 21 spawn 1,3
     """)
     # In the middle he strikes all three, on the mine he dies himself.
-    assert (fallen(here, NORTH), struck(here, NORTH)) == ([1, 2], [1, 2, 3])
-    assert (fallen(here, STAY), struck(here, STAY)) == ([], [])
-    assert (fallen(here, WEST), struck(here, WEST)) == ([1], [1])
-    assert (fallen(here, EAST), struck(here, EAST)) == ([0], [])
-    assert fallen(here, SOUTH) == []
+    assert (killed_by(here, NORTH), struck(here, NORTH)) == ([1, 2], [1, 2, 3])
+    assert (killed_by(here, STAY), struck(here, STAY)) == ([], [])
+    assert (killed_by(here, WEST), struck(here, WEST)) == ([1], [1])
+    assert (killed_by(here, EAST), struck(here, EAST)) == ([0], [])
+    assert killed_by(here, SOUTH) == []
 
 
 def test_all_of_a_chain_have_fallen() -> None:
@@ -174,4 +174,4 @@ def test_all_of_a_chain_have_fallen() -> None:
         @3 spawn 1,3
     """)
     # @2 comes back on our square, and we on @3's.
-    assert fallen(here, STAY) == [0, 1, 2]
+    assert killed_by(here, STAY) == [0, 1, 2]

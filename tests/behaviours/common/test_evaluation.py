@@ -10,7 +10,7 @@ import pytest
 
 from behaviours.common.duel import duel_table
 from behaviours.common.evaluation import UNIT, Weights, compiled_weights, score
-from behaviours.common.map_tables import ground_of
+from behaviours.common.map_tables import map_tables_of
 from behaviours.common.policy import policy
 from sim.board import draw, parse
 from sim.game import Games, mover
@@ -35,7 +35,7 @@ def random_weights(rng: np.random.Generator) -> Weights:
 
 def agree(games: Games, weights: Weights) -> None:
     game, twin = reference(games), Evaluation(weights)
-    arrays, dead_ends = (ground_of(map_of(games)), compiled_weights(weights)), dead_ends_of(games)
+    arrays, dead_ends = (map_tables_of(map_of(games)), compiled_weights(weights)), dead_ends_of(games)
     for hero in present(game):
         wanted = UNIT * twin.score(game, hero, dead_ends)
         assert abs(score(games, 0, hero, *arrays) - wanted) <= 0.5 + 1e-6, f"hero {hero + 1}, {weights}\n{draw(games)}"
@@ -51,13 +51,13 @@ def test_kernel_and_second_opinion_agree_on_scores(positions: Iterator[Games]) -
 
 @pytest.mark.parametrize("positions", [small_positions(2, 300), played_positions(2, 40)], ids=["small", "played"])
 def test_kernel_and_second_opinion_agree_on_orders(positions: Iterator[Games]) -> None:
-    orders = set()
+    moves = set()
     for games in positions:
         hero = mover(games)
-        order = policy(games, 0, hero, ground_of(map_of(games)))
-        assert order == plain_policy(reference(games), hero), f"hero {hero + 1}\n{draw(games)}"
-        orders.add(order)
-    assert orders == set(range(5))
+        move = policy(games, 0, hero, map_tables_of(map_of(games)))
+        assert move == plain_policy(reference(games), hero), f"hero {hero + 1}\n{draw(games)}"
+        moves.add(move)
+    assert moves == set(range(5))
 
 
 def test_duels_are_fought_as_the_second_opinion_says() -> None:
@@ -71,8 +71,8 @@ def test_what_one_has_the_others_lack() -> None:
     """With estates alone, and no extra for the leader, the four scores add up to nothing."""
     weights = compiled_weights(estates_only())
     for games in small_positions(3, 80):
-        ground, heroes = ground_of(map_of(games)), present(reference(games))
-        assert abs(sum(int(score(games, 0, hero, ground, weights)) for hero in heroes)) <= len(heroes) / 2
+        tables, heroes = map_tables_of(map_of(games)), present(reference(games))
+        assert abs(sum(int(score(games, 0, hero, tables, weights)) for hero in heroes)) <= len(heroes) / 2
 
 
 def test_a_game_that_is_over_is_worth_its_gold() -> None:
@@ -81,18 +81,18 @@ def test_a_game_that_is_over_is_worth_its_gold() -> None:
         games[0]["turn"] = games[0]["max_turns"]
         gold = {hero: int(games[0]["hero"][hero]["gold"]) for hero in present(reference(games))}
         weights = Weights()
-        ground, compiled = ground_of(map_of(games)), compiled_weights(weights)
+        tables, compiled = map_tables_of(map_of(games)), compiled_weights(weights)
         for hero, own in gold.items():
             others = [held for other, held in gold.items() if other != hero]
             wanted = own - weights.rivals * sum(others) / len(others) - weights.leader * max(others)
-            assert abs(score(games, 0, hero, ground, compiled) - UNIT * wanted) <= 0.5 + 1e-6, draw(games)
+            assert abs(score(games, 0, hero, tables, compiled) - UNIT * wanted) <= 0.5 + 1e-6, draw(games)
 
 
 def test_the_score_does_not_change_the_game() -> None:
     for games in small_positions(5, 20):
         before = games.tobytes()
-        score(games, 0, mover(games), ground_of(map_of(games)), compiled_weights(Weights()))
-        policy(games, 0, mover(games), ground_of(map_of(games)))
+        score(games, 0, mover(games), map_tables_of(map_of(games)), compiled_weights(Weights()))
+        policy(games, 0, mover(games), map_tables_of(map_of(games)))
         assert games.tobytes() == before
 
 
@@ -101,7 +101,7 @@ def test_more_of_what_is_good_is_better() -> None:
 
     def worth(board: str) -> int:
         games = parse(board)
-        return int(score(games, 0, 0, ground_of(map_of(games)), compiled_weights(Weights())))
+        return int(score(games, 0, 0, map_tables_of(map_of(games)), compiled_weights(Weights())))
 
     plain = "|@1    []|\n|  ##$-  |\n|  ##    |\n|$-    @2|\n@1 life 50 gold 5"
     assert worth(plain.replace("gold 5", "gold 6")) == worth(plain) + UNIT

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from behaviours import HISTORY, Budget, Thought, View
+from behaviours import HISTORY, Budget, SearchInfo, View
 from behaviours.common.evaluation import Weights, compiled_weights
-from behaviours.common.map_tables import NO_MINE, ground_of
+from behaviours.common.map_tables import NO_MINE, map_tables_of
 from behaviours.rollout import Rollout
 from behaviours.rollout.opponents import count_hits, study
 from behaviours.rollout.plans import GOAL_MOVE, plans_of, square_of
-from behaviours.rollout.playouts import DRAWS, FINDING, Batch, Players, play_plans
+from behaviours.rollout.playouts import DRAWS, PLAN_STATS, Batch, Players, play_plans
 from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, follow
-from behaviours.rollout.policy_params import LIBRARY, Style, compiled_styles
-from behaviours.rollout.repetition import no_habits
+from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
+from behaviours.rollout.repetition import no_repeats
 from behaviours.rollout.trait import compared
 from sim.board import draw
 from sim.game import STAY, TAVERN, Games, mover, row_column
@@ -32,8 +32,8 @@ from tests.support.reference_styles import Follower
 WEIGHTS = compiled_weights(Weights())
 
 
-def random_style(rng: np.random.Generator) -> Style:
-    return Style(
+def random_style(rng: np.random.Generator) -> PolicyParams:
+    return PolicyParams(
         reserve=int(rng.integers(0, 30)),
         drink=int(rng.integers(0, 100)),
         thirst=int(rng.integers(0, 101)),
@@ -48,14 +48,14 @@ def random_style(rng: np.random.Generator) -> Style:
 
 def random_goal(rng: np.random.Generator, games: Games, hero: int) -> tuple[int, tuple[Any, ...] | None]:
     """A goal that can be reached, as a number and as the second opinion has it; often none."""
-    ground, where = ground_of(map_of(games))[0], map_of(games)
+    tables, where = map_tables_of(map_of(games))[0], map_of(games)
     pos = int(games[0].hero[hero].pos)
     choice = rng.integers(6)
-    mines = [int(mine) for mine in ground["nearest"].reshape(1024, -1)[pos] if mine != NO_MINE]
+    mines = [int(mine) for mine in tables["nearest"].reshape(1024, -1)[pos] if mine != NO_MINE]
     if choice == 0 and mines:
         mine = int(rng.choice(mines))
-        return mine, ("mine", row_column(int(ground["mine"][mine])))
-    if choice == 1 and ground["to_tavern"][pos] < 255:
+        return mine, ("mine", row_column(int(tables["mine"][mine])))
+    if choice == 1 and tables["to_tavern"][pos] < 255:
         return GOAL_TAVERN, ("tavern",)
     others = [other for other in range(4) if other != hero and where.distances[pos][int(games[0].hero[other].pos)] < 255]
     if choice == 2 and others:
@@ -67,27 +67,27 @@ def random_goal(rng: np.random.Generator, games: Games, hero: int) -> tuple[int,
 @pytest.mark.parametrize("positions", [small_positions(5, 400), played_positions(5, 15)], ids=["small", "played"])
 def test_orders_and_their_second_opinion_agree(positions: Iterator[Games]) -> None:
     rng = np.random.default_rng(7)
-    orders: set[int] = set()
+    moves: set[int] = set()
     for games in positions:
         hero, before = mover(games), games.copy()
         for _ in range(3):
-            style, (number, goal) = random_style(rng), random_goal(rng, games, hero)
-            order = follow(games, 0, hero, ground_of(map_of(games)), WEIGHTS, compiled_styles((style,)), 0, number)
-            assert order == Follower(reference(games), hero, style, goal, dead_ends_of(games)).order(), (
-                f"{style} {goal}\n{draw(games)}"
+            params, (number, goal) = random_style(rng), random_goal(rng, games, hero)
+            move = follow(games, 0, hero, map_tables_of(map_of(games)), WEIGHTS, compiled_policies((params,)), 0, number)
+            assert move == Follower(reference(games), hero, params, goal, dead_ends_of(games)).move(), (
+                f"{params} {goal}\n{draw(games)}"
             )
-            orders.add(order)
+            moves.add(move)
         assert games.tobytes() == before.tobytes()
-    assert orders == {0, 1, 2, 3, 4}
+    assert moves == {0, 1, 2, 3, 4}
 
 
 def games_under_way(seed: int, plies: int, size: int = 12) -> Games:
     """A generated game after so many plies of the library's styles."""
     games = generate(seed, size=size).new_game()
-    ground, styles = ground_of(map_of(games)), compiled_styles(LIBRARY)
+    tables, policies = map_tables_of(map_of(games)), compiled_policies(LIBRARY)
     for _ in range(plies):
         hero = mover(games)
-        step(games, 0, follow(games, 0, hero, ground, WEIGHTS, styles, hero, NO_GOAL))
+        step(games, 0, follow(games, 0, hero, tables, WEIGHTS, policies, hero, NO_GOAL))
     return games
 
 
@@ -95,18 +95,18 @@ def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **c
     """The findings about all plans, everybody else being of the second of two styles."""
     trait = Rollout(**{"whims": 0, **changes})
     view = View(games, mover(games))
-    weights, findings = compiled_weights(Weights(**trait.weights.model_dump())), np.zeros(len(plans), FINDING)
-    players = Players(compiled_styles((trait.style, LIBRARY[3])), np.ones((4, DRAWS), np.int64), no_habits())
+    weights, stats = compiled_weights(Weights(**trait.weights.model_dump())), np.zeros(len(plans), PLAN_STATS)
+    players = Players(compiled_policies((trait.params, LIBRARY[3])), np.ones((4, DRAWS), np.int64), no_repeats())
     batch = Batch(plans, np.arange(len(plans)), begin, end, 10**9)
     stop = np.zeros(1, np.int64)
-    play_plans(games, ground_of(view.map), weights, players, trait._inquiry(view), batch, findings, stop)
-    return findings
+    play_plans(games, map_tables_of(view.map), weights, players, trait._params(view), batch, stats, stop)
+    return stats
 
 
 def by_hand(games: Games, plan: list[int], trait: Rollout, patience: float) -> tuple[float, int]:
     """One playout again, step by step in Python: (outcome, first order)."""
     games, me = games.copy(), mover(games)
-    ground, styles = ground_of(map_of(games)), compiled_styles((trait.style, LIBRARY[3]))
+    tables, policies = map_tables_of(map_of(games)), compiled_policies((trait.params, LIBRARY[3]))
     plan, spent, first = [goal for goal in plan if goal != NO_GOAL], 0, -1
     rounds: list[float] = []
     price, rounds_left = 0.0, len(range(int(games[0].turn), int(games[0].max_turns), 4))
@@ -135,7 +135,7 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, patience: float) -> t
             if ply:
                 rounds.append(before)
             while plan and plan[0] < GOAL_MOVE:
-                mine = int(ground[0]["mine"][plan[0]]) if plan[0] < GOAL_TAVERN else 0
+                mine = int(tables[0]["mine"][plan[0]]) if plan[0] < GOAL_TAVERN else 0
                 beside = mine and abs(mine - pos) in (1, 32)
                 if spent <= (12 if plan[0] >= GOAL_HERO else 40) and not (
                     mine and (int(games[0].cell[mine]) & 15 == 4 + me or (beside and life <= 20))
@@ -143,17 +143,17 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, patience: float) -> t
                     break
                 plan, spent = plan[1:], 0
             goal = plan[0] if plan else NO_GOAL
-            order = goal - GOAL_MOVE if goal >= GOAL_MOVE else follow(games, 0, me, ground, WEIGHTS, styles, 0, goal)
+            move = goal - GOAL_MOVE if goal >= GOAL_MOVE else follow(games, 0, me, tables, WEIGHTS, policies, 0, goal)
             spent += 1
-            target = pos + [0, -32, 32, 1, -1][order]
+            target = pos + [0, -32, 32, 1, -1][move]
             drinks = int(games[0].cell[target]) & 15 == TAVERN
             if goal >= GOAL_MOVE or (goal == GOAL_TAVERN and drinks):
                 plan, spent = plan[1:], 0
-            first = order if first < 0 else first
+            first = move if first < 0 else first
         else:
-            order = follow(games, 0, hero, ground, WEIGHTS, styles, 1, NO_GOAL)
-        takes = int(games[0].cell[pos + [0, -32, 32, 1, -1][order]]) & 15 > TAVERN
-        step(games, 0, order)
+            move = follow(games, 0, hero, tables, WEIGHTS, policies, 1, NO_GOAL)
+        takes = int(games[0].cell[pos + [0, -32, 32, 1, -1][move]]) & 15 > TAVERN
+        step(games, 0, move)
         if hero == me and ply and not takes and games[0].hero[me].mines > mines:
             price += patience ** len(rounds) * trait.doubt * (standing() - before)
         price += trait.death * (int(games[0].hero[me].life) > life and not drinks)
@@ -167,12 +167,12 @@ def test_playouts_are_what_they_are_step_by_step(seed: int) -> None:
     games = games_under_way(seed, 4 * 25 * (seed + 1) + seed % 4)
     given: dict[str, Any] = {"rounds": 20, "patience": 0.8, "death": 7, "doubt": 0.3, "ending": 200, "lead": 2, "close": 0.1}
     trait, plans = Rollout(**given), plans_of(View(games, mover(games)), 4)
-    findings = played_out(games, plans, 0, 1, **given)
-    for plan, finding in zip(plans.tolist(), findings, strict=True):
+    stats = played_out(games, plans, 0, 1, **given)
+    for plan, stat in zip(plans.tolist(), stats, strict=True):
         outcome, first = by_hand(games, plan, trait, 0.8)
-        assert finding["first"] == first
-        assert finding["count"] == 1
-        assert finding["total"] == pytest.approx(outcome, abs=1e-6)
+        assert stat["first"] == first
+        assert stat["count"] == 1
+        assert stat["total"] == pytest.approx(outcome, abs=1e-6)
 
 
 def test_scenarios_add_up_and_change_nothing() -> None:
@@ -188,63 +188,63 @@ def test_scenarios_add_up_and_change_nothing() -> None:
     assert len(set(played_out(games, again, 0, 5, whims=0.3)["total"].tolist())) == 1
 
 
-@pytest.mark.parametrize("number", [number for number, style in enumerate(LIBRARY) if not style.habit])
+@pytest.mark.parametrize("number", [number for number, params in enumerate(LIBRARY) if not params.habit])
 def test_a_style_is_found_out(number: int) -> None:
     """A rival who plays by a style of the library: it foretells all he does, and scenarios are full of it."""
-    games, styles = generate(11, size=12).new_game(), compiled_styles((Style(), *LIBRARY))
-    ground, seen, rng = ground_of(map_of(games)), [], np.random.default_rng(1)
+    games, policies = generate(11, size=12).new_game(), compiled_policies((PolicyParams(), *LIBRARY))
+    tables, seen, rng = map_tables_of(map_of(games)), [], np.random.default_rng(1)
     for _ in range(4 * 60):
         hero = mover(games)
         if hero == 0:
             seen.append(games.copy())
-        order = int(rng.integers(5)) if hero == 3 else follow(games, 0, hero, ground, WEIGHTS, styles, 1 + number, NO_GOAL)
-        step(games, 0, order)
+        move = int(rng.integers(5)) if hero == 3 else follow(games, 0, hero, tables, WEIGHTS, policies, 1 + number, NO_GOAL)
+        step(games, 0, move)
     seen = seen[-HISTORY - 1 :]
-    hits = np.zeros((4, len(styles)), np.int64)
-    count_hits(np.concatenate(seen), 0, ground, WEIGHTS, styles, hits, no_habits())
+    hits = np.zeros((4, len(policies)), np.int64)
+    count_hits(np.concatenate(seen), 0, tables, WEIGHTS, policies, hits, no_repeats())
     assert hits[1, 1 + number] == hits[2, 1 + number] == HISTORY == max(hits[1])
     assert hits[3].max() < HISTORY
     assert not hits[0].any()
     view = View(seen[-1], 0, history=np.concatenate(seen[:-1]))
-    drawn, _ = study(view, WEIGHTS, styles, 0.7)
-    equal = [style for style in range(1, len(styles)) if hits[1, style] >= HISTORY - 3]
+    drawn, _ = study(view, WEIGHTS, policies, 0.7)
+    equal = [params for params in range(1, len(policies)) if hits[1, params] >= HISTORY - 3]
     assert np.isin(drawn[1], equal).mean() > 0.7
-    assert set(study(view, WEIGHTS, styles, 0)[0].ravel().tolist()) == set(range(1, len(styles)))
+    assert set(study(view, WEIGHTS, policies, 0)[0].ravel().tolist()) == set(range(1, len(policies)))
 
 
 def test_habits_are_what_somebody_did_twice_on_a_square() -> None:
     """One rival steps to and fro, one never does the same twice: the first has habits, and they foretell him."""
     games = generate(11, size=12).new_game()
-    styles, ground = compiled_styles((Style(), Style(habit=True))), ground_of(map_of(games))
+    policies, tables = compiled_policies((PolicyParams(), PolicyParams(habit=True))), map_tables_of(map_of(games))
     seen, rng = [], np.random.default_rng(3)
     done: dict[Any, Any] = {}
     for ply in range(4 * 20):
-        hero, order = mover(games), STAY
+        hero, move = mover(games), STAY
         pos, free = int(games[0].hero[hero].pos), [move for move in View(games, hero).moves if move]
         if hero == 0:
             seen.append(games.copy())
         if hero == 1:
-            order = free[0] if ply < 4 else (2, 1, 4, 3)[int(games[0].hero[hero].last_dir) - 1]
+            move = free[0] if ply < 4 else (2, 1, 4, 3)[int(games[0].hero[hero].last_dir) - 1]
         elif hero == 2:
-            order = next((move for move in [0, *free] if move != done.get(pos)), STAY)
+            move = next((move for move in [0, *free] if move != done.get(pos)), STAY)
         elif hero == 3:
-            order = int(rng.integers(5))
-        done[pos] = order if hero == 2 else done.get(pos, -1)
-        step(games, 0, order)
-    hits, habits = np.zeros((4, 2), np.int64), no_habits()
-    count_hits(np.concatenate(seen), 0, ground, WEIGHTS, styles, hits, habits)
+            move = int(rng.integers(5))
+        done[pos] = move if hero == 2 else done.get(pos, -1)
+        step(games, 0, move)
+    hits, repeats = np.zeros((4, 2), np.int64), no_repeats()
+    count_hits(np.concatenate(seen), 0, tables, WEIGHTS, policies, hits, repeats)
     assert hits[1, 1] >= 19 - 4 > hits[1, 0]
     squares = {int(game["hero"]["pos"][0, 1]) for game in seen[1:]}
     assert len(squares) == 2
-    assert {int(place) for place in np.flatnonzero((habits[1] >= 0) & (habits[1] < 5))} == squares
-    assert not ((habits[2] >= 0) & (habits[2] < 5)).any()
-    assert (habits[0] < 0).all()
+    assert {int(place) for place in np.flatnonzero((repeats[1] >= 0) & (repeats[1] < 5))} == squares
+    assert not ((repeats[2] >= 0) & (repeats[2] < 5)).any()
+    assert (repeats[0] < 0).all()
 
 
 def test_plans_are_compared_in_the_scenarios_that_both_met() -> None:
     """Worths are found again under a noise by scenario a thousand times as large, whichever scenarios a plan met."""
     rng = np.random.default_rng(2)
-    worths, stages = rng.normal(size=12), np.zeros((8, 12), FINDING)
+    worths, stages = rng.normal(size=12), np.zeros((8, 12), PLAN_STATS)
     for stage in range(8):
         chosen = np.arange(12) if stage == 0 else np.append(rng.permutation(11)[:4], 11)
         luck = rng.normal(scale=1000, size=3)
@@ -265,7 +265,7 @@ def test_mines_that_nobody_else_is_nearer_to_are_goals() -> None:
     alone = {mine for mine, rest in added if rest == NO_GOAL}
     assert alone
     assert added == {(mine, NO_GOAL) for mine in alone} | {(GOAL_TAVERN, mine) for mine in alone}
-    ways = ground_of(view.map)[0]["to_mine"].reshape(1024, -1)
+    ways = map_tables_of(view.map)[0]["to_mine"].reshape(1024, -1)
     for mine in alone:
         assert all(ways[view.pos, mine] < ways[int(games[0].hero[enemy].pos), mine] for enemy in view.enemies)
 
@@ -273,13 +273,13 @@ def test_mines_that_nobody_else_is_nearer_to_are_goals() -> None:
 def test_rounds_that_are_missing_are_passed_over() -> None:
     turns = [games_under_way(2, 4 * number) for number in (0, 1, 2, 5, 6)]
     hits = np.zeros((4, 1), np.int64)
-    styles = compiled_styles((Style(),))
-    ground = ground_of(map_of(turns[0]))
-    count_hits(np.concatenate(turns), 0, ground, WEIGHTS, styles, hits, no_habits())
+    policies = compiled_policies((PolicyParams(),))
+    tables = map_tables_of(map_of(turns[0]))
+    count_hits(np.concatenate(turns), 0, tables, WEIGHTS, policies, hits, no_repeats())
     assert hits.max() <= 3
 
 
-def thoughts(trait: Rollout, games: Games, nodes: int, **more: Any) -> list[Thought]:
+def thoughts(trait: Rollout, games: Games, nodes: int, **more: Any) -> list[SearchInfo]:
     return list(trait.vote(View(games, mover(games), budget=Budget(nodes=nodes), **more)))
 
 
@@ -287,13 +287,13 @@ def test_votes_improve_and_depend_on_the_budget_alone() -> None:
     games = games_under_way(4, 240)
     said = thoughts(Rollout(), games, 100_000)
     assert said == thoughts(Rollout(), games.copy(), 100_000, seed=99)
-    nodes = [thought.nodes or 0 for thought in said]
+    nodes = [info.nodes or 0 for info in said]
     assert nodes == sorted(nodes)
     assert nodes[0] == 0
     assert len(said) > 4
     assert 100_000 <= nodes[-1] < 140_000  # the last scenario is finished
     mask = effects(games, 0, mover(games))
-    assert all(set(thought.votes) == {move for move in range(5) if mask >> move & 1} for thought in said)
+    assert all(set(info.votes) == {move for move in range(5) if mask >> move & 1} for info in said)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -301,17 +301,17 @@ def test_the_best_direction_is_voted_nothing_against(seed: int) -> None:
     """Also where a plan begins with an order that does nothing: into a hero, or to a tavern without the gold for a beer."""
     games = games_under_way(seed, 41 * (seed + 1) % 700, size=8)
     games["hero"]["gold"] = seed % 3
-    for thought in thoughts(Rollout(), games, 5_000):
-        assert isinstance(thought.votes, dict)
-        assert max(thought.votes.values()) == 0
-        assert min(thought.votes.values()) >= -1
+    for info in thoughts(Rollout(), games, 5_000):
+        assert isinstance(info.votes, dict)
+        assert max(info.votes.values()) == 0
+        assert min(info.votes.values()) >= -1
 
 
 def test_a_stop_ends_it_with_what_there_is() -> None:
     games, budget = games_under_way(4, 240), Budget()
     said = []
-    for thought in Rollout().vote(View(games, mover(games), budget=budget)):
-        said.append(thought)
+    for info in Rollout().vote(View(games, mover(games), budget=budget)):
+        said.append(info)
         if len(said) == 3:
             budget.stop[0] = 1
     assert len(said) == 3

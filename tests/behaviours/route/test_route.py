@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from behaviours import Budget, Thought, View
+from behaviours import Budget, SearchInfo, View
 from behaviours.route.plan import Plan, Task, plans
 from behaviours.route.trait import Route
 from sim.board import parse
@@ -36,11 +36,11 @@ def best_plan(board: str, trait: Route = PLAIN) -> Plan:
     return found
 
 
-def stops(board: str, trait: Route = PLAIN) -> list[tuple[int, int] | str]:
+def waypoints(board: str, trait: Route = PLAIN) -> list[tuple[int, int] | str]:
     """The stops of the best plan, with what it takes at once: mines as (row, column), and beers."""
     here, plan = view(board), best_plan(board, trait)
     mines = trait.task(here).mines
-    found: list[tuple[int, int] | str] = [row_column(int(mines[stop])) if stop >= 0 else "beer" for stop in plan.stops]
+    found: list[tuple[int, int] | str] = [row_column(int(mines[stop])) if stop >= 0 else "beer" for stop in plan.waypoints]
     beside = here.pos + int(OFFSET[plan.direction])
     tile = int(here.cells[beside]) & TILE_BITS
     if tile < TAVERN:
@@ -155,10 +155,10 @@ def test_a_mine_near_the_end_is_worth_its_income_only() -> None:
 
 def test_who_would_die_does_not_attack() -> None:
     board = "|[]@1$-|\n|$1  $1|\n|$1  $1|\n@1 life {} gold 9"
-    assert stops(board.format(21)) == [(0, 2)]
-    assert stops(board.format(20)) == ["beer", (0, 2)]
+    assert waypoints(board.format(21)) == [(0, 2)]
+    assert waypoints(board.format(20)) == ["beer", (0, 2)]
     assert best_plan(board.format(20)).values[EAST] < best_plan(board.format(20)).values[STAY]
-    assert stops(board.format(21), Route(reserve=1)) == ["beer", (0, 2)]
+    assert waypoints(board.format(21), Route(reserve=1)) == ["beer", (0, 2)]
 
 
 def test_beers_are_had_on_the_way() -> None:
@@ -171,13 +171,13 @@ def test_beers_are_had_on_the_way() -> None:
         |############|
         @1 life {} gold 9
     """
-    assert stops(board.format(60)) == [(0, 4), (0, 5)]
-    assert stops(board.format(44)) == [(0, 4)]
+    assert waypoints(board.format(60)) == [(0, 4), (0, 5)]
+    assert waypoints(board.format(44)) == [(0, 4)]
     # With a tavern beside the way he drinks before the life is needed, and not more than is needed.
     on_the_way = board.replace("|############|", "|    []      |", 1)
-    assert stops(on_the_way.format(60)) == [(0, 4), (0, 5)]
-    assert stops(on_the_way.format(44)) == ["beer", (0, 4), (0, 5)]
-    assert stops(on_the_way.format(20)) == ["beer", (0, 4), (0, 5)]
+    assert waypoints(on_the_way.format(60)) == [(0, 4), (0, 5)]
+    assert waypoints(on_the_way.format(44)) == ["beer", (0, 4), (0, 5)]
+    assert waypoints(on_the_way.format(20)) == ["beer", (0, 4), (0, 5)]
 
 
 def test_several_beers_and_those_that_mines_pay_for() -> None:
@@ -190,15 +190,15 @@ def test_several_beers_and_those_that_mines_pay_for() -> None:
         @1 life 1 gold 4
         turn 1080 of 1200
     """
-    found = stops(board)
+    found = waypoints(board)
     assert found[0] == "beer"
     assert sorted(stop for stop in found if stop != "beer") == [(0, column) for column in range(5)]
     assert found.count("beer") == 3
     # With gold for one beer only, the first mine earns the next one.
-    poor = stops(board.replace("gold 4", "gold 2"))
+    poor = waypoints(board.replace("gold 4", "gold 2"))
     assert poor[:2] == ["beer", (0, 0)]
     assert len(poor) == len(found)
-    assert stops(board.replace("gold 4", "gold 1")) == []
+    assert waypoints(board.replace("gold 4", "gold 1")) == []
 
 
 def test_the_mines_of_enemies_count_more_and_those_that_they_reach_first_less() -> None:
@@ -210,8 +210,8 @@ def test_the_mines_of_enemies_count_more_and_those_that_they_reach_first_less() 
     """
         + "        |##################|\n" * 6
     )
-    assert stops(board, Route(rival=0.5))[0] == (0, 0)
-    assert stops(board.replace("$2", "$-").replace("$-|", "$2|"), Route(rival=0.5))[0] == (0, 8)
+    assert waypoints(board, Route(rival=0.5))[0] == (0, 0)
+    assert waypoints(board.replace("$2", "$-").replace("$-|", "$2|"), Route(rival=0.5))[0] == (0, 8)
     contested = (
         """
         |$-      @1      $-@2|
@@ -219,10 +219,10 @@ def test_the_mines_of_enemies_count_more_and_those_that_they_reach_first_less() 
     """
         + "        |####################|\n" * 8
     )
-    assert stops(contested, Route(late=0.5))[0] == (0, 0)
-    assert stops(contested, Route(late=0)) == [(0, 0)]
+    assert waypoints(contested, Route(late=0.5))[0] == (0, 0)
+    assert waypoints(contested, Route(late=0)) == [(0, 0)]
     # Who is too weak to take it is no rival.
-    assert len(stops(contested + "@2 life 20", Route(late=0))) == 2
+    assert len(waypoints(contested + "@2 life 20", Route(late=0))) == 2
 
 
 def test_the_hardest_come_first_where_it_pays() -> None:
@@ -234,14 +234,14 @@ def test_the_hardest_come_first_where_it_pays() -> None:
     """
         + "        |######################|\n" * 9
     )
-    assert stops(board, Route(late=0))[0] == (0, 6)
+    assert waypoints(board, Route(late=0))[0] == (0, 6)
 
 
 def test_more_budget_is_never_worse() -> None:
     for seed in range(6):
         games = generate(seed, size=20, walls=25, mines=5).new_game()
-        for order in np.random.default_rng(seed).integers(0, 5, 200).tolist():
-            step(games, 0, order)
+        for move in np.random.default_rng(seed).integers(0, 5, 200).tolist():
+            step(games, 0, move)
         here = View(games, mover(games))
         bests = [max(all_plans(here, nodes=nodes)[-1].values) for nodes in (0, 300, 3000, 30000)]
         assert all(before <= after for before, after in pairwise(bests))
@@ -257,7 +257,7 @@ def test_it_stops_when_it_is_told_to() -> None:
     stopped = np.ones(1, np.int64)
     thoughts = list(Route().vote(View(games, 0, budget=Budget(None, stopped))))
     assert len(thoughts) == 1
-    assert isinstance(thoughts[0], Thought)
+    assert isinstance(thoughts[0], SearchInfo)
     few = list(Route(nodes=1_000_000).vote(View(games, 0, budget=Budget(500))))[-1]
     assert few is not None
     assert few.nodes is not None
@@ -274,9 +274,9 @@ def test_votes_are_differences_in_gold() -> None:
     assert said is not None
     assert said.tolist() == pytest.approx([-0.25, 0, -0.5, -0.5, 0])
     assert votes(Route(scale=1), here).tolist() == pytest.approx([-1, 0, -1, -1, 0])
-    thought = list(Route().vote(here))[-1]
-    assert thought is not None
-    assert (thought.score, thought.goal) == (10, here.map.mines[0])
+    info = list(Route().vote(here))[-1]
+    assert info is not None
+    assert (info.score, info.goal) == (10, here.map.mines[0])
 
 
 def test_it_votes_around_heroes_in_the_way() -> None:

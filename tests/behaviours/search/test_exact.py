@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 
 from behaviours.common.evaluation import Weights, compiled_weights, score
-from behaviours.common.map_tables import ground_of
+from behaviours.common.map_tables import map_tables_of
 from behaviours.common.policy import policy
 from behaviours.search.contact import active_enemies
-from behaviours.search.deepening import Depth, Question, Workspace, deepen
+from behaviours.search.deepening import IterationResult, SearchParams, Workspace, iterative_deepening
 from behaviours.search.engine import search_below
 from behaviours.search.records import BEST_REPLY, BEST_REPLY_PLUS, INFINITE, PARANOID
 from sim.board import draw, parse
@@ -47,17 +47,17 @@ def enemies(games: Games) -> int:
 
 
 def search(
-    games: Games, question: Question, depth: int, weights: Weights, *, nodes: int = UNLIMITED, stop: bool = False
-) -> list[Depth]:
+    games: Games, params: SearchParams, depth: int, weights: Weights, *, nodes: int = UNLIMITED, stop: bool = False
+) -> list[IterationResult]:
     """What the search finds at each depth up to `depth`."""
     word = np.full(1, stop, np.int64)
-    found = deepen(games, map_of(games), question, weights, depths=range(1, depth + 1), nodes=nodes, stop=word)
+    found = iterative_deepening(games, map_of(games), params, weights, depths=range(1, depth + 1), nodes=nodes, stop=word)
     return list(found)
 
 
-def random_question(rng: np.random.Generator, games: Games, mode: int) -> Question:
+def random_question(rng: np.random.Generator, games: Games, mode: int) -> SearchParams:
     active = enemies(games) & int(rng.integers(0, 16)) if rng.random() < 0.5 else enemies(games)
-    return Question(
+    return SearchParams(
         me=mover(games),
         active=active,
         mode=mode,
@@ -68,11 +68,11 @@ def random_question(rng: np.random.Generator, games: Games, mode: int) -> Questi
     )
 
 
-def agrees(games: Games, question: Question, depth: int, weights: Weights) -> None:
+def agrees(games: Games, params: SearchParams, depth: int, weights: Weights) -> None:
     """The search's scores at every depth are those of minimax."""
-    plain = Minimax(games, question, weights)
-    for found in search(games, question, depth, weights):
-        assert list(found.scores) == plain.scores(found.depth), f"depth {found.depth}, {question}\n{draw(games)}"
+    plain = Minimax(games, params, weights)
+    for found in search(games, params, depth, weights):
+        assert list(found.scores) == plain.scores(found.depth), f"depth {found.depth}, {params}\n{draw(games)}"
 
 
 # ---- Minimax ----
@@ -84,9 +84,9 @@ def test_it_finds_what_minimax_finds(mode: int) -> None:
     weights = [Weights(), Weights(reach=1, danger=1, prey=1, loss=0.5, spawn=5, dead_end=3), estates_only()]
     for _ in range(600):
         games = random_position(rng)
-        question = random_question(rng, games, mode)
-        depth = int(rng.integers(1, 9 - question.active.bit_count() * (2 - (mode != PARANOID))))
-        agrees(games, question, depth, weights[int(rng.integers(3))])
+        params = random_question(rng, games, mode)
+        depth = int(rng.integers(1, 9 - params.active.bit_count() * (2 - (mode != PARANOID))))
+        agrees(games, params, depth, weights[int(rng.integers(3))])
 
 
 @given(odd_games())
@@ -94,7 +94,7 @@ def test_it_finds_what_minimax_finds(mode: int) -> None:
 def test_it_finds_what_minimax_finds_on_boards_such_as_nobody_would_draw(games: Games) -> None:
     if games[0]["max_turns"] > games[0]["turn"]:
         for mode in MODES.values():
-            agrees(games, Question(mover(games), enemies(games), mode, quiescence=2, clip=WHOLE), 3, Weights())
+            agrees(games, SearchParams(mover(games), enemies(games), mode, quiescence=2, clip=WHOLE), 3, Weights())
 
 
 def test_what_is_far_below_the_best_is_known_to_be() -> None:
@@ -102,17 +102,17 @@ def test_what_is_far_below_the_best_is_known_to_be() -> None:
     below = 0
     for _ in range(300):
         games = random_position(rng)
-        question = replace(random_question(rng, games, int(rng.integers(3))), clip=int(rng.integers(1, 400)))
-        plain = Minimax(games, question, Weights())
-        for found in search(games, question, 3, Weights()):
+        params = replace(random_question(rng, games, int(rng.integers(3))), clip=int(rng.integers(1, 400)))
+        plain = Minimax(games, params, Weights())
+        for found in search(games, params, 3, Weights()):
             exact = plain.scores(found.depth)
             best = max(value for value in exact if value is not None)
             assert found.scores[found.best] == best
             for value, wanted in zip(found.scores, exact, strict=True):
-                if wanted is None or value is None or wanted > best - question.clip:
+                if wanted is None or value is None or wanted > best - params.clip:
                     assert value == wanted
                 else:
-                    assert wanted <= value <= best - question.clip
+                    assert wanted <= value <= best - params.clip
                     below += 1
     assert below > 100
 
@@ -122,15 +122,15 @@ def test_within_a_window_a_score_is_exact_and_outside_a_bound() -> None:
     work, stop = Workspace(), np.zeros(1, np.int64)
     for _ in range(300):
         games = random_position(rng)
-        question = random_question(rng, games, int(rng.integers(3)))
-        depth, move = int(rng.integers(1, 5)), int(rng.choice(moves_of(games, question.me)))
-        exact = Minimax(games, question, Weights()).scores(depth)[move]
+        params = random_question(rng, games, int(rng.integers(3)))
+        depth, move = int(rng.integers(1, 5)), int(rng.choice(moves_of(games, params.me)))
+        exact = Minimax(games, params, Weights()).scores(depth)[move]
         assert exact is not None
         alpha = exact + int(rng.integers(-500, 500))
         beta = alpha + int(rng.integers(1, 500))
-        work.begin(question)
+        work.begin(params)
         work.task["limit"] = UNLIMITED
-        tables = ground_of(map_of(games)), compiled_weights(Weights())
+        tables = map_tables_of(map_of(games)), compiled_weights(Weights())
         value = search_below(games, *tables, work.works, stop, move, depth, (alpha, beta))
         if alpha < exact < beta:
             assert value == exact
@@ -159,8 +159,8 @@ def examined(world: World, depth: int, skip: int) -> int:
     """Compare every `skip`-th position of a world with minimax, the modes in turn; returns how many."""
     count = 0
     for games in islice(world.positions(), 0, None, skip):
-        question = Question(mover(games), enemies(games), count % 3, quiescence=2, clip=WHOLE, table=count % 5 > 0)
-        agrees(games, question, depth, Weights())
+        params = SearchParams(mover(games), enemies(games), count % 3, quiescence=2, clip=WHOLE, table=count % 5 > 0)
+        agrees(games, params, depth, Weights())
         count += 1
     return count
 
@@ -216,10 +216,10 @@ def test_the_table_changes_the_work_and_nothing_else() -> None:
     nodes = {True: 0, False: 0}
     for number, games in enumerate(middle_games(24)):
         active = enemies(games) & [0b0011, 0b0101, 0b1111][number % 3]
-        question = Question(mover(games), active, number % 3, clip=2000)
+        params = SearchParams(mover(games), active, number % 3, clip=2000)
         told = []
         for table in (True, False):
-            found = search(games, replace(question, table=table), 7 if active.bit_count() > 1 else 10, Weights())
+            found = search(games, replace(params, table=table), 7 if active.bit_count() > 1 else 10, Weights())
             nodes[table] += found[-1].nodes
             best = [max(value for value in depth.scores if value is not None) for depth in found]
             scores = [
@@ -233,14 +233,14 @@ def test_the_table_changes_the_work_and_nothing_else() -> None:
 def test_earlier_searches_leave_nothing_behind() -> None:
     """More searches than an entry of the table has ages."""
     games = next(middle_games(1))
-    question = Question(mover(games), enemies(games), PARANOID)
-    once = search(games, question, 5, Weights())
+    params = SearchParams(mover(games), enemies(games), PARANOID)
+    once = search(games, params, 5, Weights())
     other = random_position(np.random.default_rng(5))
     for _ in range(300):
-        search(other, Question(mover(other), enemies(other), PARANOID), 1, Weights())
-    assert search(games, question, 5, Weights()) == once
-    assert search(games, replace(question, mode=BEST_REPLY), 5, Weights()) != once
-    assert search(games, question, 5, Weights()) == once
+        search(other, SearchParams(mover(other), enemies(other), PARANOID), 1, Weights())
+    assert search(games, params, 5, Weights()) == once
+    assert search(games, replace(params, mode=BEST_REPLY), 5, Weights()) != once
+    assert search(games, params, 5, Weights()) == once
 
 
 def test_a_search_leaves_the_game_as_it_was() -> None:
@@ -248,11 +248,11 @@ def test_a_search_leaves_the_game_as_it_was() -> None:
     work = Workspace()
     for _ in range(200):
         games = random_position(rng)
-        question = random_question(rng, games, int(rng.integers(3)))
-        work.begin(question)
+        params = random_question(rng, games, int(rng.integers(3)))
+        work.begin(params)
         work.task["limit"] = int(rng.integers(1, 200))  # most end in the middle
         before = games.tobytes()
-        tables = ground_of(map_of(games)), compiled_weights(Weights())
+        tables = map_tables_of(map_of(games)), compiled_weights(Weights())
         search_below(games, *tables, work.works, np.zeros(1, np.int64), -1, 5, (-INFINITE, INFINITE))
         assert games.tobytes() == before
 
@@ -264,15 +264,15 @@ def test_the_line_leads_to_the_score() -> None:
     rng = np.random.default_rng(13)
     for _ in range(300):
         games = random_position(rng)
-        question = replace(random_question(rng, games, int(rng.integers(3))), table=False)
-        for found in search(games, question, 5, Weights()):
+        params = replace(random_question(rng, games, int(rng.integers(3))), table=False)
+        for found in search(games, params, 5, Weights()):
             line = Line(games)
-            died = sum(line.play(move) >> question.me & 1 for move in found.line)
-            assert len(found.line) >= min(found.depth, int(games[0]["max_turns"]) - int(games[0]["turn"]))
-            ground = ground_of(map_of(games))
-            value = score(line.games, 0, question.me, ground, compiled_weights(Weights())) - died * question.death
+            died = sum(line.play(move) >> params.me & 1 for move in found.pv)
+            assert len(found.pv) >= min(found.depth, int(games[0]["max_turns"]) - int(games[0]["turn"]))
+            tables = map_tables_of(map_of(games))
+            value = score(line.games, 0, params.me, tables, compiled_weights(Weights())) - died * params.death
             assert value == found.scores[found.best]
-            assert found.scores[found.line[0]] == found.scores[found.best]
+            assert found.scores[found.pv[0]] == found.scores[found.best]
 
 
 # ---- Mirrors ----
@@ -283,12 +283,12 @@ def test_mirrored_boards_have_mirrored_answers() -> None:
     rng = np.random.default_rng(17)
     for _ in range(50):
         games = random_position(rng, heroes=2, taverns=1)
-        question = Question(mover(games), enemies(games), int(rng.integers(2)), clip=WHOLE)
-        plain = search(games, question, 6, Weights())
+        params = SearchParams(mover(games), enemies(games), int(rng.integers(2)), clip=WHOLE)
+        plain = search(games, params, 6, Weights())
         for flip in (False, True):
             for quarter in range(4):
                 other, becomes = turned(games, quarter, flip)
-                for one, two in zip(plain, search(other, question, 6, Weights()), strict=True):
+                for one, two in zip(plain, search(other, params, 6, Weights()), strict=True):
                     for direction, value in enumerate(one.scores):
                         same = two.scores[becomes[direction]]
                         # sums of the same numbers in another order: the last hundredth may be rounded otherwise
@@ -298,7 +298,7 @@ def test_mirrored_boards_have_mirrored_answers() -> None:
 # ---- Ending early ----
 
 
-def as_far_as_it_came(done: Depth, before: Depth | None, whole: Depth) -> bool:
+def as_far_as_it_came(done: IterationResult, before: IterationResult | None, whole: IterationResult) -> bool:
     """Whether a depth that was broken off tells its finished directions' scores, and moves the others along with the first."""
     moves = [move for move in range(5) if whole.scores[move] is not None]
     assert [move for move in range(5) if done.scores[move] is not None] == moves
@@ -311,13 +311,13 @@ def as_far_as_it_came(done: Depth, before: Depth | None, whole: Depth) -> bool:
     return any(_moved_along(done, before, whole, moves, first) for first in moves if before.scores[first] == best)
 
 
-def _moved_along(done: Depth, before: Depth, whole: Depth, moves: list[int], first: int) -> bool:
+def _moved_along(done: IterationResult, before: IterationResult, whole: IterationResult, moves: list[int], first: int) -> bool:
     """Whether `first` can have been the direction that was searched first."""
     if done.scores[first] != whole.scores[first]:
         return False
     for move in moves:
-        fallen = done.scores[first] + min(0, before.scores[move] - before.scores[first])  # type: ignore[operator]
-        if done.scores[move] not in (whole.scores[move], fallen):
+        killed_by = done.scores[first] + min(0, before.scores[move] - before.scores[first])  # type: ignore[operator]
+        if done.scores[move] not in (whole.scores[move], killed_by):
             return False
     return True
 
@@ -327,10 +327,10 @@ def test_a_depth_that_is_broken_off_counts_as_far_as_it_came() -> None:
     broken = 0
     for _ in range(60):
         games = random_position(rng)
-        question = replace(random_question(rng, games, int(rng.integers(3))), table=False)
-        whole = search(games, question, 5, Weights())
+        params = replace(random_question(rng, games, int(rng.integers(3))), table=False)
+        whole = search(games, params, 5, Weights())
         for nodes in rng.integers(1, max(2, whole[-1].nodes), 8).tolist():
-            part = search(games, question, 5, Weights(), nodes=nodes)
+            part = search(games, params, 5, Weights(), nodes=nodes)
             assert [depth for depth in part if depth.whole] == whole[: sum(depth.whole for depth in part)]
             assert all(depth.nodes <= nodes for depth in part)
             if part and not part[-1].whole:
@@ -342,12 +342,12 @@ def test_a_depth_that_is_broken_off_counts_as_far_as_it_came() -> None:
 
 def test_a_set_stop_word_ends_the_search_within_some_hundred_nodes() -> None:
     games = next(middle_games(1))
-    question = Question(mover(games), enemies(games), PARANOID)
-    found = search(games, question, 30, Weights(), stop=True)
+    params = SearchParams(mover(games), enemies(games), PARANOID)
+    found = search(games, params, 30, Weights(), stop=True)
     assert found
     assert found[-1].nodes <= 256
     stop = np.zeros(1, np.int64)
-    running = deepen(games, map_of(games), question, Weights(), depths=range(1, 31), nodes=UNLIMITED, stop=stop)
+    running = iterative_deepening(games, map_of(games), params, Weights(), depths=range(1, 31), nodes=UNLIMITED, stop=stop)
     before = [next(running) for _ in range(4)]
     stop[0] = 1
     assert all(depth.nodes <= before[-1].nodes + 256 for depth in running)
@@ -364,8 +364,8 @@ def test_the_nearest_enemies_are_searched_who_can_move() -> None:
     assert active_enemies(games, where, 0, 4, 3) == 0b0100
     assert active_enemies(games, where, 0, 3, 3) == 0
     assert active_enemies(games, where, 3, 4, 3) == 0b0100
-    assert policy(games, 0, 1, ground_of(where)) == STAY
-    assert policy(games, 0, 3, ground_of(where)) != STAY
+    assert policy(games, 0, 1, map_tables_of(where)) == STAY
+    assert policy(games, 0, 3, map_tables_of(where)) != STAY
 
 
 # ---- Max-n ----
@@ -379,7 +379,7 @@ def test_two_heroes_with_opposed_interests_play_max_n_as_minimax() -> None:
         me, depth = mover(games), int(rng.integers(1, 6))
         line = Line(games)
         scores, _ = max_n(line, worth_for_all(line, weights), depth)
-        found = search(games, Question(me, enemies(games), PARANOID, quiescence=0), depth, weights)[-1]
+        found = search(games, SearchParams(me, enemies(games), PARANOID, quiescence=0), depth, weights)[-1]
         assert scores[me] == found.scores[found.best], draw(games)
 
 

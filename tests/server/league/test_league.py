@@ -163,7 +163,7 @@ async def test_a_forfeited_game_is_played_again_but_not_for_ever(tmp_path: Path)
 async def test_who_never_comes_loses_when_patience_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.server.league.director.LOOK_SECONDS", 0.02)
     names = ("ann", "bob", "cid", "ghost")
-    async with league_of(tmp_path, *names, table="duel", seatings=1, patience_s=2) as (director, bots):
+    async with league_of(tmp_path, *names, table="duel", seatings=1, absence_timeout_s=2) as (director, bots):
         games = await asyncio.gather(*(play_until_over(bot) for bot in clients(bots[:3], 2)))
         assert games == [2] * 6
         table = by_name(director.league.table())
@@ -174,7 +174,7 @@ async def test_who_never_comes_loses_when_patience_ends(tmp_path: Path, monkeypa
 async def test_a_name_of_signs_is_text_on_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.server.league.director.LOOK_SECONDS", 0.02)
     ghost = "<script>\"'&"
-    settings = {"table": "duel", "seatings": 1, "patience_s": 1}
+    settings = {"table": "duel", "seatings": 1, "absence_timeout_s": 1}
     path = tmp_path / "cup.league.json"
     new_league(path, [Entrant(ghost, "key-ghost"), *roster("ann", "bob")], **settings)
     async with serving(league=path) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
@@ -196,7 +196,7 @@ async def test_a_name_of_signs_is_text_on_the_page(tmp_path: Path, monkeypatch: 
 
 async def test_nobody_loses_before_anybody_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.server.league.director.LOOK_SECONDS", 0.01)
-    async with league_of(tmp_path, "ann", "bob", patience_s=0.0) as (director, _):
+    async with league_of(tmp_path, "ann", "bob", absence_timeout_s=0.0) as (director, _):
         await asyncio.sleep(0.1)
         assert len(director.league.pending()) == 2
 

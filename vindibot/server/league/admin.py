@@ -39,11 +39,11 @@ SEATS = 4
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-class _Order(BaseModel):
+class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
 
-class MatchOrder(_Order):
+class MatchRequest(_Request):
     """A private match: the seats are ids or names of bots, or "random" for one of the server's own."""
 
     seats: tuple[str, ...] = Field(min_length=SEATS, max_length=SEATS, description='ids or names of bots, or "random"')
@@ -62,7 +62,7 @@ class MatchOrder(_Order):
     rated: bool = Field(default=False, description="whether the game changes ratings")
 
 
-class LeagueOrder(_Order):
+class LeagueRequest(_Request):
     """A league: its name, its settings, and its roster as a list of names, or of objects with a name and a key."""
 
     name: str = Field(pattern=f"^{NAME}$", description="the name of the league, as in its address")
@@ -87,7 +87,7 @@ class Administration:
         if given is None or not hmac.compare_digest(self._digest_of(given.credentials), self._digest):
             raise Refusal(401, "The administrator's key is missing or wrong: send it as  Authorization: Bearer KEY")
 
-    def arrange(self, order: MatchOrder) -> str:
+    def arrange(self, order: MatchRequest) -> str:
         """Arrange a match; returns its number. Raises `UsageError`."""
         seats = [seat if seat == RANDOM_BOT else self._user(seat) for seat in order.seats]
         match = self.lobby.arrange(seats=seats, **order.model_dump(exclude={"seats"}))
@@ -188,10 +188,10 @@ def add_administration(app: FastAPI, lobby: Lobby, hall: Hall, settings: ServerS
         """All private matches."""
         return JSONResponse([match_state(number, match) for number, match in administration.matches.items()])
 
-    @app.post("/api/admin/matches", dependencies=allowed, openapi_extra=_body(MatchOrder))
+    @app.post("/api/admin/matches", dependencies=allowed, openapi_extra=_body(MatchRequest))
     async def arrange(request: Request) -> Response:
         """Arrange a private match; it begins when its bots have asked for an arena game."""
-        number = administration.arrange(await _read(request, settings, MatchOrder))
+        number = administration.arrange(await _read(request, settings, MatchRequest))
         return JSONResponse(match_state(number, administration.matches[number]), 201)
 
     @app.get("/api/admin/matches/{number}", dependencies=allowed)
@@ -210,10 +210,10 @@ def add_administration(app: FastAPI, lobby: Lobby, hall: Hall, settings: ServerS
         """All leagues."""
         return JSONResponse([overview(director) for director in hall.directors.values()])
 
-    @app.post("/api/admin/leagues", dependencies=allowed, openapi_extra=_body(LeagueOrder))
+    @app.post("/api/admin/leagues", dependencies=allowed, openapi_extra=_body(LeagueRequest))
     async def create(request: Request) -> Response:
         """Make a league, which begins at once. The answer has the keys that were made, this once."""
-        order = await _read(request, settings, LeagueOrder)
+        order = await _read(request, settings, LeagueRequest)
         roster = roster_from_list(order.roster)
         director = await hall.create(order.name, order.settings, roster)
         return JSONResponse(overview(director) | {"bots": _keys(roster)}, 201, {"Cache-Control": "no-store"})

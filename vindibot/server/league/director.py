@@ -281,10 +281,10 @@ class Director:
         longer than the league's patience are lost for them."""
         if self.running or self.league.data.state != "running" or not any(bot.claims for bot in self._bots):
             return
-        now, patience = self._loop.time(), self.league.settings.patience_s
+        now, timeout = self._loop.time(), self.league.settings.absence_timeout_s
         pending = self.league.pending()
         for fixture in [fixture for fixture in pending if fixture.day == pending[0].day]:
-            absent = tuple(number for number in fixture.entrants if now - self._bots[number].seen >= patience)
+            absent = tuple(number for number in fixture.entrants if now - self._bots[number].seen >= timeout)
             if absent:
                 names = [self.league.names[number] for number in absent]
                 _log.info("a game is decided without those who did not come", league=self.league.name, absent=names)

@@ -36,7 +36,7 @@ class LeagueSettings(Settings):
         default=None, description="minimum times of moves; without it as the server has it"
     )
     reruns: int = Field(default=1, ge=0, le=100, description="how often a game in which somebody timed out is played again")
-    patience_s: float = Field(
+    absence_timeout_s: float = Field(
         default=600.0, ge=0, description="seconds after which a bot that everybody is waiting for loses its games of the day"
     )
     parallel: int = Field(default=16, ge=1, le=1000, description="games at once")

@@ -146,7 +146,7 @@ const DRAW = {
     if (square < 0) return;
     for (const direction of turn.candidates) {
       const size = (turn.sums[direction] - low) / wide;
-      const colour = direction === turn.order ? '#37d65f' : '#ffffff';
+      const colour = direction === turn.move ? '#37d65f' : '#ffffff';
       marks.arrows.push({ square, direction, colour, size });
     }
   },
@@ -161,7 +161,7 @@ export function marksOf(shown, game, what) {
 
 /** Letters of a line as { hero, letter, name }, the mover of our turn first. */
 export function lineOf(vote, mover) {
-  return Array.from(vote.line ?? '', (letter, i) => ({
+  return Array.from(vote.pv ?? '', (letter, i) => ({
     hero: (mover + i) & 3,
     letter,
     name: DIRECTIONS['.NSEW'.indexOf(letter)] ?? letter,

@@ -38,7 +38,7 @@ function baseline(values, candidates) {
 
 /** The best candidate other than the order, or null. */
 export function runnerUp(turn) {
-  const others = turn.candidates.filter((direction) => direction !== turn.order);
+  const others = turn.candidates.filter((direction) => direction !== turn.move);
   return others.length ? others.reduce((best, one) => (turn.sums[one] > turn.sums[best] ? one : best)) : null;
 }
 
@@ -102,8 +102,8 @@ export class Why {
   _head() {
     const { turn, ago } = this;
     const when = ago === 0 ? 'about to be played' : ago === 1 ? 'just played' : `${ago - 1} ${ago === 2 ? 'ply' : 'plies'} ago`;
-    this.head.textContent = `Why ${DIRECTIONS[turn.order]} on turn ${turn.turn}?`;
-    this.head.dataset.order = turn.order;
+    this.head.textContent = `Why ${DIRECTIONS[turn.move]} on turn ${turn.turn}?`;
+    this.head.dataset.order = turn.move;
     this.chips.firstChild.textContent = when;
   }
 
@@ -173,14 +173,14 @@ export class Why {
       }),
     );
     for (const [direction, { button, cell }] of this.columns.entries()) {
-      cell.classList.toggle('chosen', direction === turn.order);
+      cell.classList.toggle('chosen', direction === turn.move);
       const candidate = turn.candidates.includes(direction);
       button.disabled = !candidate;
       set(button, {
         'aria-pressed': String(direction === this.other),
         title: !candidate
           ? 'no effect of its own: the same as Stay'
-          : direction === turn.order
+          : direction === turn.move
             ? 'what was decided'
             : `compare with ${DIRECTIONS[direction]}`,
       });
@@ -189,7 +189,7 @@ export class Why {
 
   _cell(share, direction, base, most) {
     const { turn } = this,
-      chosen = direction === turn.order ? 'chosen' : '';
+      chosen = direction === turn.move ? 'chosen' : '';
     if (!turn.candidates.includes(direction))
       return el('td', { class: `no ${chosen}`, title: 'no effect of its own' }, el('span', { class: 'value', text: '–' }));
     const value = share[direction],
@@ -237,23 +237,23 @@ export class Why {
   /** The order beside the direction it is compared with: by how much it led, and which traits made the difference. */
   _verdict() {
     const { turn } = this,
-      other = this.other !== null && this.other !== turn.order ? this.other : runnerUp(turn);
+      other = this.other !== null && this.other !== turn.move ? this.other : runnerUp(turn);
     if (other === null) {
       this.verdict.textContent = 'There was no other direction with an effect.';
       return;
     }
-    const lead = turn.sums[turn.order] - turn.sums[other];
+    const lead = turn.sums[turn.move] - turn.sums[other];
     const parts = turn.votes
       .map((vote) => ({ vote, share: weighted(vote) }))
       .filter(({ share }) => share)
-      .map(({ vote, share }) => ({ label: vote.trait, by: share[turn.order] - share[other] }))
+      .map(({ vote, share }) => ({ label: vote.trait, by: share[turn.move] - share[other] }))
       .filter(({ by }) => Math.abs(by) > 1e-12)
       .sort((a, b) => Math.abs(b.by) - Math.abs(a.by));
     const start = turn.fallback
-      ? `${DIRECTIONS[turn.order]} was the move prepared in case that nobody answers. `
+      ? `${DIRECTIONS[turn.move]} was the move prepared in case that nobody answers. `
       : lead > 0
-        ? `${DIRECTIONS[turn.order]} beat ${DIRECTIONS[other]} by ${amount(lead)}`
-        : `${DIRECTIONS[turn.order]} and ${DIRECTIONS[other]} were equal, the lot decided`;
+        ? `${DIRECTIONS[turn.move]} beat ${DIRECTIONS[other]} by ${amount(lead)}`
+        : `${DIRECTIONS[turn.move]} and ${DIRECTIONS[other]} were equal, the lot decided`;
     const list = (kind, sign) => {
       const some = parts.filter(({ by }) => by * sign > 0).slice(0, 4);
       return some.length
@@ -268,7 +268,7 @@ export class Why {
 
   _search() {
     const { turn, game } = this,
-      found = turn.votes.filter((vote) => vote.depth !== undefined || vote.score !== undefined || vote.line);
+      found = turn.votes.filter((vote) => vote.depth !== undefined || vote.score !== undefined || vote.pv);
     const mover = game.mover(turn.ply);
     this.search.replaceChildren(
       ...found.map((vote) => {

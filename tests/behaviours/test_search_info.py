@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from behaviours.base import LONGEST_LINE, Thought, VoteError, plain_thought, plain_votes
+from behaviours.base import LONGEST_PV, SearchInfo, VoteError, plain_info, plain_votes
 from sim.game import EAST, NORTH, SOUTH, WEST, square
 from tests.support.paths import BOTS
 from tests.support.pools import STAY, game, pool_of, records, trait
@@ -26,29 +26,29 @@ from vindibot.engine.worker import Board, TraitPlan
 from vindibot.games.ballot import Ballot, BallotEntry
 from vindibot.games.recording import Recorder, RecordingError, read_recording
 from vindibot.games.vote_line import VoteLine, write_entry
-from vindibot.testing import thought, view, votes
+from vindibot.testing import search_info, view, votes
 
 GOAL = square(3, 5)
-WHOLE = Thought({NORTH: 1}, depth=9, score=-12.5, nodes=81234, line=(NORTH, EAST, 0, SOUTH, WEST), goal=GOAL)
+WHOLE = SearchInfo({NORTH: 1}, depth=9, score=-12.5, nodes=81234, pv=(NORTH, EAST, 0, SOUTH, WEST), goal=GOAL)
 PLAIN_VOTES = (0.0, 1.0, 0.0, 0.0, 0.0)
 
 
 def test_a_thought_is_brought_into_one_form() -> None:
-    plain = plain_thought(WHOLE)
-    assert plain == Thought(PLAIN_VOTES, 9, -12.5, 81234, (1, 3, 0, 2, 4), GOAL)
-    assert plain_thought(plain) == plain
-    arrays = Thought(np.eye(5)[1], np.int32(9), np.float32(-12.5), np.int64(81234), np.array([1, 3, 0, 2, 4]), np.int16(GOAL))
-    assert plain_thought(arrays) == plain
+    plain = plain_info(WHOLE)
+    assert plain == SearchInfo(PLAIN_VOTES, 9, -12.5, 81234, (1, 3, 0, 2, 4), GOAL)
+    assert plain_info(plain) == plain
+    arrays = SearchInfo(np.eye(5)[1], np.int32(9), np.float32(-12.5), np.int64(81234), np.array([1, 3, 0, 2, 4]), np.int16(GOAL))
+    assert plain_info(arrays) == plain
     assert plain_votes(WHOLE) == plain_votes(arrays) == PLAIN_VOTES
-    assert plain_thought(Thought(None)) == Thought(None)
-    assert plain_votes(Thought(None, depth=3)) is None
-    assert plain_thought(1) is None
+    assert plain_info(SearchInfo(None)) == SearchInfo(None)
+    assert plain_votes(SearchInfo(None, depth=3)) is None
+    assert plain_info(1) is None
 
 
 def test_a_long_line_is_cut_off() -> None:
-    plain = plain_thought(Thought(0, line=[1, 2] * 40))
+    plain = plain_info(SearchInfo(0, pv=[1, 2] * 40))
     assert plain is not None
-    assert plain.line == (1, 2) * (LONGEST_LINE // 2)
+    assert plain.pv == (1, 2) * (LONGEST_PV // 2)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_long_line_is_cut_off() -> None:
     [
         ({"votes": float("nan")}, "not a float"),
         ({"votes": [0.0, float("nan"), 0, 0, 0]}, "a vote of nan is not finite"),
-        ({"votes": Thought(1)}, "a thought themselves"),
+        ({"votes": SearchInfo(1)}, "a thought themselves"),
         ({"depth": -1}, "depth of a thought must be a whole number from 0, not -1"),
         ({"depth": 2.5}, "depth"),
         ({"depth": True}, "depth"),
@@ -72,7 +72,7 @@ def test_a_long_line_is_cut_off() -> None:
 )
 def test_what_is_no_thought_is_said(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(VoteError, match=message):
-        plain_thought(Thought(**{"votes": 1, **fields}))
+        plain_info(SearchInfo(**{"votes": 1, **fields}))
 
 
 # ---- From the trait to the ballot, to the file, and back ----
@@ -107,12 +107,12 @@ async def test_thoughts_come_through_and_the_latest_counts(in_process: bool) -> 
     async with asked(in_process, trait("Thinks"), trait("Thinks", steps=18), trait("Thinks", steps=0), *said) as voters:
         short, long, none, empty, zeros, silent = await ask(voters)
     votes = (0.0, 0.0, 0.0, 0.3, 0.0)
-    assert (short.votes, short.thought) == (list(votes), Thought(votes, 3, -1.5, 1000, (3, 3, 3), square(3, 2)))
-    assert long.thought == Thought((0.0, 0.0, 0.0, 1.8, 0.0), 18, -9.0, 10**18, (3,) * 18, square(18, 2))
-    assert (none.votes, none.thought) == (None, None)
-    assert (empty.votes, empty.thought) == ([0, 0, 1, 0, 0], None), "nothing but votes is no thought"
-    assert zeros.thought == Thought((0.0, 0.0, 1.0, 0.0, 0.0), 0, 0.0, 0, (), square(0, 0)), "a zero is not nothing"
-    assert (silent.votes, silent.thought) == (None, Thought(None, score=3.5))
+    assert (short.votes, short.info) == (list(votes), SearchInfo(votes, 3, -1.5, 1000, (3, 3, 3), square(3, 2)))
+    assert long.info == SearchInfo((0.0, 0.0, 0.0, 1.8, 0.0), 18, -9.0, 10**18, (3,) * 18, square(18, 2))
+    assert (none.votes, none.info) == (None, None)
+    assert (empty.votes, empty.info) == ([0, 0, 1, 0, 0], None), "nothing but votes is no thought"
+    assert zeros.info == SearchInfo((0.0, 0.0, 1.0, 0.0, 0.0), 0, 0.0, 0, (), square(0, 0)), "a zero is not nothing"
+    assert (silent.votes, silent.info) == (None, SearchInfo(None, score=3.5))
     assert [entry.status for entry in (short, long, none, empty, zeros, silent)] == ["ok"] * 6
 
 
@@ -125,17 +125,17 @@ async def test_bad_thoughts_are_void_and_named(in_process: bool) -> None:
     notes = ("a vote is a direction", "a score of nan", "9 is no direction", "depth of a thought")
     for entry, note in zip(entries, notes, strict=True):
         assert note in entry.note
-    assert [entry.thought for entry in entries[:3]] == [None] * 3
+    assert [entry.info for entry in entries[:3]] == [None] * 3
 
 
 def test_a_slot_never_gives_half_of_a_vote() -> None:
     """A writer that is stopped anywhere within a write: the reader still has what was said before."""
     board = Board(bytearray(Board.size(2)))
-    first = Vote(1, PLAIN_VOTES, 1.0, False, thought=plain_thought(WHOLE))
+    first = Vote(1, PLAIN_VOTES, 1.0, False, info=plain_info(WHOLE))
     board.put(7, first)
     heads = board._heads
     board._heads = memoryview(bytearray(len(heads) * 8)).cast("Q")  # the second write's head never gets there
-    board.put(7, Vote(1, (9.0,) * 5, 2.0, True, thought=Thought((9.0,) * 5, depth=1)))
+    board.put(7, Vote(1, (9.0,) * 5, 2.0, True, info=SearchInfo((9.0,) * 5, depth=1)))
     board._heads = heads
     assert board.get(7, 1) == first
     board.put(7, Vote(1, None, 3.0, True, status="void"))
@@ -147,33 +147,33 @@ def test_a_slot_never_gives_half_of_a_vote() -> None:
 directions = st.integers(0, 4)
 weights = st.floats(-1e9, 1e9)
 thoughts = st.builds(
-    Thought,
+    SearchInfo,
     st.none() | st.tuples(weights, weights, weights, weights, weights),
     depth=st.none() | st.integers(0, 2**31 - 1),
     score=st.none() | st.floats(allow_nan=False, allow_infinity=False),
     nodes=st.none() | st.integers(0, 2**63 - 1),
-    line=st.lists(directions, max_size=LONGEST_LINE).map(tuple),
+    line=st.lists(directions, max_size=LONGEST_PV).map(tuple),
     goal=st.none() | st.builds(square, st.integers(0, 27), st.integers(0, 27)),
 )
 
 
 @given(thoughts)
-def test_every_thought_comes_through_a_slot_and_a_file(thought: Thought) -> None:
-    assert plain_thought(thought) == thought
-    votes, said = understood(thought)
+def test_every_thought_comes_through_a_slot_and_a_file(info: SearchInfo) -> None:
+    assert plain_info(info) == info
+    votes, said = understood(info)
     board = Board(bytearray(Board.size(1)))
-    board.put(1, Vote(0, votes, 1.5, True, thought=said))
+    board.put(1, Vote(0, votes, 1.5, True, info=said))
     vote = board.get(1, 0)
-    assert vote == Vote(0, votes, 1.5, True, thought=said)
-    before = BallotEntry("search", 2.0, None if votes is None else list(votes), 1.5, thought=said)
+    assert vote == Vote(0, votes, 1.5, True, info=said)
+    before = BallotEntry("search", 2.0, None if votes is None else list(votes), 1.5, info=said)
     assert VoteLine.model_validate(json.loads(json.dumps(write_entry(before)))).entry() == before
 
 
 def test_a_recording_holds_what_is_set(tmp_path: Path) -> None:
     states = states_of(1, plies=8)
     entries = [
-        BallotEntry("search", 1.0, list(PLAIN_VOTES), 2.5, thought=plain_thought(WHOLE)),
-        BallotEntry("goal", 1.0, list(PLAIN_VOTES), 2.5, thought=Thought(PLAIN_VOTES, goal=GOAL)),
+        BallotEntry("search", 1.0, list(PLAIN_VOTES), 2.5, info=plain_info(WHOLE)),
+        BallotEntry("goal", 1.0, list(PLAIN_VOTES), 2.5, info=SearchInfo(PLAIN_VOTES, goal=GOAL)),
         BallotEntry("plain", 1.0, list(PLAIN_VOTES), 2.5),
     ]
     with Recorder(tmp_path, HEADER) as recorder:
@@ -202,8 +202,8 @@ def test_a_bad_thought_in_a_recording_is_said(tmp_path: Path, wrong: dict[str, A
 def test_a_test_may_look_at_a_thought() -> None:
     here = view(game(), me=0)
     make_importable([str(BOTS)])
-    deep = thought(trait("Thinks", steps=5).build(), here)
+    deep = info(trait("Thinks", steps=5).build(), here)
     assert (deep.depth, deep.line, deep.goal) == (5, (0,) * 5, square(5, 2))
     assert votes(trait("Thinks", steps=5).build(), here).tolist() == [0, 0, 0, 0.5, 0]
-    assert thought(STAY.build(), here) == Thought((1.0, 0.0, 0.0, 0.0, 0.0))
-    assert thought(trait("Thinks", steps=0).build(), here) == Thought(None)
+    assert search_info(STAY.build(), here) == SearchInfo((1.0, 0.0, 0.0, 0.0, 0.0))
+    assert info(trait("Thinks", steps=0).build(), here) == SearchInfo(None)
