@@ -34,7 +34,7 @@ class Stalemate(Behaviour):
     @model_validator(mode="after")
     def _can_vote(self) -> Stalemate:
         if self.min_repeats > self.window:
-            raise ValueError(f"can never vote: patience ({self.min_repeats}) must be at most window ({self.window})")
+            raise ValueError(f"can never vote: min_repeats ({self.min_repeats}) must be at most window ({self.window})")
         return self
 
     def vote(self, view: View) -> Votes:

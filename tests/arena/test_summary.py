@@ -217,7 +217,7 @@ def check_a_terminal_that_is_gone() -> None:
 
 
 def test_a_terminal_that_takes_nothing_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.arena.live.PATIENCE", 0.1)
+    monkeypatch.setattr("vindibot.arena.live.TIMEOUT", 0.1)
     free = threading.Event()
 
     class Stopped(io.StringIO):

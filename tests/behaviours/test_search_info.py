@@ -63,9 +63,9 @@ def test_a_long_line_is_cut_off() -> None:
         ({"nodes": 2**63}, "nodes"),
         ({"score": float("inf")}, "a score of inf is not finite"),
         ({"score": "good"}, "no number"),
-        ({"line": (1, 7)}, "7 is no direction"),
-        ({"line": "NE"}, "a sequence of directions"),
-        ({"line": None}, "a sequence of directions"),
+        ({"pv": (1, 7)}, "7 is no direction"),
+        ({"pv": "NE"}, "a sequence of directions"),
+        ({"pv": None}, "a sequence of directions"),
         ({"goal": 0}, "a square of the board"),
         ({"goal": (3, 4)}, "goal"),
     ],
@@ -152,7 +152,7 @@ thoughts = st.builds(
     depth=st.none() | st.integers(0, 2**31 - 1),
     score=st.none() | st.floats(allow_nan=False, allow_infinity=False),
     nodes=st.none() | st.integers(0, 2**63 - 1),
-    line=st.lists(directions, max_size=LONGEST_PV).map(tuple),
+    pv=st.lists(directions, max_size=LONGEST_PV).map(tuple),
     goal=st.none() | st.builds(square, st.integers(0, 27), st.integers(0, 27)),
 )
 
@@ -181,13 +181,13 @@ def test_a_recording_holds_what_is_set(tmp_path: Path) -> None:
     assert recorder.path is not None
     line = json.loads(recorder.path.read_text().splitlines()[1])
     plain = {"label": "plain", "weight": 1.0, "votes": list(PLAIN_VOTES), "ms": 2.5, "status": "ok", "note": ""}
-    told = {"depth": 9, "score": -12.5, "nodes": 81234, "line": "NE.SW", "goal": [3, 5]}
+    told = {"depth": 9, "score": -12.5, "nodes": 81234, "pv": "NE.SW", "goal": [3, 5]}
     assert line["votes"] == [plain | {"label": "search"} | told, plain | {"label": "goal", "goal": [3, 5]}, plain]
     (own,) = read_recording(recorder.path).turns
     assert own.ballot.entries == entries
 
 
-@pytest.mark.parametrize("wrong", [{"line": "NX"}, {"line": "N\n"}, {"goal": [28, 0]}, {"depth": -1}, {"line": "N" * 25}])
+@pytest.mark.parametrize("wrong", [{"pv": "NX"}, {"pv": "N\n"}, {"goal": [28, 0]}, {"depth": -1}, {"pv": "N" * 25}])
 def test_a_bad_thought_in_a_recording_is_said(tmp_path: Path, wrong: dict[str, Any]) -> None:
     path = record(tmp_path, states_of(1, plies=8), 1).path
     lines = path.read_text().splitlines()
@@ -202,8 +202,8 @@ def test_a_bad_thought_in_a_recording_is_said(tmp_path: Path, wrong: dict[str, A
 def test_a_test_may_look_at_a_thought() -> None:
     here = view(game(), me=0)
     make_importable([str(BOTS)])
-    deep = info(trait("Thinks", steps=5).build(), here)
-    assert (deep.depth, deep.line, deep.goal) == (5, (0,) * 5, square(5, 2))
+    deep = search_info(trait("Thinks", steps=5).build(), here)
+    assert (deep.depth, deep.pv, deep.goal) == (5, (0,) * 5, square(5, 2))
     assert votes(trait("Thinks", steps=5).build(), here).tolist() == [0, 0, 0, 0.5, 0]
     assert search_info(STAY.build(), here) == SearchInfo((1.0, 0.0, 0.0, 0.0, 0.0))
-    assert info(trait("Thinks", steps=0).build(), here) == SearchInfo(None)
+    assert search_info(trait("Thinks", steps=0).build(), here) == SearchInfo(None)

@@ -241,7 +241,7 @@ class Thinks(Behaviour):
     def vote(self, view: View) -> Iterator[SearchInfo]:
         for depth in range(1, self.steps + 1):
             line = [depth % 5] * depth
-            yield SearchInfo({3: depth / 10}, depth=depth, score=-0.5 * depth, nodes=10**depth, line=line, goal=square(depth, 2))
+            yield SearchInfo({3: depth / 10}, depth=depth, score=-0.5 * depth, nodes=10**depth, pv=line, goal=square(depth, 2))
         if self.wrong:
             yield SearchInfo(1, depth=-1)
 
@@ -258,6 +258,6 @@ class Guesses(Behaviour):
             "silent": SearchInfo(None, score=3.5),
             "text": SearchInfo("North"),
             "score": SearchInfo(1, score=float("nan")),
-            "line": SearchInfo(1, line=(1, 9)),
+            "line": SearchInfo(1, pv=(1, 9)),
         }
         return thoughts[self.what]

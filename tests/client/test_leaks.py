@@ -29,7 +29,7 @@ async def one_game(rng: random.Random) -> Reason | None:
     joins = {1: fault(rng, joining=True)} if rng.random() < 0.2 else {}
     known = rng.random() < 0.5
     server = FaultyServer(joins=joins, orders=faults, plies=4 * turns, understands_turn=known, stated_limit=0.02)
-    settings = {"time_limit": 0.02, "move_patience": 0.03, "resync_patience": 5.0}
+    settings = {"time_limit": 0.02, "move_timeout": 0.03, "resync_timeout": 5.0}
     async with server, GameClient(settings_for(server, **settings), pause=Pauses()) as client:
         task = asyncio.create_task(client.play(Player()))
         if rng.random() < 0.2:

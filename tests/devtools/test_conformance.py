@@ -16,7 +16,7 @@ from vindibot.testing import CHECKS, Check, ConformanceError, check_trait, check
 def traits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bad traits can be imported, and nobody waits long for them."""
     monkeypatch.syspath_prepend(BOTS)
-    monkeypatch.setattr(conformance, "PATIENCE", 1.0)
+    monkeypatch.setattr(conformance, "TIMEOUT", 1.0)
 
 
 def bad(name: str, **parameters: object) -> Behaviour:

@@ -163,7 +163,7 @@ async def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
 
 
 async def test_interrupt_while_a_server_cannot_be_reached(tmp_path: Path) -> None:
-    process = await begin(tmp_path, "play", "--server", "http://127.0.0.1:9", "--connect-patience-s", "1000", VINDIBOT_KEY=SECRET)
+    process = await begin(tmp_path, "play", "--server", "http://127.0.0.1:9", "--connect-timeout-s", "1000", VINDIBOT_KEY=SECRET)
     await line_with(process, "trying again")
     process.send_signal(signal.SIGINT)
     out = await ended(process)
@@ -213,7 +213,7 @@ def test_bad_input_gets_one_clear_message(
 
 
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
-    words = ["--server", "http://127.0.0.1:9", "--connect-patience-s", "0"]
+    words = ["--server", "http://127.0.0.1:9", "--connect-timeout-s", "0"]
     done = run(tmp_path, "play", "--rounds", "3", *words, VINDIBOT_KEY=SECRET)
     text = done.stdout + done.stderr
     assert done.returncode == 1, text

@@ -73,7 +73,7 @@ class Player:
 def settings_for(server: FaultyServer | str, **changes: Any) -> ClientSettings:
     """Settings with short patience, for a server or its address."""
     url = server if isinstance(server, str) else server.url
-    values: dict[str, Any] = {"server": url, "key": KEY, "report_every": 0.02, "move_patience": 5.0, **changes}
+    values: dict[str, Any] = {"server": url, "key": KEY, "report_every": 0.02, "move_timeout": 5.0, **changes}
     return ClientSettings.model_validate(values)
 
 

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from math import exp
 
-from behaviours.common.evaluation import EstateWeights, Weights
+from behaviours.common.evaluation import NetWorthWeights, Weights
 from tests.support.reference import STEPS, Hero, Reference
 
 Place = tuple[int, int]
 
 #: Fields of the weights that belong to the estates: what is left when all others are 0.
-ESTATE = set(EstateWeights.model_fields)
+ESTATE = set(NetWorthWeights.model_fields)
 #: What cannot be reached is as far as this.
 AWAY = 255
 #: The directions in the order of their numbers.
@@ -110,7 +110,7 @@ class Evaluation:
         return self.weights.keep * (1 - exp(-min(plies, 512) / self.weights.keep))
 
     def _pull(self, away: int) -> float:
-        return 0.0 if away >= AWAY else self.weights.timeout**away
+        return 0.0 if away >= AWAY else self.weights.step_discount**away
 
     def _life(self, plies: int, mines: int, life: int) -> float:
         """What mines and life are worth together."""

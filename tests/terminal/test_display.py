@@ -364,7 +364,7 @@ def test_a_broken_pipe_is_no_matter() -> None:
 
 def test_a_stopped_terminal_does_not_stop_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(120, 40, reading=False)
-    monkeypatch.setattr("vindibot.terminal.display.PATIENCE", 0.05)
+    monkeypatch.setattr("vindibot.terminal.display.TIMEOUT", 0.05)
     with colours(monkeypatch), Display(terminal.file, width=120, height=40) as display:
         shown = display.game(NAMES, 0)
         games, slowest = large(), 0.0

@@ -27,7 +27,7 @@ from vindibot.engine import Needs, TraitPlan, context
 #: Answers of an anytime trait that are waited for at most.
 MOST_ANSWERS = 10_000
 #: Seconds for building a trait in another process; kernels may have to be compiled.
-BUILD_PATIENCE = 300.0
+BUILD_TIMEOUT = 300.0
 #: What a view has of its own; anything else on it was put there.
 _OF_A_VIEW = {
     *vars(View(np.zeros(1, GAME), 0)),
@@ -195,7 +195,7 @@ class Trial:
         self._process.start()
         theirs.close()
         problem = "it took too long"
-        if self._pipe.poll(BUILD_PATIENCE):
+        if self._pipe.poll(BUILD_TIMEOUT):
             try:
                 problem = self._pipe.recv()
             except EOFError:

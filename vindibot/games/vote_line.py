@@ -37,15 +37,15 @@ class VoteLine(BaseModel):
     depth: _Count | None = None
     score: Annotated[float, Field(allow_inf_nan=False)] | None = None
     nodes: _Count | None = None
-    line: Annotated[str, Field(pattern=r"^[.NSEW]*$", max_length=LONGEST_PV)] = ""
+    pv: Annotated[str, Field(pattern=r"^[.NSEW]*$", max_length=LONGEST_PV)] = ""
     goal: tuple[_Place, _Place] | None = None
 
     def entry(self) -> BallotEntry:
         """As a line of the ballot."""
-        line = tuple(map(LINE_LETTERS.index, self.line))
+        pv = tuple(map(LINE_LETTERS.index, self.pv))
         goal = None if self.goal is None else square(*self.goal)
         votes = None if self.votes is None else tuple(self.votes)
-        info = SearchInfo(votes, self.depth, self.score, self.nodes, line, goal)
+        info = SearchInfo(votes, self.depth, self.score, self.nodes, pv, goal)
         said = info if info != SearchInfo(votes) else None
         return BallotEntry(self.label, self.weight, self.votes, read_number(self.ms), self.status, self.note, said)
 

@@ -123,7 +123,7 @@ def test_what_led_round_in_circles_is_voted_against() -> None:
     here = view(LEFT + "@1 last West", history=to_and_fro)
     assert Stalemate().vote(here) == {EAST: -3}
     assert Stalemate(push=2).vote(here) == {EAST: -6}
-    assert Stalemate(patience=4).vote(here) is None
+    assert Stalemate(min_repeats=4).vote(here) is None
     assert Stalemate().vote(view(LEFT + "@1 last West", history=to_and_fro[2:])) == {EAST: -2}
     assert Stalemate().vote(view(LEFT, history=to_and_fro[:1])) is None
 
@@ -134,9 +134,9 @@ def test_no_more_than_the_window_is_looked_at() -> None:
     assert Stalemate().vote(here) == Stalemate().vote(view(LEFT + "@1 last West", history=to_and_fro[-8:])) == {EAST: -4}
     assert Stalemate(window=HISTORY).vote(here) == {EAST: -HISTORY // 2}
     assert Stalemate(window=4).vote(here) == {EAST: -2}
-    assert Stalemate(window=3).vote(here) is None, "patience is 2, and it was here once in three turns"
-    with pytest.raises(ValueError, match=r"patience \(5\) must be at most window \(4\)"):
-        Stalemate(window=4, patience=5)
+    assert Stalemate(window=3).vote(here) is None, "min_repeats is 2, and it was here once in three turns"
+    with pytest.raises(ValueError, match=r"min_repeats \(5\) must be at most window \(4\)"):
+        Stalemate(window=4, min_repeats=5)
 
 
 def test_mines_that_were_lost_before_the_window_do_not_count() -> None:

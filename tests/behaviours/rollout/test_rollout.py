@@ -93,17 +93,17 @@ def games_under_way(seed: int, plies: int, size: int = 12) -> Games:
 
 def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **changes: Any) -> NDArray[np.void]:
     """The findings about all plans, everybody else being of the second of two styles."""
-    trait = Rollout(**{"whims": 0, **changes})
+    trait = Rollout(**{"epsilon": 0, **changes})
     view = View(games, mover(games))
     weights, stats = compiled_weights(Weights(**trait.weights.model_dump())), np.zeros(len(plans), PLAN_STATS)
     players = Players(compiled_policies((trait.params, LIBRARY[3])), np.ones((4, DRAWS), np.int64), no_repeats())
     batch = Batch(plans, np.arange(len(plans)), begin, end, 10**9)
     stop = np.zeros(1, np.int64)
-    play_plans(games, map_tables_of(view.map), weights, players, trait._params(view), batch, stats, stop)
+    play_plans(games, map_tables_of(view.map), weights, players, trait._setup(view), batch, stats, stop)
     return stats
 
 
-def by_hand(games: Games, plan: list[int], trait: Rollout, patience: float) -> tuple[float, int]:
+def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float) -> tuple[float, int]:
     """One playout again, step by step in Python: (outcome, first order)."""
     games, me = games.copy(), mover(games)
     tables, policies = map_tables_of(map_of(games)), compiled_policies((trait.params, LIBRARY[3]))
@@ -122,8 +122,8 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, patience: float) -> t
             safe = 1 - weights.frailty * np.exp(-life / weights.frail)
             worth.append(heroes[hero].gold + heroes[hero].mines * kept * safe + vigour * min(1, left / weights.life_season))
         others = [one for hero, one in enumerate(worth) if hero != me]
-        lead, close = worth[me] - max(others), max(1.0, trait.close * rounds_left)
-        counts = trait.lead * close * np.arcsinh(lead / close) if rounds_left <= trait.ending else 0
+        lead, close = worth[me] - max(others), max(1.0, trait.lead_scale * rounds_left)
+        counts = trait.lead_weight * close * np.arcsinh(lead / close) if rounds_left <= trait.lead_rounds else 0
         return float(worth[me] - weights.rivals * sum(others) / 3 - weights.leader * max(others) + counts)
 
     for ply in range(4 * trait.rounds):
@@ -155,9 +155,9 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, patience: float) -> t
         takes = int(games[0].cell[pos + [0, -32, 32, 1, -1][move]]) & 15 > TAVERN
         step(games, 0, move)
         if hero == me and ply and not takes and games[0].hero[me].mines > mines:
-            price += patience ** len(rounds) * trait.doubt * (standing() - before)
+            price += discount ** len(rounds) * trait.late_kill_penalty * (standing() - before)
         price += trait.death * (int(games[0].hero[me].life) > life and not drinks)
-    shares = [(1 - patience) * patience**number for number in range(len(rounds))]
+    shares = [(1 - discount) * discount**number for number in range(len(rounds))]
     end = standing() * (1 - sum(shares))
     return sum(share * worth for share, worth in zip(shares, rounds, strict=True)) + end - price, first
 
@@ -165,7 +165,15 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, patience: float) -> t
 @pytest.mark.parametrize("seed", range(6))
 def test_playouts_are_what_they_are_step_by_step(seed: int) -> None:
     games = games_under_way(seed, 4 * 25 * (seed + 1) + seed % 4)
-    given: dict[str, Any] = {"rounds": 20, "patience": 0.8, "death": 7, "doubt": 0.3, "ending": 200, "lead": 2, "close": 0.1}
+    given: dict[str, Any] = {
+        "rounds": 20,
+        "round_discount": 0.8,
+        "death": 7,
+        "late_kill_penalty": 0.3,
+        "lead_rounds": 200,
+        "lead_weight": 2,
+        "lead_scale": 0.1,
+    }
     trait, plans = Rollout(**given), plans_of(View(games, mover(games)), 4)
     stats = played_out(games, plans, 0, 1, **given)
     for plan, stat in zip(plans.tolist(), stats, strict=True):
@@ -178,14 +186,14 @@ def test_playouts_are_what_they_are_step_by_step(seed: int) -> None:
 def test_scenarios_add_up_and_change_nothing() -> None:
     games = games_under_way(3, 200)
     before, plans = games.copy(), plans_of(View(games, mover(games)), 3)
-    whole = played_out(games, plans, 0, 10, whims=0.3)
-    first, second = played_out(games, plans, 0, 4, whims=0.3), played_out(games, plans, 4, 10, whims=0.3)
+    whole = played_out(games, plans, 0, 10, epsilon=0.3)
+    first, second = played_out(games, plans, 0, 4, epsilon=0.3), played_out(games, plans, 4, 10, epsilon=0.3)
     np.testing.assert_allclose(whole["total"], first["total"] + second["total"])
     assert (whole["count"] == 10).all()
     assert (whole["plies"] == first["plies"] + second["plies"]).all()
     assert games.tobytes() == before.tobytes()
     again = np.repeat(plans[:1], 3, axis=0)  # equal plans meet equal scenarios
-    assert len(set(played_out(games, again, 0, 5, whims=0.3)["total"].tolist())) == 1
+    assert len(set(played_out(games, again, 0, 5, epsilon=0.3)["total"].tolist())) == 1
 
 
 @pytest.mark.parametrize("number", [number for number, params in enumerate(LIBRARY) if not params.habit])
@@ -327,7 +335,7 @@ def test_squares_on_which_nothing_is_gained_are_tiring() -> None:
     seen["turn"] = 240 - 4 * np.arange(6, 0, -1)
     seen["hero"]["life"][:, me] = int(here["hero"]["life"][0, me]) + np.array([6, 5, 20, 3, 2, 1])  # he drank before the third
     view = View(here, me, history=seen, budget=Budget(nodes=30_000))
-    calm, tired = (list(Rollout(boredom=boredom, scale=1000).vote(view))[-1].votes for boredom in (0, 7))
+    calm, tired = (list(Rollout(repetition_penalty=penalty, scale=1000).vote(view))[-1].votes for penalty in (0, 7))
     assert isinstance(calm, dict)
     assert isinstance(tired, dict)
     worth = {move: 1000 * vote - 7 * 5 * (view.landing(move) == view.pos) for move, vote in calm.items()}
@@ -361,7 +369,7 @@ def test_nothing_is_said_after_the_end() -> None:
 def test_a_lead_counts_besides_only_towards_the_end() -> None:
     games = games_under_way(4, 240)
     left = View(games, mover(games)).plies_left
-    never, not_yet, now = (thoughts(Rollout(ending=ending), games, 20_000) for ending in (0, left - 1, left))
+    never, not_yet, now = (thoughts(Rollout(lead_rounds=rounds), games, 20_000) for rounds in (0, left - 1, left))
     assert never == not_yet
     assert never[-1] != now[-1]
-    assert now[-1] == thoughts(Rollout(ending=300), games, 20_000)[-1]
+    assert now[-1] == thoughts(Rollout(lead_rounds=300), games, 20_000)[-1]
