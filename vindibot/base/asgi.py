@@ -54,8 +54,3 @@ class AsgiServer(uvicorn.Server):
         if self._task is not None:
             self.should_exit = True
             await self._task
-
-    async def stopped(self) -> None:
-        """Wait until the server has stopped by itself (an error that is raised here)."""
-        if self._task is not None:
-            await asyncio.shield(self._task)

@@ -147,11 +147,6 @@ class EmbeddedServer:
                 ready(self)
             await stop.wait()
 
-    async def stopped(self) -> None:
-        """Wait until the server has stopped by itself (an error that is raised here)."""
-        if self._guest is not None:
-            await self._guest.stopped()
-
 
 def _listen(settings: ServerSettings) -> socket.socket:
     """A listening socket. Raises `ServerError`."""

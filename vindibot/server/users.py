@@ -132,19 +132,14 @@ class Users:
     # ---- Adding ----
 
     async def sign_up(self, name: str) -> str:
-        """As `register`, and the key is on the disk before it is handed out. Raises `RegistrationError` also if it cannot
-        be kept."""
+        """A new user as the registration page makes one; returns the key, which is on the disk by then. Raises
+        `RegistrationError` for a bad name, and if the key cannot be kept."""
         self.check_name(name)
         key, kept = self._add(name, random_word(KEY_LENGTH))
         if not await asyncio.wrap_future(kept):
             self._forget(key)
             raise RegistrationError("The server cannot keep registrations at present, try again later")
         return key
-
-    def register(self, name: str) -> str:
-        """A new user as the registration page makes one; returns the key. Raises `RegistrationError`."""
-        self.check_name(name)
-        return self.add(name)
 
     def check_name(self, name: str) -> None:
         """Raise `RegistrationError` for a name that cannot be registered."""

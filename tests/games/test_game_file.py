@@ -1,0 +1,41 @@
+"""Which game of a file is meant, and what is said where none is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sim.generator import generate
+from tests.support.recorded import record_of
+from vindibot.base import UsageError
+from vindibot.games.game_file import read_game_file
+from vindibot.games.game_record import GameRecord, dumps
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    """A file of two games, `one` and `two`."""
+    path = tmp_path / "games.jsonl"
+    path.write_bytes(b"".join(dumps(record_of(generate(1, size=8), [1, 2], id=name)) + b"\n" for name in ("one", "two")))
+    return path
+
+
+@pytest.mark.parametrize(("game", "found"), [("1", "one"), ("2", "two"), ("two", "two")])
+def test_a_game_is_chosen_by_number_or_id(two: Path, game: str, found: str) -> None:
+    record = read_game_file(two, game)
+    assert isinstance(record, GameRecord)
+    assert record.id == found
+
+
+@pytest.mark.parametrize(
+    ("game", "words"), [(None, r"holds 2 games: choose one .* \(one, two\)"), ("3", r"no game '3'; it holds 2 \(one, two\)")]
+)
+def test_the_games_are_named_where_none_is_chosen(two: Path, game: str | None, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        read_game_file(two, game)
+
+
+def test_a_folder_is_no_file_of_games(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is a folder"):
+        read_game_file(tmp_path, None)
