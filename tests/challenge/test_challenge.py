@@ -113,7 +113,7 @@ async def test_who_walks_away_crashes_at_his_limit_and_the_game_ends(tmp_path: P
         room = server.room(person.state["game"]["id"])
         await until(lambda: room.finished)
         assert room.ending == "all-crashed"
-        assert len(room.orders) < 12
+        assert len(room.moves) < 12
         assert (await person.move("Stay")).text == FINISHED
         assert not host._tasks
         again = await challenging(client, rounds=1)

@@ -52,7 +52,7 @@ def only_bout(host: Host) -> Bout:
 
 def own_orders(bout: Bout) -> list[int]:
     assert bout.room is not None
-    return bout.room.orders[bout.order.seat :: 4]
+    return bout.room.moves[bout.order.seat :: 4]
 
 
 async def fits(page: Any) -> bool:

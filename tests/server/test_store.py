@@ -123,6 +123,7 @@ def old_file(path: Path, version: int) -> None:
         ):
             ending = "TurnMax" if state == "finished" else "Interrupted"
             old = json.loads(dumps(record(game_id, moves))) | {"version": 1, "ending": ending}
+            old["orders"] = old.pop("moves")
             text = json.dumps(old)
             values = (number, game_id, state, 5000.0 + number, "[3, 2, 1, 0]", text)
             sql = "INSERT INTO games (number, id, state, training, finished, gold, record) VALUES (?, ?, ?, 0, ?, ?, ?)"

@@ -16,7 +16,7 @@ from sim.generator import generate
 from sim.replay import events_of, moves_of, play_moves
 from sim.rules import step
 from tests.support.reference_events import Event, reference_events
-from tests.support.worlds import ORACLE, SAMPLE, odd_games, orders
+from tests.support.worlds import ORACLE, SAMPLE, moves as orders, odd_games
 from vindibot.games.protocol import ProtocolError
 from vindibot.games.verify import first_state, read_games
 

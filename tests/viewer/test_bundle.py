@@ -99,7 +99,7 @@ def test_events_account_for_all_that_changes(seed: int, crashes: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("board", "order", "events"),
+    ("board", "move", "events"),
     [
         ("@1$-", 3, [["mine", 0, 1, None]]),
         ("@1$2", 3, [["mine", 0, 1, 1]]),
