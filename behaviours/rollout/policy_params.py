@@ -1,4 +1,4 @@
-"""Styles: how a hero plays, as a few numbers that the policy of `behaviours.rollout.policy` understands."""
+"""Parameters of the rollout policy (`behaviours.rollout.policy`): how a hero plays, as a few numbers."""
 
 from __future__ import annotations
 
@@ -21,21 +21,25 @@ class PolicyParams(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    reserve: int = Field(2, ge=0, le=79, description="life to be left after the nearest mine has been reached and taken")
-    drink: int = Field(60, ge=0, le=99, description="beside a tavern he drinks at this life or below")
-    thirst: int = Field(35, ge=0, le=MAX_LIFE, description="at this life or below he goes to a tavern that is near")
-    hunt: int = Field(2, ge=2, le=99, description="moves away at which prey is chased (2: only where one step strikes)")
-    margin: int = Field(10, ge=-99, le=99, description="how much more life than a prey farther away he wants")
-    greed: int = Field(2, ge=0, le=99, description="how many mines a prey farther away must have")
+    reserve: int = Field(2, ge=0, le=79, description="life that must be left after it has taken the nearest mine")
+    drink: int = Field(60, ge=0, le=99, description="beside a tavern it drinks at this life or below")
+    thirst: int = Field(35, ge=0, le=MAX_LIFE, description="at this life or below it goes to a near tavern")
+    hunt: int = Field(
+        2, ge=2, le=99, description="largest distance to a prey that it follows, in moves (2: one step, then a blow)"
+    )
+    margin: int = Field(10, ge=-99, le=99, description="lead in life that it needs over a prey farther away")
+    greed: int = Field(2, ge=0, le=99, description="smallest number of mines of a prey farther away")
     fear: int = Field(
         FEARS_DEFEAT,
         ge=FEARLESS,
         le=FEARS_ALL,
-        description="squares that he avoids: 0 none, 1 where an enemy strikes first and wins, 2 where any strikes first",
+        description="squares that it avoids: 0 none, 1 where an enemy strikes first and wins, 2 where any enemy strikes first",
     )
-    shy: int = Field(0, ge=0, le=12, description="moves at which he keeps away from enemies who would win (0: as `fear` says)")
-    freeze: bool = Field(False, description="in danger he stands still rather than going round or to a tavern")
-    habit: bool = Field(False, description="of rivals: where he did the same twice lately he does so again, nobody being near")
+    shy: int = Field(
+        0, ge=0, le=12, description="distance that it keeps from enemies that would win, in moves (0: as `fear` says)"
+    )
+    freeze: bool = Field(False, description="in danger it stays, instead of making a detour or going to a tavern")
+    habit: bool = Field(False, description="of rivals: it repeats what it recently did twice on a square, if no hero is near")
 
 
 #: A style as kernels see it.

@@ -30,47 +30,58 @@ _SEED = 1
 
 
 class Rollout(Behaviour):
-    """Plays plans out, everybody by a style, and votes (outcome - best) / scale for directions, at least -1.
+    """Play plans out and vote (outcome - best outcome) / scale for each direction, at least -1.
 
-    A plan is one or two goals (a mine, a tavern, an enemy) or one move and a goal, and then as `params` does; an outcome is
-    the gold that we are ahead of the others, what comes sooner counting more, and towards the end our lead over the richest
-    besides. The others play by the styles of a library that foretold their last orders best. The direction of the best plan
-    wins. Plans are compared by successive halving (Karnin, Koren and Somekh 2013), again and again with more playouts; anytime,
-    with a thought after each halving. The first thought, at once, is what our style would do.
+    A plan is one or two goals (a mine, a tavern, an enemy), or one move and a goal; after it we play by `params`. The outcome
+    of a playout is our lead in gold over the other heroes. Early income counts more. Near the end of the game the lead over
+    the richest rival is added. Each rival plays by the parameters, out of a library, that predicted its last moves best. The
+    votes follow the best plan of each direction. Successive halving (Karnin, Koren and Somekh 2013) compares the plans, again
+    and again with more playouts. The trait is anytime: it answers after each halving, and its first answer is our own policy's
+    move.
     """
 
-    rounds: int = Field(25, ge=1, le=100, description="rounds that a playout lasts at most")
+    rounds: int = Field(25, ge=1, le=100, description="longest playout, in rounds")
     round_discount: float = Field(
-        0.9, ge=0, le=1, description="what a round keeps of what comes after it (1: only the end counts)"
+        0.9, ge=0, le=1, description="weight of a round relative to the round before it (1: only the end of the playout counts)"
     )
-    mines: int = Field(5, ge=0, le=24, description="how many of the nearest mines may be goals")
+    mines: int = Field(5, ge=0, le=24, description="number of nearest mines that may be goals")
     uncontested_mines: int = Field(
-        3, ge=0, le=24, description="how many mines farther away may be, those that we reach before every enemy"
+        3, ge=0, le=24, description="number of mines farther away that may be goals: those that we reach before every enemy"
     )
-    two_goal_plans: bool = Field(True, description="plans of two goals too")
-    death: float = Field(25, ge=0, le=10_000, description="gold that each death of ours takes off, besides what is lost by it")
+    two_goal_plans: bool = Field(True, description="whether there are plans of two goals")
+    death: float = Field(25, ge=0, le=10_000, description="penalty in gold per death of ours, besides what the death costs")
     late_kill_penalty: float = Field(
-        0.4, ge=0, le=1, description="share not believed of what kills bring that are not struck at once"
+        0.4, ge=0, le=1, description="share taken off what our kills bring, unless we strike in the first ply"
     )
     repetition_penalty: float = Field(
-        1.0, ge=0, le=100, description="gold that a square costs for each of our last turns on it since we last gained anything"
+        1.0, ge=0, le=100, description="penalty in gold per recent turn spent on the same square without a gain"
     )
     lead_rounds: int = Field(
-        100, ge=0, le=1200, description="rounds left from which our lead over the richest rival counts besides (0: never)"
+        100,
+        ge=0,
+        le=1200,
+        description="number of rounds before the end in which the lead over the richest rival is added (0: never)",
     )
-    lead_weight: float = Field(3, ge=0, le=100, description="how much a gold of that lead counts then, where we are level")
+    lead_weight: float = Field(3, ge=0, le=100, description="value of one gold of that lead, where both are level")
     lead_scale: float = Field(
-        0.05, ge=0, le=100, description="gold of lead, for each round left, from which on a gold more counts less"
+        0.05, ge=0, le=100, description="scale of the lead, in gold per remaining round; leads well beyond it add little"
     )
-    epsilon: float = Field(0.05, ge=0, le=1, description="share of the others' orders in playouts that are drawn at random")
+    epsilon: float = Field(0.05, ge=0, le=1, description="share of random moves among the rivals' moves in playouts")
     likelihood_weight: float = Field(
-        0.7, ge=0, le=5, description="how soon a style that foretells a rival's orders prevails (0: all alike)"
+        0.7,
+        ge=0,
+        le=5,
+        description="weight of past moves in the choice of a model for a rival (0: all models are equally likely)",
     )
-    scale: float = Field(20, gt=0, le=1000, description="gold by which a direction is worse when its vote is -1")
-    nodes: int = Field(1_000_000, ge=100, le=10**12, description="plies played out at most; a budget may allow fewer")
-    params: PolicyParams = Field(default_factory=PolicyParams, description="how we go on after a plan")
-    rivals: tuple[PolicyParams, ...] = Field((), max_length=64, description="styles that the others may have (none: the library)")
-    weights: NetWorthWeights = Field(default_factory=NetWorthWeights, description="the weights of estates, as in the evaluation")
+    scale: float = Field(20, gt=0, le=1000, description="gold below the best direction at which a vote is -1")
+    nodes: int = Field(1_000_000, ge=100, le=10**12, description="largest number of plies played out; a budget may allow fewer")
+    params: PolicyParams = Field(default_factory=PolicyParams, description="parameters by which we play after a plan")
+    rivals: tuple[PolicyParams, ...] = Field(
+        (), max_length=64, description="parameters that rivals may play by (none: the library)"
+    )
+    weights: NetWorthWeights = Field(
+        default_factory=NetWorthWeights, description="weights of the net worth, as in the evaluation"
+    )
 
     def vote(self, view: View) -> Iterator[SearchInfo]:
         """A thought at once and after each halving."""

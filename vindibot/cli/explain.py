@@ -34,8 +34,8 @@ explain_command = click.Command(
         ),
         click.Option(["--board/--no-board"], default=False, help="show the board as well  [default: off]"),
     ],
-    short_help="Say why a hero did what he did on a turn.",
-    help="""Say why a hero did what he did on a turn.
+    short_help="Say why a hero made its move on a turn.",
+    help="""Say why a hero made its move on a turn.
 
 FILE is a recording of `vindibot play`. Each trait's votes are shown times its weight, so that they add up; "-" is a
 direction that would have had no effect. Below the table: by how much the order won, how deep a search went, the
