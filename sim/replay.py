@@ -58,7 +58,7 @@ def moves_of(moves: Sequence[int] | bytes | bytearray) -> Moves:
 
 
 def events_of(games: Games, moves: Sequence[int] | bytes | bytearray) -> tuple[Events, NDArray[np.int64]]:
-    """What happens when a game (an array of one record, which is left alone) is played on by `moves` (0..4 or `CRASH`).
+    """What happens when a `Game` (which is not changed) is played on by `moves` (0..4 or `CRASH`).
 
     Returns the events of all plies, one after the other, and for each ply that was played the number of events up to its end.
     Plies end with the game.

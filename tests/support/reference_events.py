@@ -124,7 +124,7 @@ def owner_of(tile: int) -> int | None:
 
 
 def reference_events(before: Games, move: int) -> list[Event]:
-    """What happens when the hero whose turn it is in `before` (an array of one record, running) makes `move` (0..4 or
+    """What happens when the hero whose turn it is in `before` (a running `sim.game.Game`) makes `move` (0..4 or
     `sim.game.CRASH`). Does not change the game."""
     me = before["turn"].item(0) % 4
     scene = _Scene(before)

@@ -1,4 +1,4 @@
-"""Why a hero did what he did on a turn: who voted what, what it came to, and why another direction lost.
+"""Why a hero made its move on a turn: the votes, their sum, and why another direction lost.
 
 Numbers are votes times the weight, so that they add up to the sums; "-" stands for a direction that would have done nothing.
 """

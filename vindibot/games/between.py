@@ -29,7 +29,7 @@ from sim.rules import step
 
 def moves_between(before: Games, after: Games) -> tuple[list[int], Games] | None:
     """The moves that lead from one state to another at most four plies later, and the state that they lead to; None if the
-    other does not follow. Both states are arrays of one record.
+    other does not follow. Both states are a `sim.game.Game`.
 
     A hero's last direction in `after` is its move, except that a crash leaves the last direction alone and sets the flag
     instead. A game ended by a crash does not count its last ply.

@@ -134,7 +134,7 @@ class GameRecord:
             raise GameRecordError(f"game {self.id}: the map: {problem}") from None
 
     def first(self) -> Games:
-        """The game before its first ply: an array of one record. Raises `GameRecordError`."""
+        """The game before its first ply, as a `sim.game.Game`. Raises `GameRecordError`."""
         game_map = self.game_map()
         inside = range(game_map.size)
         for row, column in self.spawns or ():

@@ -38,7 +38,7 @@ _NOBODY = (Player(""), Player(""), Player(""), Player(""))
 
 @dataclass(frozen=True, eq=False)
 class Ply:
-    """One ply, from the state `before` to the state `after` (arrays of one record; copy them before you change them).
+    """One ply, from the state `before` to the state `after` (`sim.game.Game`; copy them before you change them).
 
     `number` counts from 0: the ply leads from state `number` to state ``number + 1``. `mover` (0..3) made `move` (0..4 or
     `sim.game.CRASH`). Both are None for a gap: it is not known what led to `after`, and it may have been many plies.
@@ -90,7 +90,7 @@ class GameHistory:
         started: datetime | str | None = None,
         limit_ms: float | None = None,
     ) -> None:
-        """A history without plies. `first` is the state before the first ply (an array of one record, which is copied)."""
+        """A history without plies. `first` is the state before the first ply (a `sim.game.Game`, which is copied)."""
         self.id, self.players, self.me = id, tuple(players), me
         self.started, self.limit_ms = started, limit_ms
         self.ballots: dict[int, Ballot] = {}
@@ -186,7 +186,7 @@ class GameHistory:
         return played
 
     def append(self, state: GameState | Games, ballot: Ballot | None = None) -> None:
-        """Add a state that was seen (as on the wire, or as an array of one record), and the plies that led to it; `ballot` is
+        """Add a state that was seen (as on the wire, or as a `sim.game.Game`), and the plies that led to it; `ballot` is
         our vote in it.
 
         A state that does not follow from the last one within a round is added as a gap. Before the first state that is seen
@@ -278,7 +278,7 @@ class GameHistory:
         return min(bisect_left(self._turns, turn), len(self))
 
     def state(self, number: int) -> Games:
-        """State `number` as a new array of one record; negative numbers count from the end. Raises IndexError."""
+        """State `number` as a new `sim.game.Game`; negative numbers count from the end. Raises IndexError."""
         number = range(len(self._turns))[number]
         if number == len(self):
             return copy_of(self.last)
@@ -295,7 +295,7 @@ class GameHistory:
         return games
 
     def states(self, start: int = 0, every: int = 1) -> Iterator[Games]:
-        """State number `start`, and each `every`-th one after it, as new arrays of one record."""
+        """State number `start`, and each `every`-th one after it, each a new `sim.game.Game`."""
         for number in range(start, len(self._turns), every):
             yield self.state(number)
 

@@ -91,7 +91,7 @@ class Header(_Line):
 
 @dataclass(frozen=True)
 class RecordedTurn:
-    """One turn of ours: the state as on the wire and as a game (an array of one record), and the ballot."""
+    """One turn of ours: the state as on the wire and as a `sim.game.Game`, and the ballot."""
 
     turn: int
     state: GameState
@@ -101,7 +101,7 @@ class RecordedTurn:
 
 @dataclass(frozen=True)
 class LastState:
-    """The last state of a game that reached us, as on the wire and as a game (an array of one record)."""
+    """The last state of a game that reached us, as on the wire and as a `sim.game.Game`."""
 
     state: GameState
     games: Games = field(repr=False, compare=False)

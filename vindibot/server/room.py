@@ -90,7 +90,7 @@ class RoomObserver(Protocol):
 
 
 class Room:
-    """One game, from the state `games` (an array of one record) before its first ply. Call `begin` once.
+    """One game, from the state `games` (a `sim.game.Game`) before its first ply. Call `begin` once.
 
     `history` is the game so far, and the attribute `games` is its newest state."""
 

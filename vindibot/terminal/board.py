@@ -68,7 +68,7 @@ _GAP = Segment("  ")
 
 @dataclass(frozen=True)
 class Shot:
-    """What a picture shows: a game (an array of one record), our hero 0..3, the names of heroes 1..4, the last ballot,
+    """What a picture shows: a `sim.game.Game`, our hero 0..3, the names of heroes 1..4, the last ballot,
     the milliseconds that were left when we decided, and how the game has ended, if it has, in a word and in a sentence."""
 
     games: Games = field(repr=False)

@@ -41,7 +41,7 @@ def _hero(record: tuple[Any, ...], at: Callable[[int], int]) -> list[int]:
 
 
 class StateWriter:
-    """Writes the states and plies of one game. `first` is its first state, an array of one record."""
+    """Writes the states and plies of one game. `first` is its first state (`sim.game.Game`)."""
 
     def __init__(self, first: Games) -> None:
         self.first = first
