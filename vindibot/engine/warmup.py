@@ -14,8 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sim import kernels
 from vindibot.base import UsageError
 
-#: Seconds after which an interrupt that was lost is raised again, and again; starting a thread must take less.
-AGAIN = 0.2
+#: Seconds after which an interrupt that was lost is raised again.
+AGAIN = 0.01
 
 
 def warm(console: Console) -> None:
@@ -34,15 +34,11 @@ def warm(console: Console) -> None:
 def _no_interrupt_lost() -> Iterator[None]:
     """Raise each `KeyboardInterrupt` that Python would otherwise only print, because it came in a `__del__` or a callback:
     the compiler is full of them."""
-    before, left = sys.unraisablehook, threading.Event()
-
-    def again() -> None:
-        while not left.wait(AGAIN):  # it may be lost once more
-            _thread.interrupt_main()
+    before = sys.unraisablehook
 
     def unraisable(problem: sys.UnraisableHookArgs) -> None:
         if isinstance(problem.exc_value, KeyboardInterrupt):
-            threading.Thread(target=again, daemon=True).start()  # later: now it would be raised in here
+            threading.Timer(AGAIN, _thread.interrupt_main).start()  # at once it would be raised in here
         else:
             before(problem)
 
@@ -50,7 +46,6 @@ def _no_interrupt_lost() -> Iterator[None]:
     try:
         yield
     finally:
-        left.set()
         sys.unraisablehook = before
 
 
