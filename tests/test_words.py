@@ -16,6 +16,7 @@ REPLACED = {
     "thought": "info (SearchInfo)",
     "whim": "epsilon",
     "whims": "epsilon",
+    "estates": "net_worths",
     "boredom": "repetition_penalty",
     "foretold": "predicted",
     "inquiry": "params (RolloutParams)",

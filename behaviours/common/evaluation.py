@@ -5,7 +5,7 @@ position's score for a hero is his estate less what his rivals have, plus what h
 reach first, the tavern) or threatens (mines that others reach first, enemies who can strike). The weights are fields of
 `Weights`; a bot's TOML sets them. Scores are whole hundredths of gold, so that searching and comparing are exact.
 
-The part of the estates is antisymmetric: with ``leader = 0`` and ``rivals = 1`` the four heroes' scores add up to nothing.
+The part of the net worths is antisymmetric: with ``leader = 0`` and ``rivals = 1`` the four heroes' scores add up to nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WORD = uintp
 
 
 class NetWorthWeights(BaseModel):
-    """The weights of what is sure: estates, and how a hero stands to his rivals."""
+    """Weights of the net worth, and of the comparison with the rivals."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -225,7 +225,7 @@ def _fights(game: GameRecord, tables: MapRecord, weights: WeightsRecord, me: int
 
 
 @kernel
-def estates(game: GameRecord, weights: WeightsRecord, me: int) -> tuple[float, float, float]:
+def net_worths(game: GameRecord, weights: WeightsRecord, me: int) -> tuple[float, float, float]:
     """The hero's estate, the mean of his rivals' and the largest of them, in gold; 0 for both without rivals."""
     total, best = 0.0, 0.0
     count = 0
@@ -241,7 +241,7 @@ def estates(game: GameRecord, weights: WeightsRecord, me: int) -> tuple[float, f
 
 @kernel
 def standing(weights: WeightsRecord, own: float, mean: float, best: float) -> float:
-    """A hero's estate less what his rivals have (`estates`), in gold: what is sure, without what places promise."""
+    """The net worth of a hero less those of its rivals (`net_worths`), in gold: what is sure, without what places promise."""
     others: float = weights.rivals * mean + weights.leader * best
     return own - others
 
@@ -249,7 +249,7 @@ def standing(weights: WeightsRecord, own: float, mean: float, best: float) -> fl
 @kernel
 def evaluate(game: GameRecord, tables: MapRecord, weights: WeightsRecord, me: int) -> int:
     """The score of hero `me` (0..3) in hundredths of gold: int64. Never changes the game."""
-    own, mean, best = estates(game, weights, me)
+    own, mean, best = net_worths(game, weights, me)
     score = standing(weights, own, mean, best)
     score += _places(game, tables, weights, me) + _fights(game, tables, weights, me)
     return int64(np.rint(score * UNIT))

@@ -31,7 +31,7 @@ def count_hits(
     hits: NDArray[np.int64],
     repeats: NDArray[np.int8],
 ) -> None:
-    """Add to ``hits[hero, params]`` how often each style foretold what each other hero did, and to its `repeats`.
+    """Add to ``hits[hero, params]`` how often each policy predicted the move of each other hero, and to its `repeats`.
 
     `seen` are the games on our turns (at least one), oldest first; a round that is missing is passed over. The moves in between
     are the heroes' last directions one turn of ours later.
@@ -63,7 +63,7 @@ def study(
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """For each hero `DRAWS` numbers of styles (of ``policies[1:]``; the first is ours): int64[4, `DRAWS`]; and their habits.
 
-    The number of draws of a style goes with exp(`likelihood_weight` x the moves that it foretold), and a little for each (a
+    The number of draws of a policy grows with exp(`likelihood_weight` x the moves that it predicted), and a little for each (a
     tempered likelihood, because no bot plays exactly by a style).
     """
     hits, repeats = np.zeros((4, len(policies)), np.int64), no_repeats()

@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.evaluation import WEIGHT_ARRAY, estates, standing
+from behaviours.common.evaluation import WEIGHT_ARRAY, net_worths, standing
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, tuple_of, uint64, uintp
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, MAX_MINES
 from behaviours.rollout.plans import GOAL_MOVE, GOALS
@@ -29,13 +29,13 @@ from sim.rules import play, tile_at
 PATIENCE, CHASED = 40, 12
 #: Entries of each hero's row of styles, of which a playout draws one.
 DRAWS = 64
-#: Whims are so many in `EPSILON_UNIT`.
+#: Unit of `epsilon` in kernels: 1/1000.
 EPSILON_UNIT = 1000
 
 #: What is asked: for whom (`me`), playouts of how many plies, the share that a round keeps of what comes after it, what a
 #: death costs in gold, the share of what later kills bring that is not believed, how much a gold of `lead_weight` over the
 #: richest rival
-#: counts besides and up to about how many (`lead_scale`), the whims of others in thousandths of their plies, the seed.
+#: counts besides and up to about how many (`lead_scale`), `epsilon` in thousandths, the seed.
 ROLLOUT_PARAMS = np.dtype(
     (
         np.record,
@@ -122,7 +122,7 @@ def opponent_move(
 @kernel
 def _worth(game: GameRecord, weights: WeightsRecord, setup: RolloutParamsRecord) -> float:
     """What we have, in gold: our `behaviours.common.evaluation.standing`, and what our lead counts besides."""
-    own, mean, best = estates(game, weights, int64(setup.me))
+    own, mean, best = net_worths(game, weights, int64(setup.me))
     worth: float = standing(weights, own, mean, best)
     if setup.lead_weight > 0:
         worth += setup.lead_weight * setup.lead_scale * np.arcsinh((own - best) / setup.lead_scale)

@@ -1,6 +1,6 @@
 """Habits: whoever did the same twice on a square does so again when he stands there next, as long as nobody comes near.
 
-No style foretells a hero who waits by stepping to and fro, or one who is stuck; what he did in the last rounds does.
+No policy predicts a hero that waits by stepping to and fro, or that is stuck; its moves of the last rounds do.
 """
 
 from __future__ import annotations
