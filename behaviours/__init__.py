@@ -4,7 +4,7 @@ Names are loaded when they are first used. They are
 
 - for every trait: `Behaviour`, `View`, `Votes`, the directions `STAY` to `WEST`;
 - for anytime traits and searches: `Budget`, `SearchInfo`, `Answer`;
-- about votes: `plain_votes`, `VoteError`; about the past: `HISTORY`;
+- about votes: `plain_votes`, `VoteError`; about the past: `RECENT_TURNS`;
 - about the board: `Game`, `Map`, `square`, `row_column`, the tiles `AIR` to `MINE`, and numbers of the rules (`BLOW` and others);
 - judgements of a board: `duel`, `combat_map`;
 - for compiled code: `entry`, `kernel`, `GAMES`, `play`, `has_effect`, and random numbers.

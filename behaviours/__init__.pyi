@@ -1,5 +1,5 @@
 from .base import (
-    HISTORY as HISTORY,
+    RECENT_TURNS as RECENT_TURNS,
     Answer as Answer,
     Behaviour as Behaviour,
     Budget as Budget,

@@ -38,8 +38,8 @@ Votes: TypeAlias = "int | Mapping[int, float] | Sequence[float] | NDArray[np.flo
 #: What `Behaviour.vote` may return: votes, alone or in a thought, or (anytime) a generator of ever better ones.
 Answer: TypeAlias = "Votes | SearchInfo | Iterator[Votes] | Iterator[SearchInfo] | Iterator[Votes | SearchInfo]"
 
-#: Turns of ours that `View.history` goes back at most.
-HISTORY = 24
+#: Turns of ours that `View.recent` goes back at most.
+RECENT_TURNS = 24
 #: Plies of a `SearchInfo.pv` that are kept.
 LONGEST_PV = 24
 
@@ -86,7 +86,7 @@ class Budget:
 class View:
     """What a trait may see on one turn of ours. Built once per turn and worker, shared by the traits: never change it.
 
-    `games` is the game (a `Game`), `me` our hero's index 0..3, `history` the games as they were on our last turns (oldest
+    `games` is the game (a `Game`), `me` our hero's index 0..3, `recent` the games as they were on our last turns (oldest
     first, this turn not included; it may be empty), `budget` how long to think, `seed` the source of all randomness of this
     game; `map` is the game's map (`sim.maps.map_of`) where it is at hand. ``print(view)`` draws the board.
     """
@@ -96,14 +96,14 @@ class View:
         games: Game,
         me: int,
         *,
-        history: Games | None = None,
+        recent: Games | None = None,
         budget: Budget | None = None,
         seed: int = 0,
         map: Map | None = None,  # noqa: A002 - the name of the property
     ) -> None:
         self.games = games
         self.me = me
-        self.history = history if history is not None else np.zeros(0, GAME)
+        self.recent = recent if recent is not None else np.zeros(0, GAME)
         self.budget = budget if budget is not None else Budget()
         self.seed = seed
         self._kept: dict[Any, Any] = {}

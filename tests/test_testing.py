@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pydantic import Field
 
-from behaviours import HISTORY, Answer, Behaviour, View, VoteError, Votes
+from behaviours import RECENT_TURNS, Answer, Behaviour, View, VoteError, Votes
 from sim.board import BoardError, draw, parse
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST, equal
 from sim.rules import step
@@ -108,9 +108,9 @@ def test_a_game_is_copied_and_seen_as_it_is() -> None:
 
 
 def test_the_history_of_a_drawn_board() -> None:
-    here = view(BOARD, turn=20, history=[BOARD, "|@1  @2|\n|  ##  |\n|    $-|"])
-    assert here.history["turn"].tolist() == [12, 16]
-    assert here.history[1]["hero"][0]["pos"] != here.pos
+    here = view(BOARD, turn=20, recent=[BOARD, "|@1  @2|\n|  ##  |\n|    $-|"])
+    assert here.recent["turn"].tolist() == [12, 16]
+    assert here.recent[1]["hero"][0]["pos"] != here.pos
 
 
 def test_a_recorded_turn(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_recorded_turn(tmp_path: Path) -> None:
         here = view(source, turn=42)
         assert (here.me, here.turn, here.seed) == (2, 42, recording.header.seed)
         assert equal(here.games, states[42])
-        assert equal(here.history, np.concatenate(states[2:42:4][-HISTORY:]))
+        assert equal(here.recent, np.concatenate(states[2:42:4][-RECENT_TURNS:]))
     step(here.games, 0, NORTH)
     assert equal(view(recording, 42).games, states[42])
     assert view(recording, 42, me=2, seed=5).seed == 5

@@ -67,8 +67,8 @@ def study(
     tempered likelihood, because no bot plays exactly by a style).
     """
     hits, repeats = np.zeros((4, len(policies)), np.int64), no_repeats()
-    if len(view.history):
-        seen = np.concatenate((view.history, view.games))
+    if len(view.recent):
+        seen = np.concatenate((view.recent, view.games))
         count_hits(seen, view.me, map_tables_of(view.map), weights, policies, hits, repeats)
     odds = np.exp(likelihood_weight * (hits[:, 1:] - hits[:, 1:].max(axis=1, keepdims=True))) + LEAST
     total = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)

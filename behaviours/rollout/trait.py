@@ -195,6 +195,6 @@ def _named(view: View, order: int) -> int:
 
 def _turns_on_squares(view: View) -> Counter[int]:
     """How many of our last turns, this one included, we spent on each square since we last took a mine or were healed."""
-    turns = np.concatenate((view.history, view.games))["hero"][:, view.me]
+    turns = np.concatenate((view.recent, view.games))["hero"][:, view.me]
     gains = np.flatnonzero((np.diff(turns["mines"]) > 0) | (np.diff(turns["life"]) > 0))
     return Counter(turns["pos"][gains[-1] + 1 if len(gains) else 0 :].tolist())

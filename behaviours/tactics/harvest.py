@@ -186,7 +186,7 @@ def _plan(
 
 
 @dataclass(frozen=True)
-class Route:
+class HarvestRoute:
     """A route: the `mines` in order and where to stand for each (`stands`), squares both; `first_steps` to the first stop.
 
     `first_steps` is empty where there is nowhere to go, or no need: beside the tavern with nothing to take. `cost` is what
@@ -212,7 +212,7 @@ def plan(
     life: int,
     nodes: int,
     index: int = 0,
-) -> Route:
+) -> HarvestRoute:
     """The route of least cost for hero `me` (0..3) with this much `life` (1..100).
 
     `mines` and `taverns` are squares; squares that are `blocked` (uint8[1024], 1 = keep out) or on which another hero
@@ -221,7 +221,7 @@ def plan(
     """
     found = _plan(games, index, me, life, np.array(mines, np.int64), np.array(taverns, np.int64), blocked, nodes).tolist()
     stops = [(stand, mine) for stand, mine in zip(found[4::2], found[5::2], strict=True) if mine >= 0]
-    return Route(
+    return HarvestRoute(
         mines=tuple(mine for _, mine in stops),
         stands=tuple(stand for stand, _ in stops),
         ends_at_tavern=bool(found[3]),

@@ -73,10 +73,10 @@ class Hunter(Behaviour):
 
     def _closing_in(self, view: View, enemy: int, away: int) -> bool:
         """Whether an enemy was farther away on our last turn than now."""
-        if len(view.history) == 0:
+        if len(view.recent) == 0:
             return False
-        there = int(view.history["hero"]["pos"][-1, enemy])
+        there = int(view.recent["hero"]["pos"][-1, enemy])
         before = int(
-            distances_from(view.history, len(view.history) - 1, np.array([there]))[view.history["hero"]["pos"][-1, view.me]]
+            distances_from(view.recent, len(view.recent) - 1, np.array([there]))[view.recent["hero"]["pos"][-1, view.me]]
         )
         return before > away

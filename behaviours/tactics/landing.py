@@ -34,7 +34,7 @@ class Landing(Behaviour):
         if deadly:
             gains = {move: int(view.after(move)["hero"]["mines"].item(view.me)) - view.mines for move in deadly}
             return {move: 1.0 for move, gain in gains.items() if gain >= self.mines} or None
-        before = view.history["hero"]["pos"][-self.camping :, campers[0]] if self.camping else np.zeros(0)
+        before = view.recent["hero"]["pos"][-self.camping :, campers[0]] if self.camping else np.zeros(0)
         mines = foreign_mines(view)
         if len(before) < self.camping or (before != spawn).any() or len(mines) == 0:
             return None

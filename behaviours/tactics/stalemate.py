@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from behaviours.base import HISTORY, Behaviour, View, Votes
+from behaviours.base import RECENT_TURNS, Behaviour, View, Votes
 from sim.game import MINE, OFFSET, STAY, STRIDE, TILE_BITS, Games
 
 #: Enemies farther away than this many squares, corners counted along both sides, are no part of a loop.
@@ -24,10 +24,10 @@ class Stalemate(Behaviour):
     `window` turns.
     """
 
-    window: int = Field(8, ge=1, le=HISTORY, description="how many of our last turns are looked at; more find longer loops")
+    window: int = Field(8, ge=1, le=RECENT_TURNS, description="how many of our last turns are looked at; more find longer loops")
     push: float = Field(1.0, ge=0, le=100, description="vote against a move, per time that it led round in a circle")
     min_repeats: int = Field(
-        2, ge=1, le=HISTORY, description="how often the same situation must have been there, at most `window`"
+        2, ge=1, le=RECENT_TURNS, description="how often the same situation must have been there, at most `window`"
     )
     retake: float = Field(8.0, ge=0, le=100, description="vote against taking a mine, per time that it was lately taken from us")
 
@@ -39,7 +39,7 @@ class Stalemate(Behaviour):
 
     def vote(self, view: View) -> Votes:
         """Negative votes, or nothing."""
-        past = view.history[-self.window :]
+        past = view.recent[-self.window :]
         if len(past) == 0:
             return None
         votes: dict[int, float] = {}

@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from sim.maps import named_map
 from sim.rules import step
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
-from vindibot.arena.charts import COLOURS, Line, Range, _apart, lines, ranges, ticks
+from vindibot.arena.charts import COLOURS, Curve, Range, _apart, lines, ranges, ticks
 from vindibot.arena.report import LISTED, gold_curves, report, write_report
 from vindibot.arena.results import GameLine
 from vindibot.arena.summary import summarise
@@ -234,6 +234,6 @@ def test_labels_are_moved_apart_in_their_order(wanted: list[float]) -> None:
 @given(st.lists(st.tuples(st.text(max_size=20), finite, finite, finite), max_size=5))
 def test_any_ranges_and_lines_can_be_drawn(rows: list[tuple[str, float, float, float]]) -> None:
     drawn = [Range(label, index, middle, low, high, (low, high), label) for index, (label, low, middle, high) in enumerate(rows)]
-    for text in (ranges(drawn, "x", "unit", zero=True), lines([Line(row[0], 0, row[1:]) for row in rows], "x", "a", "b")):
+    for text in (ranges(drawn, "x", "unit", zero=True), lines([Curve(row[0], 0, row[1:]) for row in rows], "x", "a", "b")):
         ElementTree.fromstring(text)
         assert "nan" not in text

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
 from vindibot.arena.bounds import Bounds
-from vindibot.arena.live import Pace, Watch, duration
+from vindibot.arena.live import GameRate, Watch, duration
 from vindibot.arena.reporter import Outlook, Reporter, Silent
 from vindibot.arena.results import GameLine
 from vindibot.arena.summary import Pair, Summary, summarise
@@ -143,7 +143,7 @@ def test_points_and_durations() -> None:
 
 def test_the_pace_is_that_of_the_last_games() -> None:
     now = 0.0
-    pace = Pace(lambda: now)
+    pace = GameRate(lambda: now)
     assert pace.left(10) == ""
     for _ in range(400):
         now += 2

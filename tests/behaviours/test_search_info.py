@@ -85,8 +85,8 @@ async def asked(in_process: bool, *plans: TraitPlan) -> AsyncIterator[Voters]:
         async with pool_of(*plans, workers=1) as pool:
             yield pool
         return
-    conducts = records(plans)
-    inline = Inline([plan.build() for plan in plans], conducts)
+    health_records = records(plans)
+    inline = Inline([plan.build() for plan in plans], health_records)
     await inline.start()
     try:
         yield inline

@@ -19,7 +19,7 @@ from tests.benchmarks import Row
 from vindibot.engine.health import TraitHealth
 from vindibot.engine.pool import Pool
 from vindibot.engine.process import Needs, context
-from vindibot.engine.worker import Request, TraitPlan, encode_turn
+from vindibot.engine.worker import TraitPlan, TurnRequest, encode_turn
 
 TRAITS, WORKERS, TURNS, KILLS = 6, 2, 3000, 20
 STAY = "behaviours.classic.stay:Stay"
@@ -73,7 +73,7 @@ async def fan_out(games: Games, history: Games) -> tuple[list[float], list[float
     pool = Pool(plans, [TraitHealth(f"stay-{number}", 1.0, False) for number in range(TRAITS)], workers=WORKERS)
     await pool.start()
     remembered, turn_bytes = encode_turn(games, history)
-    request = Request(0, 0, remembered, 1.0, 0.1, None, 0, [0, 1, 2]).encode() + turn_bytes
+    request = TurnRequest(0, 0, remembered, 1.0, 0.1, None, 0, [0, 1, 2]).encode() + turn_bytes
     pipes = BarePipes(request, answer=TRAITS // WORKERS * 64)
     through, bare = [], []
     for turn in range(TURNS + 200):

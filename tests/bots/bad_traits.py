@@ -219,7 +219,7 @@ class Remembers(Behaviour):
     """Votes with the length of the history that it was given."""
 
     def vote(self, view: View) -> Votes:
-        return {0: float(len(view.history))}
+        return {0: float(len(view.recent))}
 
 
 class Tags(Behaviour):

@@ -123,8 +123,8 @@ class Scribbles(Behaviour):
     def vote(self, view: View) -> Votes:
         if self.what == "game":
             view.games["hero"]["gold"][0, view.me] += 1
-        elif self.what == "history" and len(view.history):
-            view.history[0]["turn"] += 1
+        elif self.what == "history" and len(view.recent):
+            view.recent[0]["turn"] += 1
         elif self.what == "after":
             view.after(STAY)["turn"][0] += 1
         elif self.what == "budget":

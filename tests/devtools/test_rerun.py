@@ -22,7 +22,7 @@ from vindibot.config.bots import Bot, load_bot
 from vindibot.config.files import shipped
 from vindibot.devtools.asking import ask, recorded_bot
 from vindibot.devtools.bench import TURNS, Times, own_positions, spread
-from vindibot.devtools.trial import Position
+from vindibot.devtools.trial import TrialPosition
 from vindibot.engine.agent import Agent, voters
 from vindibot.engine.deadline import Deadline
 from vindibot.engine.runner import Vote
@@ -221,7 +221,7 @@ def test_games_on_the_spot_follow_from_the_seed() -> None:
 
 
 def test_a_few_of_many_turns() -> None:
-    positions = [Position(str(number), np.zeros(0), number % 4) for number in range(1000)]
+    positions = [TrialPosition(str(number), np.zeros(0), number % 4) for number in range(1000)]
     chosen = spread(positions, 300)
     assert len({position.name for position in chosen}) == 300
     assert {position.me for position in chosen} == {0, 1, 2, 3}
@@ -230,7 +230,7 @@ def test_a_few_of_many_turns() -> None:
 
 
 def test_statistics() -> None:
-    here = Position("", np.zeros(0), 0)
+    here = TrialPosition("", np.zeros(0), 0)
     times = Times("x", [(Vote(0, None, float(ms), True), here) for ms in range(1, 101)])
     assert (times.percentile(50), times.worst[0].ms, times.failed) == (50.5, 100.0, 0)
     assert (times.depth, times.speed) == (None, None)

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from behaviours import HISTORY, Behaviour, View
+from behaviours import RECENT_TURNS, Behaviour, View
 from sim.board import parse
 from sim.game import EAST, GAME, NORTH, RUNNING, STAY, WEST, Games
 from sim.maps import named_map
 from sim.rules import step
 from tests.support.paths import BOTS
 from vindibot.config.bots import load_bot, make_importable
-from vindibot.engine.agent import Agent, conducts, fallback, voters
+from vindibot.engine.agent import Agent, fallback, health_records, voters
 from vindibot.engine.deadline import LARGEST_SHARE, Deadline
 from vindibot.engine.health import TraitHealth
 from vindibot.engine.inline import Inline
@@ -125,15 +125,15 @@ async def test_votes_are_weighted_and_only_what_has_an_effect_is_a_candidate() -
 async def test_the_history_is_kept_by_the_agent() -> None:
     agent = Agent(inline(bad("Remembers")), 0, 1, Deadline(0.0))
     seen = []
-    turns = range(0, 4 * (HISTORY + 4), 4)
+    turns = range(0, 4 * (RECENT_TURNS + 4), 4)
     for turn in turns:
         games = parse("@1  \n    ")
         games["turn"] = turn
         ballot = await agent.decide(games, time.monotonic(), PLENTY)
         assert ballot.entries[0].votes is not None
         seen.append(int(ballot.entries[0].votes[0]))
-    assert seen == [*range(HISTORY), *[HISTORY] * 4]
-    assert agent.history["turn"].tolist() == list(turns[4:])
+    assert seen == [*range(RECENT_TURNS), *[RECENT_TURNS] * 4]
+    assert agent.recent["turn"].tolist() == list(turns[4:])
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ class Busy:
     """Voters who come back so many seconds after the deadline, as on a machine that is busy with something else."""
 
     def __init__(self, late: Sequence[float]) -> None:
-        self.conducts: list[TraitHealth] = []
+        self.health_records: list[TraitHealth] = []
         self.late = list(late)
         self.deadlines: list[float] = []
 
@@ -165,7 +165,7 @@ class Busy:
     async def close(self) -> None: ...
 
     async def ask(
-        self, games: Games, me: int, history: Games, *, deadline: float, seed: int, nodes: int | None = None
+        self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
     ) -> list[BallotEntry]:
         self.deadlines.append(deadline)
         lateness = self.late.pop(0)
@@ -219,6 +219,6 @@ def test_overruns_are_forgotten() -> None:
 
 def test_conducts_come_from_the_bot() -> None:
     bot = load_bot("malvert")
-    assert [one.label for one in conducts(bot, 3)] == [trait.label for trait in bot.traits]
+    assert [one.label for one in health_records(bot, 3)] == [trait.label for trait in bot.traits]
     assert np.zeros(0, GAME).dtype == GAME
     assert NORTH == 1

@@ -16,7 +16,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from behaviours import HISTORY, Behaviour
+from behaviours import RECENT_TURNS, Behaviour
 from sim.game import GAME
 from sim.rules import step
 from tests.support.paths import TOP
@@ -36,7 +36,7 @@ async def test_all_answers_come_in_before_the_deadline() -> None:
         assert time.monotonic() - began < 15.0, "nobody waits for a deadline when all votes are in"
         assert statuses(entries) == ["ok"] * 6
         assert [entry.votes for entry in entries] == [[1, 0, 0, 0, 0]] * 6
-        assert [entry.label for entry in entries] == [conduct.label for conduct in pool.conducts]
+        assert [entry.label for entry in entries] == [health.label for health in pool.health_records]
 
 
 async def test_workers_are_born_from_the_loaded_fork_server() -> None:
@@ -203,12 +203,12 @@ async def test_printing_is_captured_and_capped(capfd: pytest.CaptureFixture[str]
 
 
 async def test_the_history_goes_along() -> None:
-    past = np.concatenate([game(4 * turn) for turn in range(HISTORY + 4)])
+    past = np.concatenate([game(4 * turn) for turn in range(RECENT_TURNS + 4)])
     async with pool_of(trait("Remembers")) as pool:
-        assert (await ask(pool, 48, history=past[:3]))[0].votes == [3, 0, 0, 0, 0]
+        assert (await ask(pool, 48, recent=past[:3]))[0].votes == [3, 0, 0, 0, 0]
         os.kill(pool.workers[0].pid, signal.SIGKILL)
         await until(lambda: len(pool.replacements) == 1 and all_ready(pool))
-        assert (await ask(pool, 48, history=past))[0].votes == [HISTORY, 0, 0, 0, 0]
+        assert (await ask(pool, 48, recent=past))[0].votes == [RECENT_TURNS, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("hang", [False, True])
@@ -294,15 +294,15 @@ async def test_whole_game_with_a_killed_worker_a_sleeper_and_a_loop() -> None:
                 entries = await pool.ask(games, 0, np.zeros(0, GAME), deadline=deadline, seed=1)
                 assert time.monotonic() < deadline + 1.0
                 turns += 1
-                if all(conduct.benched for conduct in pool.conducts[1:]):
+                if all(health.benched for health in pool.health_records[1:]):
                     assert entries[0].status in ("ok", "killed")
                 await asyncio.sleep(0.005)  # the others' moves; what hangs is reaped meanwhile
             step(games, 0, 0)
         assert turns == 300
-        assert [conduct.benched for conduct in pool.conducts] == [False, True, True]
+        assert [health.benched for health in pool.health_records] == [False, True, True]
 
 
 def test_conducts_know_anytime_traits() -> None:
-    conducts = records([trait("Improves"), STAY])
-    assert [conduct.anytime for conduct in conducts] == [True, False]
+    health_records = records([trait("Improves"), STAY])
+    assert [health.anytime for health in health_records] == [True, False]
     assert issubclass(type(STAY.build()), Behaviour)

@@ -115,12 +115,12 @@ async def test_a_trait_that_kills_its_parent_does_no_harm() -> None:
 async def bench(pool: Pool, guilty: set[int]) -> None:
     """Take turns until the guilty traits are benched; nobody else may be."""
     turn = 0
-    while {number for number, conduct in enumerate(pool.conducts) if conduct.benched} != guilty:
+    while {number for number, health in enumerate(pool.health_records) if health.benched} != guilty:
         turn += 4
-        assert turn < 200, [(conduct.label, conduct.suspect, list(conduct.strikes)) for conduct in pool.conducts]
+        assert turn < 200, [(health.label, health.suspect, list(health.strikes)) for health in pool.health_records]
         await ask(pool, turn, seconds=1.0)
         await until(lambda: all_ready(pool))
-        assert {number for number, conduct in enumerate(pool.conducts) if conduct.benched} <= guilty, "an innocent is benched"
+        assert {number for number, health in enumerate(pool.health_records) if health.benched} <= guilty, "an innocent is benched"
     entries = await ask(pool, turn + 4, seconds=20.0)
     await until(lambda: all_ready(pool))
     entries = await ask(pool, turn + 8, seconds=20.0)
@@ -141,7 +141,7 @@ async def test_workers_that_somebody_else_kills_bench_nobody() -> None:
             kill_workers(pool)
             await ask(pool, 4 * turn, seconds=20.0)
             await until(lambda: all_ready(pool))
-        assert not any(conduct.benched for conduct in pool.conducts)
+        assert not any(health.benched for health in pool.health_records)
 
 
 async def test_what_a_trait_starts_ends_with_its_worker_wherever_it_has_fled(tmp_path: Path) -> None:

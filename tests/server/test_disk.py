@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from tests.support.serving import MAP, server_process
-from vindibot.server.store import Store
+from vindibot.server.database import Database
 from vindibot.server.users import Users
 
 #: Each sync of a file takes longer, by so many milliseconds as a variable of the environment says.
@@ -56,7 +56,7 @@ async def short_game(client: httpx.AsyncClient, key: str) -> str:
 
 async def test_kill_9_on_a_slow_disk_loses_no_game_whose_end_was_told(tmp_path: Path, slow_disk: Path) -> None:
     db = tmp_path / "league.db"
-    store = Store(db)
+    store = Database(db)
     key = await Users(store).sign_up("seed")
     await store.close()
     async with server_process(db, LD_PRELOAD=str(slow_disk), SLOW_DISK_MS="100") as (process, client):

@@ -60,8 +60,8 @@ def game(turn: int = 0) -> Games:
     return games
 
 
-async def ask(pool: Pool, turn: int = 0, seconds: float = TURN, history: Games | None = None, **more: Any) -> list[BallotEntry]:
-    past = history if history is not None else np.zeros(0, GAME)
+async def ask(pool: Pool, turn: int = 0, seconds: float = TURN, recent: Games | None = None, **more: Any) -> list[BallotEntry]:
+    past = recent if recent is not None else np.zeros(0, GAME)
     deadline = time.monotonic() + seconds
     entries = await pool.ask(game(turn), 0, past, deadline=deadline, seed=1, **more)
     # Whatever the traits do: back at the deadline. A second is for a machine that is busy with something else.

@@ -31,7 +31,7 @@ from vindibot.games.game_record import dumps
 from vindibot.games.history import GameHistory
 from vindibot.games.protocol import GameState
 from vindibot.terminal.lines import ending_of, lines_of
-from vindibot.terminal.stream import Place, Watcher, events
+from vindibot.terminal.stream import GameAddress, Watcher, events
 from vindibot.terminal.watch import FASTEST, SLOWEST, Projector, keys_in
 
 # ---- Games ----
@@ -196,7 +196,7 @@ async def cutting(port: int, after: list[int]) -> AsyncIterator[str]:
 
 
 async def followed(url: str) -> tuple[list[GameState], GameHistory, list[str]]:
-    place = Place.parse(url)
+    place = GameAddress.parse(url)
     told: list[str] = []
     watcher, history = Watcher(place.server, told.append), GameHistory()
     states = []
@@ -252,10 +252,10 @@ def test_addresses() -> None:
         ("https://host/abcd1234?turn=3#x", "https://host", "abcd1234"),
         ("http://host/some/where/events/abcd1234", "http://host/some/where", "abcd1234"),
     ]:
-        place = Place.parse(text)
+        place = GameAddress.parse(text)
         assert (str(place.server), place.game) == (server, game)
     with pytest.raises(UsageError) as refused:
-        Place.parse("http://localhost:9000/api/abcd1234/t0k3/play")
+        GameAddress.parse("http://localhost:9000/api/abcd1234/t0k3/play")
     assert "t0k3" not in str(refused.value)
 
 

@@ -37,7 +37,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Line:
+class Curve:
     """A line: the label, the colour's number, and the y of every x."""
 
     label: str
@@ -111,7 +111,7 @@ def ranges(rows: Sequence[Range], title: str, unit: str, *, zero: bool = False) 
     )
 
 
-def lines(series: Sequence[Line], title: str, unit_x: str, unit_y: str, *, height: int = 230) -> str:
+def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, height: int = 230) -> str:
     """Lines over 0, 1, 2 ..., with their labels at the right ends, moved apart where they would cover each other."""
     values = [value for one in series for value in one.y]
     low, high = _span([0.0, *values])
@@ -127,7 +127,7 @@ def lines(series: Sequence[Line], title: str, unit_x: str, unit_y: str, *, heigh
     def at_y(value: float) -> float:
         return bottom - (value - low) / (high - low) * (bottom - TOP)
 
-    def points(one: Line) -> str:
+    def points(one: Curve) -> str:
         return " ".join(f"{at_x(x):.1f},{at_y(y):.1f}" for x, y in enumerate(one.y))
 
     labelled = [one for one in series if one.y]

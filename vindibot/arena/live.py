@@ -52,7 +52,7 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02}"
 
 
-class Pace:
+class GameRate:
     """How many games end per minute: over the last `PACE` games, those before this run not counted."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -91,7 +91,7 @@ class Watch:
 
     def begin(self, outlook: Outlook) -> None:
         """See `Reporter`."""
-        self._outlook, self._pace = outlook, Pace()
+        self._outlook, self._pace = outlook, GameRate()
         for line in outlook.before:
             self._take(line)
         self._thread = Thread(target=self._work, name="vindibot-arena-watch", daemon=True)

@@ -16,7 +16,7 @@ import numpy as np
 
 from sim.game import PLIES_PER_ROUND
 from vindibot import __version__
-from vindibot.arena.charts import Line, Range, colour, lines, ranges
+from vindibot.arena.charts import Curve, Range, colour, lines, ranges
 from vindibot.arena.results import GameLine
 from vindibot.arena.store import REPORT_MARK, logs_path, owned, records_path, report_path
 from vindibot.arena.summary import Standing, Summary
@@ -136,7 +136,7 @@ def _gold(played: Sequence[Standing], number: Mapping[str, int]) -> str:
 def _gold_over_time(records: Path, games: Sequence[GameLine], played: Sequence[Standing], number: Mapping[str, int]) -> str:
     """Mean gold after every round, recomputed from game records; "" if none of them is of these games."""
     curves, recomputed = gold_curves(records, {line.record for line in games if line.record})
-    series = [Line(one.bot, number[one.bot], curves[one.bot]) for one in played if one.bot in curves]
+    series = [Curve(one.bot, number[one.bot], curves[one.bot]) for one in played if one.bot in curves]
     return lines(series, "Mean gold over time", "round", f"mean gold ({recomputed} games)") if series else ""
 
 

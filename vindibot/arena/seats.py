@@ -128,7 +128,7 @@ class InProcess:
         assert self._agent is not None
         self.ballot = self._agent.decide_now(games, limit)
         entries = self.ballot.entries
-        if all(conduct.benched for conduct in self._voters.conducts):
+        if all(health.benched for health in self._voters.health_records):
             raise Forfeit(Reason.CRASH, f"every trait failed: {entries[-1].label}: {entries[-1].note or 'benched'}")
         for entry in entries:
             if entry.status == "error" and entry.note.startswith("MemoryError"):

@@ -63,7 +63,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Difference:
+class EloDifference:
     """How much stronger A is, from a fixed number of blocks: mean score (0..1) and rating points, with 95 % intervals."""
 
     score: float
@@ -188,7 +188,7 @@ def follow(games: Iterable[GameLine], a: str, bounds: Bounds | None = None) -> S
     return state
 
 
-def difference(scores: Sequence[float], seed: int = 0) -> Difference | None:
+def difference(scores: Sequence[float], seed: int = 0) -> EloDifference | None:
     """How much stronger A is, from the scores of a number of blocks that was fixed before the first game; None below
     `FEWEST_BLOCKS`.
 
@@ -205,4 +205,4 @@ def difference(scores: Sequence[float], seed: int = 0) -> Difference | None:
     mean = float(values.mean())
     ends = np.percentile(means, (2.5, 97.5)) - mean
     low, high = (float(np.clip(mean + end * math.sqrt(len(values) / (len(values) - 1)), 0, 1)) for end in ends)
-    return Difference(mean, low, high, elo(mean), elo(low), elo(high), len(values))
+    return EloDifference(mean, low, high, elo(mean), elo(low), elo(high), len(values))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from vindibot.arena.bounds import Bounds
 from vindibot.arena.ratings import RESAMPLES, Rating, rate
 from vindibot.arena.results import Format, GameLine, SeatLine
-from vindibot.arena.sprt import Difference, State, block_score, difference, distinct_share, follow, whole_blocks
+from vindibot.arena.sprt import EloDifference, State, block_score, difference, distinct_share, follow, whole_blocks
 from vindibot.games import Reason
 
 
@@ -76,7 +76,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Match:
+class MatchSummary:
     """The A/B match: where the sequential test stands, and the size of the difference, if it may be told: only if the match is
     `complete`, that is, the number of blocks was fixed before the first game and all were played, and they are not too few."""
 
@@ -87,7 +87,7 @@ class Match:
     blocks: int
     score: float
     complete: bool = False
-    difference: Difference | None = None
+    difference: EloDifference | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Summary:
     pairs: tuple[Pair, ...]
     reasons: tuple[Reason, ...]
     anchor: str | None = None
-    match: Match | None = None
+    match: MatchSummary | None = None
     interrupted: bool = False
 
 
@@ -199,11 +199,11 @@ def _pairs(games: Iterable[GameLine], names: Sequence[str]) -> Iterable[Pair]:
                 yield Pair(one, other, met[one, other, 1], met[one, other, -1], met[one, other, 0])
 
 
-def _match(games: Sequence[GameLine], names: Sequence[str], bounds: Bounds, planned: int | None) -> Match:
+def _match(games: Sequence[GameLine], names: Sequence[str], bounds: Bounds, planned: int | None) -> MatchSummary:
     a, b = names
     scores = [score for lines in whole_blocks(games).values() if (score := block_score(lines, a)) is not None]
     complete = not bounds.stop and len(scores) == planned
-    return Match(
+    return MatchSummary(
         a,
         b,
         bounds,

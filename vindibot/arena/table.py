@@ -16,7 +16,7 @@ from rich.table import Table
 
 from vindibot.arena.ratings import FEWEST_BLOCKS
 from vindibot.arena.sprt import Verdict
-from vindibot.arena.summary import Match, Standing, Summary
+from vindibot.arena.summary import MatchSummary, Standing, Summary
 from vindibot.base import counted, printable
 from vindibot.games import Reason
 
@@ -126,7 +126,7 @@ def _verdicts(a: str, b: str) -> dict[Verdict, str]:
     }
 
 
-def match_lines(match: Match) -> list[str]:
+def match_lines(match: MatchSummary) -> list[str]:
     """The A/B match in words: the verdict of the test with its figures, then the size of the difference."""
     a, b = printable(match.a), printable(match.b)
     state, bounds = match.state, match.bounds
@@ -149,7 +149,7 @@ def match_lines(match: Match) -> list[str]:
     return lines
 
 
-def _why_no_size(match: Match) -> str:
+def _why_no_size(match: MatchSummary) -> str:
     if match.complete:
         return f"it takes at least {FEWEST_BLOCKS} blocks"
     why = "the match was to stop at a verdict" if match.bounds.stop else "not all of its blocks have been played"

@@ -1,6 +1,6 @@
 """A bout: one game of a person against three bots.
 
-The bots play as they do in ``vindibot play``, each a `Player` over HTTP with worker processes of its own; what each of their
+The bots play as they do in ``vindibot play``, each a `GamePlayer` over HTTP with worker processes of its own; what each of their
 moves was decided by is kept here for the person to see, since the server knows nothing of votes. The person joins with a key
 like any client. When he leaves, does not come, or lets the time of his seat run out, the game ends.
 """
@@ -25,7 +25,7 @@ from vindibot.config import Bot, cores
 from vindibot.engine import Voters, voters
 from vindibot.games import Ballot, GameState, Header, LastState, Outcome
 from vindibot.server import EmbeddedServer, Match, MatchResult, Room
-from vindibot.session import Player
+from vindibot.session import GamePlayer
 
 #: Seconds that a person has to join after his opponents are ready: the page does it at once.
 JOIN_SECONDS = 30.0
@@ -113,7 +113,7 @@ class Bout:
         self._server, self._settings = server, settings
         self._stack = AsyncExitStack()
         self._match: Match | None = None
-        self._players: list[Player] = []
+        self._players: list[GamePlayer] = []
         self._tasks: list[asyncio.Task[Any]] = []
         self._left = asyncio.Event()
         log.add_secret(self.key)
@@ -155,7 +155,7 @@ class Bout:
         await asked.start()
         return asked
 
-    def _player(self, bot: Bot, key: SecretStr, asked: Voters, number: int) -> Player:
+    def _player(self, bot: Bot, key: SecretStr, asked: Voters, number: int) -> GamePlayer:
         order, settings = self.order, self._settings
         hero = number + (number >= order.seat)
         limit = settings.your_limit_s or UNTIMED_MS / 1000
@@ -166,7 +166,7 @@ class Bout:
             time_limit=order.limit_ms / 1000,
             move_timeout=limit + 2 * order.limit_ms / 1000 + TIMEOUT_SECONDS,
         )
-        return Player(
+        return GamePlayer(
             client,
             bot,
             asked,

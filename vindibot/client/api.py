@@ -24,7 +24,7 @@ IDLE_WITHIN = Within(connect=2.0, head=3.0, body=2.0)
 _log = structlog.get_logger("vindibot.client.game_client")
 
 
-class Line:
+class GameApi:
     """One server, one key, one game. The key goes to the joining request only, the token to orders only, both to the
     configured origin only.
 

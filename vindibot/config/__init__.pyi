@@ -19,7 +19,7 @@ from .files import (
 )
 from .load import (
     Config as Config,
-    Row as Row,
+    SettingRow as SettingRow,
     load_config as load_config,
     load_play as load_play,
 )

@@ -53,7 +53,7 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Row:
+class SettingRow:
     """One setting as ``vindibot config`` shows it; a key's value is masked."""
 
     key: str
@@ -77,7 +77,7 @@ class Config(Generic[T]):
         """The files in which any of the values is set."""
         return {Path(origin.name).resolve() for origin in self.origins.values() if origin.kind == "file"}
 
-    def rows(self, words: Mapping[str, str] = WORDS) -> list[Row]:
+    def rows(self, words: Mapping[str, str] = WORDS) -> list[SettingRow]:
         """All settings in the order of their declaration; `words` stand for None, by key."""
         return list(_rows(self.settings, self.origin, words))
 
@@ -301,13 +301,15 @@ def _surroundings(model: type[BaseModel], path: KeyPath) -> tuple[list[str], boo
     return list(model.model_fields), info is not None and SecretStr in (info.annotation, *get_args(info.annotation))
 
 
-def _rows(settings: BaseModel, origin: Callable[[str], Origin], words: Mapping[str, str], path: KeyPath = ()) -> Iterator[Row]:
+def _rows(
+    settings: BaseModel, origin: Callable[[str], Origin], words: Mapping[str, str], path: KeyPath = ()
+) -> Iterator[SettingRow]:
     for name, info in type(settings).model_fields.items():
         value, key = getattr(settings, name), dotted((*path, name))
         if isinstance(value, BaseModel):
             yield from _rows(value, origin, words, (*path, name))
         else:
-            yield Row(key, _shown(words.get(key, "") if value is None else value), origin(key), info.description or "")
+            yield SettingRow(key, _shown(words.get(key, "") if value is None else value), origin(key), info.description or "")
 
 
 def _shown(value: Any) -> str:

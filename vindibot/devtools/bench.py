@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from behaviours.base import HISTORY, Behaviour, View, as_votes
+from behaviours.base import RECENT_TURNS, Behaviour, View, as_votes
 from sim.game import GAME, RUNNING, Game, mover
 from sim.generator import generate
 from sim.kernels import warm as warm_quietly
@@ -20,7 +20,7 @@ from sim.rules import step
 from vindibot.base import printable
 from vindibot.config import Bot, load_bot, short
 from vindibot.devtools.asking import LIMIT, LIMIT_WITH_NODES, SECONDS, Traits, ask, traits_of
-from vindibot.devtools.trial import Position
+from vindibot.devtools.trial import TrialPosition
 from vindibot.engine import Vote, debug_command, warm
 from vindibot.games import BallotEntry, read_recording, tally
 
@@ -36,14 +36,14 @@ class Times:
     """How a trait did: its votes, each with the position it was asked on."""
 
     label: str
-    votes: list[tuple[Vote, Position]] = field(default_factory=list)
+    votes: list[tuple[Vote, TrialPosition]] = field(default_factory=list)
 
     def percentile(self, percent: float) -> float:
         """Milliseconds that so many percent of the turns did not exceed; 0 before the first."""
         return float(np.percentile([vote.ms for vote, _ in self.votes], percent)) if self.votes else 0.0
 
     @property
-    def worst(self) -> tuple[Vote, Position]:
+    def worst(self) -> tuple[Vote, TrialPosition]:
         """The turn that took longest."""
         return max(self.votes, key=lambda one: one[0].ms)
 
@@ -72,20 +72,20 @@ class Times:
 
 
 @dataclass(frozen=True)
-class RecordedPosition(Position):
+class RecordedPosition(TrialPosition):
     """A position that is a turn of a recording."""
 
     path: Path = Path()
     turn: int = 0
 
 
-def recorded_positions(paths: Sequence[Path]) -> list[Position]:
+def recorded_positions(paths: Sequence[Path]) -> list[TrialPosition]:
     """Every turn of the recordings. Raises `RecordingError`."""
-    found: list[Position] = []
+    found: list[TrialPosition] = []
     for path in paths:
         recording = read_recording(path)
         for own in recording.turns:
-            past = recording.history(own.turn, HISTORY)
+            past = recording.recent(own.turn, RECENT_TURNS)
             name = f"turn {own.turn} of {short(path)}"
             found.append(RecordedPosition(name, own.games, recording.me, past, recording.header.seed, path, own.turn))
     return found
@@ -95,27 +95,27 @@ def self_play(games: Game, seed: int) -> Iterator[View]:
     """A game of `PLAYERS` from the state in `games`, which is played on: the view of whoever is to move, ply by ply."""
     bots = [load_bot(name).build() for name in PLAYERS]
     warm_quietly()
-    history = [np.zeros(0, GAME)] * len(bots)
+    recent = [np.zeros(0, GAME)] * len(bots)
     while games[0]["status"] == RUNNING:
         me = mover(games)
-        here = View(games, me, history=history[me], seed=seed)
+        here = View(games, me, recent=recent[me], seed=seed)
         yield here
         said = [(spec.weight, as_votes(trait.vote(here))) for spec, trait in bots[me]]
         entries = [BallotEntry("", weight, None if votes is None else votes.tolist()) for weight, votes in said]
-        history[me] = np.concatenate((history[me], games))[-HISTORY:]
+        recent[me] = np.concatenate((recent[me], games))[-RECENT_TURNS:]
         step(games, 0, tally(entries, here.moves, here.rng("tie")).direction)
 
 
-def own_positions(seed: int = 1) -> Iterator[Position]:
+def own_positions(seed: int = 1) -> Iterator[TrialPosition]:
     """The turns of all four heroes in one game on each of `BOARDS`; they follow from the seed."""
     for number, (size, walls, mines) in enumerate(BOARDS, 1):
         games = generate(seed + number, size=size, walls=walls, mines=mines).new_game()
         for here in self_play(games, seed):
             name = f"turn {here.turn} of game {number} on the spot"
-            yield Position(name, games.copy(), here.me, here.history, seed)
+            yield TrialPosition(name, games.copy(), here.me, here.recent, seed)
 
 
-def spread(positions: Sequence[Position], most: int) -> list[Position]:
+def spread(positions: Sequence[TrialPosition], most: int) -> list[TrialPosition]:
     """At most `most` of them, drawn by lot, always the same."""
     if len(positions) <= most:
         return list(positions)
@@ -123,14 +123,16 @@ def spread(positions: Sequence[Position], most: int) -> list[Position]:
     return [positions[place] for place in sorted(chosen.tolist())]
 
 
-def measure(traits: Traits, positions: Sequence[Position], nodes: int | None, progress: Progress) -> tuple[list[Times], bool]:
+def measure(
+    traits: Traits, positions: Sequence[TrialPosition], nodes: int | None, progress: Progress
+) -> tuple[list[Times], bool]:
     """Ask each trait alone, on a view of its own, so that its time has in it what traits share within a turn. The times, and
     whether Ctrl-C cut it short. A trait that does not come back on a turn is not asked any more."""
     times = [Times(spec.label) for spec, _ in traits]
     seconds, limit = (SECONDS, LIMIT) if nodes is None else (None, LIMIT_WITH_NODES)
     task = progress.add_task("timing", total=len(positions))
 
-    def time_turn(one: Times, behaviour: Behaviour, position: Position) -> None:
+    def time_turn(one: Times, behaviour: Behaviour, position: TrialPosition) -> None:
         if not one.ended:
             one.votes += [(vote, position) for vote in ask([behaviour], position.view(nodes), seconds, limit)]
 
@@ -170,7 +172,7 @@ def table_of(times: Sequence[Times]) -> Table:
 
 def _failures(one: Times, bot: Bot) -> list[str]:
     """What went wrong with a trait, each kind once and three at most, with the command that shows it where there is one."""
-    first: dict[str, Position] = {}
+    first: dict[str, TrialPosition] = {}
     for vote, position in one.votes:
         if vote.note:
             first.setdefault(vote.note, position)

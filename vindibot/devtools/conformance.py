@@ -13,14 +13,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from behaviours.base import HISTORY, Behaviour
+from behaviours.base import RECENT_TURNS, Behaviour
 from sim import kernels
 from sim.board import parse
 from sim.game import ABSENT, DIRECTIONS, Game, mover
 from sim.generator import generate
 from sim.rules import step
 from vindibot.base import printable_lines
-from vindibot.devtools.trial import MOST_ANSWERS, Position, Said, Trial, Unbuilt, ask
+from vindibot.devtools.trial import MOST_ANSWERS, Said, Trial, TrialPosition, Unbuilt, ask
 
 #: Seconds that a trait may take for a turn: a server's usual limit.
 LIMIT = 1.0
@@ -80,7 +80,7 @@ class Check:
 
     name: str
     promise: str
-    run: Callable[[Trial, Sequence[Position], float], None]
+    run: Callable[[Trial, Sequence[TrialPosition], float], None]
 
     def __call__(self, trait: Behaviour | type[Behaviour], *, seconds: float = LIMIT, boards: Iterable[str | Game] = ()) -> None:
         __tracebackhide__ = True  # the failure is not in here
@@ -128,7 +128,7 @@ def check_turn(trait: Behaviour, games: Game, me: int, *, nodes: int | None = 50
     """One turn, in this process: the answer is a vote, the same when asked again, and the view is as it was. Returns the last
     votes; raises `ConformanceError`. For tests over many positions; nothing stops a trait that hangs."""
     __tracebackhide__ = True
-    position = Position("the position given", games, me, seed=seed)
+    position = TrialPosition("the position given", games, me, seed=seed)
     first = ask(trait, position.view(nodes))
     for name, verdict in (("answers", _votes), ("view", _unchanged)):
         if broken := verdict(position, first):
@@ -143,7 +143,7 @@ def check_turn(trait: Behaviour, games: Game, me: int, *, nodes: int | None = 50
 
 
 @lru_cache
-def usual() -> tuple[Position, ...]:
+def usual() -> tuple[TrialPosition, ...]:
     """Turns of generated games with random movers: early, in the middle, in the last round; each hero is asked."""
     found = []
     for seed, (size, plies) in enumerate(
@@ -157,24 +157,24 @@ def usual() -> tuple[Position, ...]:
                 past.append(games.copy())
             step(games, 0, move)
         name = f"turn {plies} of 1200 on a map of {size} x {size}"
-        history = np.concatenate(past[-HISTORY:]) if past else games[:0]
-        found.append(Position(name, games, mover(games), history, seed))
+        recent = np.concatenate(past[-RECENT_TURNS:]) if past else games[:0]
+        found.append(TrialPosition(name, games, mover(games), recent, seed))
     return tuple(found)
 
 
 @lru_cache
-def odd() -> tuple[Position, ...]:
+def odd() -> tuple[TrialPosition, ...]:
     """The `ODD_BOARDS`, hero 1 to move."""
     return tuple(_drawn(name, board) for name, board in ODD_BOARDS.items())
 
 
-def _drawn(name: str, board: str | Game) -> Position:
+def _drawn(name: str, board: str | Game) -> TrialPosition:
     games = parse(board) if isinstance(board, str) else board.copy()
     present = [hero for hero in range(4) if games[0]["hero"][hero]["pos"] != ABSENT[hero]]
     now = int(games[0]["turn"])
     me = min(present or [0], key=lambda hero: (hero - now) % 4)
     games[0]["turn"] = now + (me - now) % 4
-    return Position(name, games, me)
+    return TrialPosition(name, games, me)
 
 
 # ---- Checks ----
@@ -185,7 +185,7 @@ _BUILD = (
 )
 
 
-def _build(trial: Trial, own: Sequence[Position], seconds: float) -> None:
+def _build(trial: Trial, own: Sequence[TrialPosition], seconds: float) -> None:
     """It came up in another process already: now its parameters must say all there is."""
     trait = trial.trait
     parameters = trait.model_dump(mode="json")
@@ -197,19 +197,19 @@ def _build(trial: Trial, own: Sequence[Position], seconds: float) -> None:
         raise _BrokenError(f"what is built from its parameters is not the same: {again!r}", _BUILD)
 
 
-def _answers(trial: Trial, own: Sequence[Position], seconds: float) -> None:
+def _answers(trial: Trial, own: Sequence[TrialPosition], seconds: float) -> None:
     for position in usual():
         for nodes in NODES:
             _must(_votes(position, trial.ask(position, nodes=nodes)))
 
 
-def _odd(trial: Trial, own: Sequence[Position], seconds: float) -> None:
+def _odd(trial: Trial, own: Sequence[TrialPosition], seconds: float) -> None:
     for position in (*odd(), *own):
         for nodes in NODES:
             _must(_votes(position, trial.ask(position, nodes=nodes)))
 
 
-def _ends(trial: Trial, own: Sequence[Position], seconds: float) -> None:
+def _ends(trial: Trial, own: Sequence[TrialPosition], seconds: float) -> None:
     for position in (*usual(), *odd(), *own):
         said = trial.ask(position, nodes=NODES[-1])
         if said.died:
@@ -226,7 +226,7 @@ def _ends(trial: Trial, own: Sequence[Position], seconds: float) -> None:
         _must(_in_time(trial, position, said, None, STOP_AFTER, seconds))
 
 
-def _same(trial: Trial, own: Sequence[Position], seconds: float) -> None:
+def _same(trial: Trial, own: Sequence[TrialPosition], seconds: float) -> None:
     positions = [*usual(), *odd(), *own]
     first = [trial.ask(position, nodes=NODES[-1]) for position in positions]
     for position, said in zip(reversed(positions), reversed(first), strict=True):
@@ -239,7 +239,7 @@ def _same(trial: Trial, own: Sequence[Position], seconds: float) -> None:
         _must(_alike(position, said, here, "in another process"))
 
 
-def _view(trial: Trial, own: Sequence[Position], seconds: float) -> None:
+def _view(trial: Trial, own: Sequence[TrialPosition], seconds: float) -> None:
     for position in (*usual(), *odd(), *own):
         _must(_unchanged(position, trial.ask(position, nodes=NODES[-1])))
 
@@ -262,7 +262,7 @@ def _must(broken: _BrokenError | None) -> None:
         raise broken
 
 
-def _votes(position: Position, said: Said) -> _BrokenError | None:
+def _votes(position: TrialPosition, said: Said) -> _BrokenError | None:
     if not said.problem:
         return None
     if said.hung:
@@ -276,14 +276,14 @@ def _votes(position: Position, said: Said) -> _BrokenError | None:
         return _BrokenError(f"its answer is no vote ({said.problem}) {where}", advice)
     advice = (
         "votes(trait, view(board)) of vindibot.testing does it again, under a debugger if you like. A map may have no mines, no"
-        " taverns and no enemies, view.moves may be Stay alone, and view.history empty"
+        " taverns and no enemies, view.moves may be Stay alone, and view.recent empty"
     )
     if said.died:
         advice = "only a kernel or a library in C can do this: look for an index out of range (NUMBA_BOUNDSCHECK=1 finds it)"
     return _BrokenError(f"it failed: {said.problem}, {where}", advice, fatal=said.died)
 
 
-def _hung(position: Position) -> _BrokenError:
+def _hung(position: TrialPosition) -> _BrokenError:
     advice = (
         "look at view.budget in every loop: return when view.budget.expired(), or when so many nodes as view.budget.nodes are"
         " spent; a kernel is given view.budget.stop and looks at its first element every few hundred nodes"
@@ -292,7 +292,7 @@ def _hung(position: Position) -> _BrokenError:
 
 
 def _in_time(
-    trial: Trial, position: Position, said: Said, nodes: int | None, stop_after: float | None, seconds: float
+    trial: Trial, position: TrialPosition, said: Said, nodes: int | None, stop_after: float | None, seconds: float
 ) -> _BrokenError | None:
     """Late counts if it is late in new processes too, and not because the machine was busy."""
     if said.hung:
@@ -320,7 +320,7 @@ def _in_time(
     return _BrokenError(wrong, advice)
 
 
-def _alike(position: Position, first: Said, second: Said, when: str) -> _BrokenError | None:
+def _alike(position: TrialPosition, first: Said, second: Said, when: str) -> _BrokenError | None:
     if first.hung or second.hung:
         return _hung(position)
     if (first.answers, first.problem) == (second.answers, second.problem):
@@ -333,7 +333,7 @@ def _alike(position: Position, first: Said, second: Said, when: str) -> _BrokenE
     return _BrokenError(f"it answered {one}, and {other} {when}, on {position}", advice)
 
 
-def _unchanged(position: Position, said: Said) -> _BrokenError | None:
+def _unchanged(position: TrialPosition, said: Said) -> _BrokenError | None:
     if said.hung:
         return _hung(position)
     if not said.changed:

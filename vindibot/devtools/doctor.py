@@ -272,7 +272,7 @@ async def bot_at_work(bot: Bot, settings: PlaySettings, network: float) -> Async
         for position in usual():
             asked.begin_game()
             agent = Agent(asked, position.me, position.seed, Deadline(settings.time.margin_ms / 1000), pool.nodes)
-            turns = 1 if any(conduct.anytime for conduct in asked.conducts) and pool.nodes is None else TURNS
+            turns = 1 if any(health.anytime for health in asked.health_records) and pool.nodes is None else TURNS
             games = position.games.copy()
             rng = np.random.default_rng(position.seed)
             for _ in range(turns):
@@ -285,7 +285,7 @@ async def bot_at_work(bot: Bot, settings: PlaySettings, network: float) -> Async
                 await asyncio.sleep(2 * pool.grace_ms / 1000)  # the others move meanwhile, and our workers come back
                 if games[0]["status"] != RUNNING:
                     break
-        anytime = {conduct.label for conduct in asked.conducts if conduct.anytime}
+        anytime = {health.label for health in asked.health_records if health.anytime}
     finally:
         await asked.close()
     for one in measured:

@@ -12,7 +12,7 @@ from vindibot.base import printable, printable_lines
 from vindibot.config import look_up, read
 
 if TYPE_CHECKING:
-    from vindibot.config import Bot, Config, Row
+    from vindibot.config import Bot, Config, SettingRow
 
 #: The models of the commands that have settings.
 _HOMES = {
@@ -61,7 +61,7 @@ def _lines(rows: list[tuple[str, str]]) -> Iterator[Text]:
         yield Text.assemble(setting, (comment, "dim"))
 
 
-def settings_lines(rows: list[Row]) -> Iterator[Text]:
+def settings_lines(rows: list[SettingRow]) -> Iterator[Text]:
     """All settings of a configuration. Dotted keys stand for tables."""
     yield from _lines([(f"{'# ' if row.value == 'a table' else ''}{row.key} = {row.value}", str(row.origin)) for row in rows])
 

@@ -59,8 +59,8 @@ def rerun_turn(
             votes.append(vote)
     else:
         votes = ask([behaviour for _, behaviour in traits], here, SECONDS if nodes is None else None, limit)
-    conducts = [TraitHealth(spec.label, spec.weight, is_anytime(behaviour)) for spec, behaviour in traits]
-    entries = [entry(conduct, vote) for conduct, vote in zip(conducts, votes, strict=True)]
+    health_records = [TraitHealth(spec.label, spec.weight, is_anytime(behaviour)) for spec, behaviour in traits]
+    entries = [entry(health, vote) for health, vote in zip(health_records, votes, strict=True)]
     ballot = tally(entries, here.moves, lambda: here.rng("tie"), margin_ms=math.inf)
     for line in heading(recording, own):
         _say(console, line)

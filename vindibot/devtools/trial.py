@@ -36,18 +36,18 @@ _OF_A_VIEW = {
 
 
 @dataclass(frozen=True)
-class Position:
+class TrialPosition:
     """A turn to be asked on: what is special about it, the game, whose turn it is (0..3), and the turns of ours before."""
 
     name: str
     games: Game
     me: int
-    history: Games = field(default_factory=lambda: np.zeros(0, GAME))
+    recent: Games = field(default_factory=lambda: np.zeros(0, GAME))
     seed: int = 3
 
     def view(self, nodes: int | None) -> View:
         """A view of its own for each time of asking."""
-        return View(self.games.copy(), self.me, history=self.history.copy(), budget=Budget(nodes=nodes), seed=self.seed)
+        return View(self.games.copy(), self.me, recent=self.recent.copy(), budget=Budget(nodes=nodes), seed=self.seed)
 
     def __str__(self) -> str:
         """The position for people: they can give the drawing to `vindibot.testing.view`."""
@@ -81,7 +81,7 @@ class Said:
 def ask(trait: Behaviour, view: View, stop_after: float | None = None) -> Said:
     """Ask a trait for all its answers, in this process; nothing can stop it here. `stop_after` seconds the budget's stop
     word is set, as it is when the time of a turn is up; an anytime trait is asked no more then."""
-    before, past = view.games.tobytes(), view.history.tobytes()
+    before, past = view.games.tobytes(), view.recent.tobytes()
     nodes, stop = view.budget.nodes, view.budget.stop
     timer = threading.Timer(stop_after, stop.__setitem__, (0, 1)) if stop_after is not None else None
     if timer is not None:
@@ -126,8 +126,8 @@ def _changed(view: View, before: bytes, past: bytes) -> str:
     """What of a view is not as it was; nothing if all is."""
     if view.games.tobytes() != before:
         return "the game (view.games, view.game, view.hero or view.cells)"
-    if view.history.tobytes() != past:
-        return "the history (view.history)"
+    if view.recent.tobytes() != past:
+        return "the history (view.recent)"
     for direction in range(5):
         if ("after", direction) in view._kept:  # noqa: SLF001  # what the trait has computed
             games = copy_of(view.games)
@@ -165,7 +165,7 @@ class Trial:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._end()
 
-    def ask(self, position: Position, *, nodes: int | None, stop_after: float | None = None) -> Said:
+    def ask(self, position: TrialPosition, *, nodes: int | None, stop_after: float | None = None) -> Said:
         """Ask on a position; `stop_after` as in `ask`."""
         if self._process is None:
             self._start()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import structlog
 
-from behaviours.base import HISTORY, Budget, View
+from behaviours.base import RECENT_TURNS, Budget, View
 from behaviours.classic.mine import MineFinder
 from behaviours.classic.tavern import TavernFinder
 from sim.game import GAME, STAY, Games
@@ -47,14 +47,14 @@ class Agent:
     nodes: int | None = None
 
     def __post_init__(self) -> None:
-        self._seen: Games = np.zeros(4 * HISTORY, GAME)  # the states of our turns, the latest of `_count` at the end
+        self._seen: Games = np.zeros(4 * RECENT_TURNS, GAME)  # the states of our turns, the latest of `_count` at the end
         self._count = 0
         self._map: Map | None = None
 
     @property
-    def history(self) -> Games:
-        """The games of our last turns, oldest first: at most `HISTORY` of them."""
-        return self._seen[max(0, self._count - HISTORY) : self._count]
+    def recent(self) -> Games:
+        """The games of our last turns, oldest first: at most `RECENT_TURNS` of them."""
+        return self._seen[max(0, self._count - RECENT_TURNS) : self._count]
 
     async def decide(self, games: Games, received_at: float, limit: float, network: float = 0.0) -> Ballot:
         """The ballot for a state that was received at `received_at` (monotonic). Times are seconds.
@@ -64,7 +64,7 @@ class Agent:
         view = self._look(games)
         prepared = fallback(view)
         deadline = self.deadline.moment(received_at, limit, network)
-        entries = await self.voters.ask(view.games, self.me, view.history, deadline=deadline, seed=self.seed, nodes=self.nodes)
+        entries = await self.voters.ask(view.games, self.me, view.recent, deadline=deadline, seed=self.seed, nodes=self.nodes)
         now = time.monotonic()
         self.deadline.decided(deadline, now)
         margin_ms = (received_at + limit - network - now) * 1000
@@ -86,15 +86,15 @@ class Agent:
 
     def _look(self, games: Games, budget: Budget | None = None) -> View:
         """What we see in a state, which is kept for the history: `games` may change afterwards."""
-        history, number = self.history, self._count
+        recent, number = self.recent, self._count
         if number == len(self._seen):  # a new array: traits may still look at the old one
-            self._seen, number = np.zeros(4 * HISTORY, GAME), len(history)
-            self._seen[:number] = history
+            self._seen, number = np.zeros(4 * RECENT_TURNS, GAME), len(recent)
+            self._seen[:number] = recent
         self._seen[number : number + 1] = games
         self._count = number + 1
         if self._map is None:
             self._map = map_of(games)
-        return View(self._seen[number : number + 1], self.me, history=history, budget=budget, seed=self.seed, map=self._map)
+        return View(self._seen[number : number + 1], self.me, recent=recent, budget=budget, seed=self.seed, map=self._map)
 
 
 def fallback(view: View) -> int:
@@ -113,20 +113,20 @@ def fallback(view: View) -> int:
     return tally(entries, view.moves, lambda: view.rng("fallback")).direction
 
 
-def conducts(bot: Bot, strikes: int) -> list[TraitHealth]:
+def health_records(bot: Bot, strikes: int) -> list[TraitHealth]:
     """A clean record for each trait of a bot."""
     return [TraitHealth(spec.label, spec.weight, is_anytime(behaviour), strikes) for spec, behaviour in bot.build()]
 
 
 def in_process_voters(bot: Bot, strikes: int = STRIKES) -> Inline:
     """The traits of a bot in this process."""
-    return Inline([behaviour for _, behaviour in bot.build()], conducts(bot, strikes))
+    return Inline([behaviour for _, behaviour in bot.build()], health_records(bot, strikes))
 
 
 def voters(bot: Bot, *, workers: int, in_process: bool = False, grace: float = 0.1, strikes: int = STRIKES) -> Voters:
     """Whoever votes for a bot: worker processes, or the traits in this process. To be started, and closed at the end."""
     if in_process:
         return in_process_voters(bot, strikes)
-    records = conducts(bot, strikes)
+    records = health_records(bot, strikes)
     plans = [TraitPlan(spec.class_path, dict(spec.parameters)) for spec in bot.traits]
     return Pool(plans, records, workers=workers, folders=bot.folders, grace=grace)

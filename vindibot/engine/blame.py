@@ -16,17 +16,17 @@ COINCIDENCES = 2
 
 
 class Blame:
-    """The suspicions of one game. Traits are numbers of `conducts`."""
+    """The suspicions of one game. Traits are numbers of `health_records`."""
 
-    def __init__(self, conducts: Sequence[TraitHealth]) -> None:
-        self._conducts = conducts
+    def __init__(self, health_records: Sequence[TraitHealth]) -> None:
+        self._health_records = health_records
         self._company: dict[int, set[int]] = {}  # of a first suspect: what had run before it
         self._seen: Counter[int] = Counter()
 
     def worker_ended(self, running: int, ran: Collection[int], note: str) -> None:
         """A worker died, or was killed, while `running` ran, and after the traits `ran` had."""
         company = set(ran) - {running}
-        self._conducts[running].lost_worker(note, alone=not company)
+        self._health_records[running].lost_worker(note, alone=not company)
         if company:
             self._company[running] = company
         else:
@@ -36,6 +36,6 @@ class Blame:
         """A suspect has answered, and its worker, which nothing else has run in, is still sound."""
         for other in self._company.pop(trait, ()):
             self._seen[other] += 1
-            if self._seen[other] >= COINCIDENCES and not self._conducts[other].benched:
-                self._conducts[other].suspect = True
+            if self._seen[other] >= COINCIDENCES and not self._health_records[other].benched:
+                self._health_records[other].suspect = True
                 del self._seen[other]

@@ -117,16 +117,16 @@ def is_anytime(behaviour: type[Behaviour] | Behaviour) -> bool:
     return isgeneratorfunction(behaviour.vote)
 
 
-def entry(conduct: TraitHealth, vote: Vote | None, failure: tuple[Status, str] | None = None) -> BallotEntry:
+def entry(health: TraitHealth, vote: Vote | None, failure: tuple[Status, str] | None = None) -> BallotEntry:
     """A trait's line in the ballot: its latest vote of this turn, if any, or what went wrong."""
     votes = list(vote.votes) if vote is not None and vote.votes is not None else None
     ms = vote.ms if vote is not None else 0.0
     info = vote.info if vote is not None else None
     if failure is not None:
-        return BallotEntry(conduct.label, conduct.weight, votes, ms, *failure, info)
+        return BallotEntry(health.label, health.weight, votes, ms, *failure, info)
     if vote is not None and vote.status != "ok":
-        return BallotEntry(conduct.label, conduct.weight, None, ms, vote.status, vote.note)
+        return BallotEntry(health.label, health.weight, None, ms, vote.status, vote.note)
     # An anytime trait that is stopped by the clock has done what it is for.
-    in_time = vote is not None and (vote.final or conduct.anytime)
-    status: Status = "ok" if in_time else "benched" if conduct.benched else "late"
-    return BallotEntry(conduct.label, conduct.weight, votes, ms, status, info=info)
+    in_time = vote is not None and (vote.final or health.anytime)
+    status: Status = "ok" if in_time else "benched" if health.benched else "late"
+    return BallotEntry(health.label, health.weight, votes, ms, status, info=info)

@@ -35,8 +35,8 @@ _deadlines: list[float] = []  # of the turns that are being decided
 class Inline:
     """See `vindibot.engine.pool.Voters`. `vote_now` asks in the calling thread; a view for it needs the budget of `budget`."""
 
-    def __init__(self, behaviours: Sequence[Behaviour], conducts: Sequence[TraitHealth]) -> None:
-        self.behaviours, self.conducts = list(behaviours), list(conducts)
+    def __init__(self, behaviours: Sequence[Behaviour], health_records: Sequence[TraitHealth]) -> None:
+        self.behaviours, self.health_records = list(behaviours), list(health_records)
         self._busy: asyncio.Future[None] | None = None
         self._running = 0  # the trait that is asked at present
         self._stop = StopWord()
@@ -56,7 +56,7 @@ class Inline:
 
     def begin_game(self) -> None:
         """A new game: every trait starts with a clean record."""
-        self.conducts = [conduct.fresh() for conduct in self.conducts]
+        self.health_records = [health.fresh() for health in self.health_records]
 
     def budget(self, nodes: int | None) -> Budget:
         """A budget of `nodes` (None: as long as there is time) with the stop word that is set here."""
@@ -79,10 +79,10 @@ class Inline:
         return self._entries(votes)
 
     async def ask(
-        self, games: Games, me: int, history: Games, *, deadline: float, seed: int, nodes: int | None = None
+        self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
     ) -> list[BallotEntry]:
         """The votes of every trait that came in by `deadline` (monotonic seconds); sooner if all are in."""
-        view = View(games, me, history=history, budget=self.budget(nodes), seed=seed)
+        view = View(games, me, recent=recent, budget=self.budget(nodes), seed=seed)
         votes: dict[int, Vote] = {}
         if self._busy is None or self._busy.done():
             self._stop.set_at(deadline - STOP_AHEAD)
@@ -99,19 +99,21 @@ class Inline:
         def publish(vote: Vote) -> None:
             votes[vote.trait] = vote
             if vote.final:
-                self.conducts[vote.trait].note(vote.status, vote.note, vote.ms)
+                self.health_records[vote.trait].note(vote.status, vote.note, vote.ms)
 
-        asked = [(number, behaviour) for number, behaviour in enumerate(self.behaviours) if not self.conducts[number].benched]
-        asked.sort(key=lambda one: self.conducts[one[0]].anytime)
+        asked = [
+            (number, behaviour) for number, behaviour in enumerate(self.behaviours) if not self.health_records[number].benched
+        ]
+        asked.sort(key=lambda one: self.health_records[one[0]].anytime)
         run(asked, view, publish, partial(setattr, self, "_running"))
 
     def _entries(self, votes: dict[int, Vote], running: int | None = None) -> list[BallotEntry]:
         """The traits' lines in the ballot; `running` is the trait that has not come back."""
         entries = []
-        for number, conduct in enumerate(self.conducts):
+        for number, health in enumerate(self.health_records):
             vote = votes.get(number)
-            stuck = number == running and not (vote is not None and (vote.final or conduct.anytime))
-            entries.append(entry(conduct, vote, ("late", STILL_RUNNING) if stuck else None))
+            stuck = number == running and not (vote is not None and (vote.final or health.anytime))
+            entries.append(entry(health, vote, ("late", STILL_RUNNING) if stuck else None))
         return entries
 
 

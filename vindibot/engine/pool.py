@@ -46,13 +46,13 @@ LOST = "its worker process ended while it ran"
 class Voters(Protocol):
     """Whoever can be asked for the votes of a turn: the pool, or the traits in this very process."""
 
-    conducts: list[TraitHealth]
+    health_records: list[TraitHealth]
 
     async def start(self) -> None:
         """Be ready: build the traits. Raises `VindibotError` if that fails."""
 
     async def ask(
-        self, games: Games, me: int, history: Games, *, deadline: float, seed: int, nodes: int | None = None
+        self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
     ) -> list[BallotEntry]:
         """One entry for each trait of the bot, by `deadline` (on the monotonic clock)."""
         raise NotImplementedError
@@ -103,17 +103,17 @@ class Pool:
     def __init__(
         self,
         plans: Sequence[TraitPlan],
-        conducts: Sequence[TraitHealth],
+        health_records: Sequence[TraitHealth],
         *,
         workers: int,
         folders: Sequence[str] = (),
         grace: float = 0.1,
     ) -> None:
-        self.plans, self.conducts = list(plans), list(conducts)
+        self.plans, self.health_records = list(plans), list(health_records)
         self.grace = grace
         self._count = max(1, min(workers, len(plans)))
         self._staff = Workers(plans, folders, self)
-        self._blame = Blame(self.conducts)
+        self._blame = Blame(self.health_records)
         self._turn: _Turn | None = None
         self._number = 0
 
@@ -141,14 +141,14 @@ class Pool:
             raise
 
     async def ask(
-        self, games: Games, me: int, history: Games, *, deadline: float, seed: int, nodes: int | None = None
+        self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
     ) -> list[BallotEntry]:
         """The votes of every trait that came in by `deadline` (monotonic seconds); sooner if all are in."""
         self._number += 1
-        remembered, shared = worker.encode_turn(games, history)
+        remembered, shared = worker.encode_turn(games, recent)
         turn = _Turn(self._number, shared, remembered, me, deadline, seed, nodes)
         hung = {_running(one) for one in self.workers if one.assigned}
-        turn.waiting = [trait for trait, conduct in enumerate(self.conducts) if not conduct.benched and trait not in hung]
+        turn.waiting = [trait for trait, health in enumerate(self.health_records) if not health.benched and trait not in hung]
         self._turn = turn
         self._staff.about = contextvars.copy_context()
         try:
@@ -160,7 +160,9 @@ class Pool:
         finally:
             self._turn = None
             self._let_go(turn)
-        return [entry(conduct, turn.votes.get(trait), turn.failures.get(trait)) for trait, conduct in enumerate(self.conducts)]
+        return [
+            entry(health, turn.votes.get(trait), turn.failures.get(trait)) for trait, health in enumerate(self.health_records)
+        ]
 
     def _listen_briefly(self, turn: _Turn) -> None:
         """Wait a moment without the event loop: most turns are over before it would have gone round once."""
@@ -192,14 +194,14 @@ class Pool:
                 one.board.stop[0] = 1
                 self._collect(turn, one)
                 running = int(one.board.running[0])
-                if not turn.said(running) and not (self.conducts[running].anytime and running in turn.votes):
+                if not turn.said(running) and not (self.health_records[running].anytime and running in turn.votes):
                     turn.failures[running] = "late", STILL_RUNNING
                 asyncio.get_running_loop().call_later(self.grace, self._reap, one, turn.number)
 
     def begin_game(self) -> None:
         """A new game: every trait starts with a clean record."""
-        self.conducts = [conduct.fresh() for conduct in self.conducts]
-        self._blame = Blame(self.conducts)
+        self.health_records = [health.fresh() for health in self.health_records]
+        self._blame = Blame(self.health_records)
 
     async def close(self) -> None:
         """End all workers and whatever they have started."""
@@ -232,13 +234,13 @@ class Pool:
     def _workers_of_suspects(self) -> dict[int, WorkerProcess]:
         """The workers of suspects by trait: hired where they are missing, ended where they are not needed any more."""
         own = {one.only: one for one in self.workers if one.only is not None}
-        if not own and not any(conduct.suspect for conduct in self.conducts):
+        if not own and not any(health.suspect for health in self.health_records):
             return {}
-        for trait, conduct in enumerate(self.conducts):
-            if trait in own and not conduct.suspect:
+        for trait, health in enumerate(self.health_records):
+            if trait in own and not health.suspect:
                 if not own[trait].assigned:
                     self._staff.dismiss(own.pop(trait))
-            elif conduct.suspect and trait not in own and len(own) < MOST_SUSPECTS:
+            elif health.suspect and trait not in own and len(own) < MOST_SUSPECTS:
                 own[trait] = self._staff.hire(self._count + trait, only=trait)
         return own
 
@@ -246,7 +248,7 @@ class Pool:
         """Spread traits over the shares, the longest first to the least loaded; each share ends up in running order."""
         if not shares or not traits:
             return
-        keys = [(one.anytime, one.mean_ms) for one in self.conducts]
+        keys = [(one.anytime, one.mean_ms) for one in self.health_records]
         load = [(0.0, 0)] * len(shares)  # milliseconds, traits
         for trait in sorted(traits, key=keys.__getitem__, reverse=True):
             least = load.index(min(load))
@@ -261,7 +263,7 @@ class Pool:
         one.board.put_turn(turn.games)
         seconds = max(0.0, turn.deadline - time.monotonic())
         me, kept, nodes, trial = turn.me, turn.remembered, turn.nodes, one.only is not None
-        request = worker.Request(turn.number, me, kept, seconds, self.grace, nodes, turn.seed, traits, trial)
+        request = worker.TurnRequest(turn.number, me, kept, seconds, self.grace, nodes, turn.seed, traits, trial)
         with contextlib.suppress(BrokenPipeError):  # it has just died; we shall be told
             os.write(one.requests, request.encode())
 
@@ -273,17 +275,17 @@ class Pool:
 
     def told(self, one: WorkerProcess, kind: int, number: int, trait: int, text: str) -> None:
         """A worker says something about a request, this turn's or (too late to count) an earlier one."""
-        conduct = self.conducts[trait]
+        health = self.health_records[trait]
         if kind == worker.DONE:
             self._came_back(one, number)
         elif kind == worker.OUTPUT:
-            conduct.prints(text)
+            health.prints(text)
         else:
             status: Status = "error" if kind == worker.ERROR else "void"
             if status == "error":
-                conduct.raised(text, alone=not (one.ran | self._begun(one, trait)) - {trait})
+                health.raised(text, alone=not (one.ran | self._begun(one, trait)) - {trait})
             else:
-                conduct.voided(text)
+                health.voided(text)
             if self._turn is not None and number == self._turn.number:
                 self._turn.failures[trait] = status, text
 
@@ -300,7 +302,7 @@ class Pool:
             if current is not None and not current.said(trait):
                 current.votes[trait] = vote
             if vote.status == "ok":
-                self.conducts[trait].answered(vote.ms)
+                self.health_records[trait].answered(vote.ms)
                 if trait == one.only:
                     self._blame.did_well_alone(trait)
         one.ran.update(one.assigned)
@@ -360,7 +362,7 @@ class Pool:
         """Kill a worker that still has not come back from request `number`."""
         if not one.dead and one.number == number and one.assigned:
             running = _running(one)
-            label = self.conducts[running].label if running is not None else None
+            label = self.health_records[running].label if running is not None else None
             log.warning("worker killed", worker=one.index, trait=label, reason="hung")
             one.kill()
 
@@ -389,7 +391,7 @@ class Pool:
         """The traits of its request that a worker had begun when `last` ran: anytime ones take turns, after all others."""
         if last not in one.assigned:
             return set()
-        return set(one.assigned if self.conducts[last].anytime else one.assigned[: one.assigned.index(last) + 1])
+        return set(one.assigned if self.health_records[last].anytime else one.assigned[: one.assigned.index(last) + 1])
 
 
 def _running(one: WorkerProcess) -> int | None:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from behaviours.base import HISTORY, LONGEST_PV, Behaviour, Budget, SearchInfo, View
+from behaviours.base import LONGEST_PV, RECENT_TURNS, Behaviour, Budget, SearchInfo, View
 from behaviours.classic.mine import MineFinder
 from behaviours.registry import find
 from sim import kernels
@@ -82,7 +82,7 @@ class Board:
     """
 
     WORDS = 2
-    TURN = (1 + HISTORY) * GAME.itemsize
+    TURN = (1 + RECENT_TURNS) * GAME.itemsize
     #: Milliseconds, votes; of the thought: score, nodes, depth, goal, which of them are there, the line and its length.
     _BODY = struct.Struct(f"<d5ddqihBB{LONGEST_PV}s")
     _STATUS: tuple[Status, ...] = ("ok", "error", "void")
@@ -93,7 +93,7 @@ class Board:
         self._bytes = memoryview(memory).cast("B")
         words = np.frombuffer(memory, np.int64, self.WORDS)
         self.stop, self.running = words[:1], words[1:]
-        self.games = np.frombuffer(memory, GAME, 1 + HISTORY, 8 * self.WORDS)
+        self.games = np.frombuffer(memory, GAME, 1 + RECENT_TURNS, 8 * self.WORDS)
         self._slots = 8 * self.WORDS + self.TURN
         self._heads = self._bytes.cast("Q")  # a word is written at once
         self._writes = 0
@@ -157,13 +157,13 @@ def _info(
     )
 
 
-def encode_turn(games: Games, history: Games) -> tuple[int, bytes]:
+def encode_turn(games: Games, recent: Games) -> tuple[int, bytes]:
     """What all workers get: how many of our last turns are in it, and the game followed by them as bytes."""
-    kept = history[-HISTORY:]
+    kept = recent[-RECENT_TURNS:]
     return len(kept), games.tobytes() + kept.tobytes()
 
 
-class Request(NamedTuple):
+class TurnRequest(NamedTuple):
     """What a worker is to do now: request `number`, for hero `me` (0..3), with the last `remembered` turns of ours.
 
     `seconds` is how long the turn lasts and `grace` how long after that the worker may still live, for its last resort only.
@@ -189,7 +189,7 @@ class Request(NamedTuple):
         )
 
     @classmethod
-    def decode(cls, data: bytes) -> Request:
+    def decode(cls, data: bytes) -> TurnRequest:
         """The inverse of `encode`."""
         number, seconds, grace, nodes, seed, trial, me, remembered, count = _REQUEST.unpack_from(data)
         traits = data[_REQUEST.size : _REQUEST.size + count]
@@ -302,7 +302,7 @@ def main(requests: int, answers: int, leash: int, memory: int, board_size: int, 
 
 
 def _serve(built: Sequence[Behaviour], requests: int, answers: int, captured: _Captured, board: Board) -> None:
-    games, history = board.games[:1], board.games[1:]
+    games, recent = board.games[:1], board.games[1:]
     number = 0
 
     def around(trait: int) -> None:
@@ -315,11 +315,11 @@ def _serve(built: Sequence[Behaviour], requests: int, answers: int, captured: _C
         board.put(number, vote)
 
     while data := os.read(requests, select.PIPE_BUF):
-        request = Request.decode(data)
+        request = TurnRequest.decode(data)
         number = request.number
         signal.setitimer(signal.ITIMER_REAL, request.seconds + request.grace + LAST_RESORT)
         budget = Budget(request.nodes, board.stop)
-        view = View(games, request.me, history=history[: request.remembered], budget=budget, seed=request.seed)
+        view = View(games, request.me, recent=recent[: request.remembered], budget=budget, seed=request.seed)
         run([(trait, built[trait]) for trait in request.traits], view, publish, around)
         if request.trial:
             gc.collect()

@@ -52,11 +52,11 @@ class RecordingError(VindibotError):
     """A recording that cannot be read; the message names file, line and reason."""
 
 
-class _Line(BaseModel):
+class _RecordingLine(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class TraitHeader(_Line):
+class TraitHeader(_RecordingLine):
     """A trait of the bot: the label in its file, the weight, what `use` names, and its parameters."""
 
     label: str
@@ -65,7 +65,7 @@ class TraitHeader(_Line):
     parameters: dict[str, Any] = Field(default_factory=dict)
 
 
-class Header(_Line):
+class Header(_RecordingLine):
     """The first line. `hero` is our hero's id 1..4, `server` scheme, host and port only, `started` ISO 8601 with zone."""
 
     format: Literal["vindibot-recording"] = FORMAT
@@ -230,7 +230,7 @@ def _plain(value: Any) -> Any:
 # ---- Reading ----
 
 
-class _TurnLine(_Line):
+class _TurnLine(_RecordingLine):
     turn: int
     move: Literal["Stay", "North", "South", "East", "West"]
     votes: list[VoteLine]
@@ -241,7 +241,7 @@ class _TurnLine(_Line):
     state: dict[str, Any]
 
 
-class _OutcomeLine(_Line):
+class _OutcomeLine(_RecordingLine):
     reason: Reason
     message: str = ""
     state: dict[str, Any] | None = None
@@ -279,7 +279,7 @@ class Recording:
         hint = f"the nearest are {' and '.join(map(str, near))}" if near else "it has no turns at all"
         raise RecordingError(f"{self.path}: turn {turn} is not a recorded turn of hero {self.header.hero}; {hint}", 2)
 
-    def history(self, turn: int, rounds: int | None = None) -> Games:
+    def recent(self, turn: int, rounds: int | None = None) -> Games:
         """The games of our turns before `turn`, oldest first; only the last `rounds` of them if given."""
         before = [own.games for own in self.turns if own.turn < turn]
         before = before if rounds is None else before[max(0, len(before) - rounds) :]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from behaviours.base import HISTORY, Budget, View
+from behaviours.base import RECENT_TURNS, Budget, View
 from sim.board import parse
 from sim.game import ABSENT, GAME, Game
 from vindibot.games.recording import SUFFIX, Recording, read_recording
@@ -24,7 +24,7 @@ def view(
     me: int | None = None,
     nodes: int | None = NODES,
     seed: int | None = None,
-    history: Sequence[str | Game] = (),
+    recent: Sequence[str | Game] = (),
 ) -> View:
     """What a trait sees, with hero `me` (0..3) to move.
 
@@ -32,7 +32,7 @@ def view(
     ends in ``.jsonl`` is a path). `turn` is the wire's number.
 
     - A drawn board or a game: without `turn`, its own is moved on until it is the turn of `me`. Without `me`, it is the
-      hero whose turn it is, or the next who is on the board. `history` are boards of our turns before, oldest first.
+      hero whose turn it is, or the next who is on the board. `recent` are boards of our turns before, oldest first.
     - A recording: `turn` must be one of those recorded; hero, history and seed are those of the recording.
 
     The budget has `nodes` nodes (None: no limit). Raises ValueError (`sim.board.BoardError` for the drawing) and
@@ -41,14 +41,14 @@ def view(
     if isinstance(source, os.PathLike) or (isinstance(source, str) and source.endswith(SUFFIX)):
         source = read_recording(Path(source))
     if isinstance(source, Recording):
-        return _recorded(source, turn, me, nodes, seed, history)
+        return _recorded(source, turn, me, nodes, seed, recent)
     games = parse(source) if isinstance(source, str) else source.copy()
     me = _to_move(games, turn, me)
-    before = [parse(board) if isinstance(board, str) else board.copy() for board in history]
+    before = [parse(board) if isinstance(board, str) else board.copy() for board in recent]
     for rounds, board in enumerate(reversed(before), 1):
         board[0]["turn"] = max(me, int(games[0]["turn"]) - 4 * rounds)
     past = np.concatenate(before) if before else np.zeros(0, GAME)
-    return View(games, me, history=past, budget=Budget(nodes=nodes), seed=seed or 0)
+    return View(games, me, recent=past, budget=Budget(nodes=nodes), seed=seed or 0)
 
 
 def _to_move(games: Game, turn: int | None, me: int | None) -> int:
@@ -72,14 +72,14 @@ def _to_move(games: Game, turn: int | None, me: int | None) -> int:
 
 
 def _recorded(
-    recording: Recording, turn: int | None, me: int | None, nodes: int | None, seed: int | None, history: Sequence[str | Game]
+    recording: Recording, turn: int | None, me: int | None, nodes: int | None, seed: int | None, recent: Sequence[str | Game]
 ) -> View:
     if turn is None:
         raise ValueError("say which turn of the recording: view(recording, turn=...)")
     if me is not None and me != recording.me:
         raise ValueError(f"the recording is hero {recording.header.hero}'s (me={recording.me}); he cannot be changed")
-    if len(history):
+    if len(recent):
         raise ValueError("a recording has its own history")
     games = recording.turn(turn).games.copy()
     seed = recording.header.seed if seed is None else seed
-    return View(games, recording.me, history=recording.history(turn, HISTORY), budget=Budget(nodes=nodes), seed=seed)
+    return View(games, recording.me, recent=recording.recent(turn, RECENT_TURNS), budget=Budget(nodes=nodes), seed=seed)

@@ -25,7 +25,7 @@ from vindibot.server.pages import missing as missing_page
 from vindibot.server.parameters import read_int, read_parameters
 from vindibot.server.ratelimit import RateLimit, client_address
 from vindibot.server.refusal import Refusal, game_error
-from vindibot.server.room import Room, RoomObserver, Seat, Snapshot, Waiter
+from vindibot.server.room import Room, RoomObserver, RoomSeat, Snapshot, Waiter
 from vindibot.server.settings import ServerSettings
 from vindibot.server.site import add_site
 from vindibot.server.streams import SEND, Streams, add_streams
@@ -46,7 +46,7 @@ class StateResponse(Response):
 
     media_type = "application/json"
 
-    def __init__(self, request: Request, room: Room, seat: Seat, snapshot: Snapshot) -> None:
+    def __init__(self, request: Request, room: Room, seat: RoomSeat, snapshot: Snapshot) -> None:
         host = request.headers.get("host") or _own_address(request)
         tail = encode_json(
             {
@@ -183,7 +183,7 @@ def _key(parameters: dict[str, str]) -> str:
     return key
 
 
-def _answer(request: Request, room: Room, seat: Seat, outcome: Snapshot | Refusal) -> Response:
+def _answer(request: Request, room: Room, seat: RoomSeat, outcome: Snapshot | Refusal) -> Response:
     if isinstance(outcome, Refusal):
         raise outcome
     return StateResponse(request, room, seat, outcome)

@@ -13,10 +13,10 @@ from typing import Any
 import structlog
 
 from vindibot.games import GameRecord, GameRecordError, Reason, map_before
+from vindibot.server.database import Database
 from vindibot.server.game_rows import begin_game, end_game, forget_games, rate_bot
 from vindibot.server.ratings import BONUS_CHANCE, Rated, counts, elo_after, load_model, skill_after
 from vindibot.server.room import Room
-from vindibot.server.store import Store
 from vindibot.server.users import User, Users
 
 #: Games that a server without a file keeps; the oldest go.
@@ -28,7 +28,7 @@ _log = structlog.get_logger("vindibot.archive")
 class Archive:
     """Keeps and rates games (see `RoomObserver`). `seed` is of the bonus that some games grant; None draws it."""
 
-    def __init__(self, store: Store, users: Users, seed: int | None = None) -> None:
+    def __init__(self, store: Database, users: Users, seed: int | None = None) -> None:
         self._store = store
         self._users = users
         self._random = random.Random(seed)

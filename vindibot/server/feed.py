@@ -119,7 +119,7 @@ class Feed(_Watched):
             skip += 1
         return after + len(taken), b"".join(taken)
 
-    async def follow(self, after: int, pause: Pace) -> AsyncGenerator[bytes, None]:
+    async def follow(self, after: int, pause: ReaderPause) -> AsyncGenerator[bytes, None]:
         """Pieces of events after this number, to the end of the game."""
         self.readers += 1
         try:
@@ -166,7 +166,7 @@ class Listing(_Watched):
         """The games' ids; with `user_id` only those in which this user plays."""
         return [room.id for room in self._rooms if user_id is None or user_id in _players_of(room)]
 
-    async def follow(self, user_id: str | None, pause: Pace) -> AsyncGenerator[bytes, None]:
+    async def follow(self, user_id: str | None, pause: ReaderPause) -> AsyncGenerator[bytes, None]:
         """The list as an event, at once and at each change. A reader who is slow gets the newest list, never old ones."""
         shown: list[str] | None = None
         while not self._over:
@@ -192,7 +192,7 @@ async def _in_time(changed: asyncio.Event) -> bool:
         return False
 
 
-class Pace:
+class ReaderPause:
     """How long a reader rests between two pieces: the longer the more readers there are."""
 
     def __init__(self) -> None:

@@ -12,12 +12,12 @@ from sim.maps import Map, MapError, UnknownMapError, read_map
 from vindibot.base import UsageError
 from vindibot.games import Player
 from vindibot.server.archive import Archive
+from vindibot.server.database import Database
 from vindibot.server.match import Claim, Desk, Match
 from vindibot.server.refusal import Refusal, game_error
 from vindibot.server.registrations import Registrations
-from vindibot.server.room import GRACE_ROUNDS, Room, RoomObserver, Seat, Waiter
+from vindibot.server.room import GRACE_ROUNDS, Room, RoomObserver, RoomSeat, Waiter
 from vindibot.server.settings import ServerSettings
-from vindibot.server.store import Store
 from vindibot.server.users import KEY_LENGTH, User, Users, random_word
 
 #: A seat of a private match that one of the server's own random bots takes.
@@ -43,7 +43,7 @@ class Lobby:
 
     def __init__(self, settings: ServerSettings, observers: Sequence[RoomObserver] = ()) -> None:
         self.settings = settings
-        self.store = Store(settings.db)
+        self.store = Database(settings.db)
         self.users = Users(self.store)
         self.registrations = Registrations(settings, self.users)
         self.archive = Archive(self.store, self.users, settings.seed)
@@ -223,7 +223,7 @@ class Lobby:
     ) -> Room:
         """A room that begins now; `claims` are of the owners who are users, in the order of the seats."""
         seats = [
-            Seat(index, _player(owner), bot=owner is None, time_limit_ms=limit)
+            RoomSeat(index, _player(owner), bot=owner is None, time_limit_ms=limit)
             for index, (owner, limit) in enumerate(zip(owners, seat_limits_ms, strict=True))
         ]
         room = Room(

@@ -53,7 +53,7 @@ Waiter = asyncio.Future["Snapshot | Refusal"]
 
 
 @dataclass(eq=False)
-class Seat:
+class RoomSeat:
     """One hero's place. `bot` is a random bot of the server's; `ordered` the last turn for which an order was taken, `not_before`
     the time of the loop from which on it may get its next state.
 
@@ -98,7 +98,7 @@ class Room:
         self,
         room_id: str,
         games: Games,
-        seats: Sequence[Seat],
+        seats: Sequence[RoomSeat],
         *,
         time_limit_ms: int,
         pace: str = "none",
@@ -148,11 +148,11 @@ class Room:
         """Why the game ended; a game that still runs is interrupted."""
         return reason_of(self._status.item(0))
 
-    def crashed(self, seat: Seat) -> bool:
+    def crashed(self, seat: RoomSeat) -> bool:
         """Whether this seat's hero has crashed."""
         return bool(self._crashed.item(seat.index))
 
-    def seat_of(self, token: str) -> Seat:
+    def seat_of(self, token: str) -> RoomSeat:
         """The seat with this token. Raises `Refusal`."""
         for seat in self.seats:
             if secrets.compare_digest(seat.token.encode(), token.encode("utf-8", "replace")) and not seat.bot:
@@ -166,7 +166,7 @@ class Room:
             self._state = wire, encode_json(wire)
         return self._state
 
-    def snapshot(self, seat: Seat) -> Snapshot:
+    def snapshot(self, seat: RoomSeat) -> Snapshot:
         """The present state for one seat."""
         wire, text = self.state()
         return Snapshot(text, encode_json(wire["heroes"][seat.index]), self.turn, self._left_ms())
@@ -178,12 +178,12 @@ class Room:
             return self._limit_ms(self._mover())
         return max(0, self._limit_ms(self._mover()) - int((self._loop.time() - self._handed) * 1000))
 
-    def _limit_ms(self, seat: Seat) -> int:
+    def _limit_ms(self, seat: RoomSeat) -> int:
         return self.time_limit_ms if seat.time_limit_ms is None else seat.time_limit_ms
 
     # ---- What players do ----
 
-    def move(self, seat: Seat, direction: int, turn: int | None = None, arrived: float | None = None) -> Waiter:
+    def move(self, seat: RoomSeat, direction: int, turn: int | None = None, arrived: float | None = None) -> Waiter:
         """Take an order (0..4) of a seat; the answer is its next state, when there is one. Raises `Refusal`.
 
         `arrived` is when the order began to arrive, by the loop's clock; None for now. An order that arrived before the state
@@ -211,7 +211,7 @@ class Room:
             self._add(seat, waiter)
         return waiter
 
-    def withdraw(self, seat: Seat) -> None:
+    def withdraw(self, seat: RoomSeat) -> None:
         """Take a player out: his hero crashes, now if it is his turn, else when it comes."""
         if seat.withdrawn or self.finished or self.crashed(seat):
             return
@@ -219,10 +219,10 @@ class Room:
         if self._mover() is seat and self._handed is not None and seat.ordered < self.turn:
             self._play_and_go_on(CRASH)
 
-    def _mover(self) -> Seat:
+    def _mover(self) -> RoomSeat:
         return self.seats[self.turn % 4]
 
-    def _check_turn(self, seat: Seat, turn: int | None, arrived: float | None) -> None:
+    def _check_turn(self, seat: RoomSeat, turn: int | None, arrived: float | None) -> None:
         if self._mover() is seat and seat.ordered == self.turn:
             raise game_error("Not your turn to move")
         if self._mover() is not seat or self._handed is None:
@@ -232,13 +232,13 @@ class Room:
         if turn is None and (not self._sent or (arrived is not None and arrived < self._handed)):
             raise game_error("Wait, you're not supposed to play now")
 
-    def _add(self, seat: Seat, waiter: Waiter) -> None:
+    def _add(self, seat: RoomSeat, waiter: Waiter) -> None:
         seat.waiters = [other for other in seat.waiters if not other.done()]
         seat.waiters.append(waiter)
         if len(seat.waiters) > MAX_WAITERS:
             seat.waiters.pop(0).set_result(game_error("Not your turn to move"))
 
-    def _take(self, seat: Seat, direction: int) -> None:
+    def _take(self, seat: RoomSeat, direction: int) -> None:
         assert self._handed is not None
         seat.ordered = self.turn
         early = self._handed + MIN_PLY_SECONDS - self._loop.time() if self._paced else 0.0
@@ -247,7 +247,7 @@ class Room:
         else:
             self._play_and_go_on(direction)
 
-    def sent(self, seat: Seat, snapshot: Snapshot) -> None:
+    def sent(self, seat: RoomSeat, snapshot: Snapshot) -> None:
         """The answer with this snapshot has been written to its connection: the clock starts from here, once."""
         if self._sent or self._handed is None or snapshot.turn != self.turn or self._mover() is not seat:
             return
@@ -294,7 +294,7 @@ class Room:
         for seat in self.seats:
             seat.answer(self.snapshot(seat))
 
-    def _ask(self, seat: Seat) -> None:
+    def _ask(self, seat: RoomSeat) -> None:
         if seat.withdrawn:
             self._after(0.0, self._play_and_go_on, CRASH)
             return

@@ -65,26 +65,26 @@ MIGRATIONS: tuple[str, ...] = (
 VERSION = len(MIGRATIONS)
 
 
-class StoreError(VindibotError):
+class DatabaseError(VindibotError):
     """The file cannot be used; the message says which, why, and what to do."""
 
 
 def check_owner(connection: sqlite3.Connection, file: str) -> None:
-    """Raise `StoreError` for a database that another program made. Writes nothing."""
+    """Raise `DatabaseError` for a database that another program made. Writes nothing."""
     present: int = connection.execute("PRAGMA user_version").fetchone()[0]
     mark: int = connection.execute("PRAGMA application_id").fetchone()[0]
     tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if mark != APPLICATION_ID and (mark or present or tables):
-        raise StoreError(f"{file}: this database belongs to another program; name another file", exit_code=2)
+        raise DatabaseError(f"{file}: this database belongs to another program; name another file", exit_code=2)
 
 
 def migrate(connection: sqlite3.Connection, file: str, version: int = VERSION) -> None:
-    """Bring a new or older database to `version`, in one transaction. Raises `StoreError` for a file that is not ours or is
+    """Bring a new or older database to `version`, in one transaction. Raises `DatabaseError` for a file that is not ours or is
     newer than this program. `connection` must be in autocommit mode."""
     check_owner(connection, file)
     present: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if present > VERSION:
-        raise StoreError(
+        raise DatabaseError(
             f"{file}: written by a newer version of vindibot (layout {present}, this one knows {VERSION}); update vindibot"
         )
     if present >= version:

@@ -12,13 +12,13 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
+from vindibot.server.database import Database
 from vindibot.server.encoder import PageEncoder, WireEncoder
-from vindibot.server.feed import Feed, Listing, Pace, recorded
+from vindibot.server.feed import Feed, Listing, ReaderPause, recorded
 from vindibot.server.game_rows import find_record, played
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
 from vindibot.server.settings import ServerSettings
-from vindibot.server.store import Store
 
 #: Where a request's scope holds the connection's own `send`: streams are sent past everything between, and cut through it.
 SEND = "vindibot.send"
@@ -39,7 +39,7 @@ class Streams:
         self._feeds: dict[str, Feed] = {}
         self._pages: dict[str, Feed] = {}
         self.listing = Listing()
-        self.pace = Pace()
+        self.pace = ReaderPause()
         self._closed = False
 
     def began(self, room: Room) -> None:
@@ -89,7 +89,7 @@ class Streams:
 class EventResponse(Response):
     """A stream of events that ends when its source ends, when the reader goes, or when he stops reading."""
 
-    def __init__(self, pieces: AsyncIterator[bytes], pace: Pace, stalled_seconds: float) -> None:
+    def __init__(self, pieces: AsyncIterator[bytes], pace: ReaderPause, stalled_seconds: float) -> None:
         super().__init__()
         self._pieces = pieces
         self._pace = pace
@@ -163,7 +163,7 @@ def _last_event(request: Request) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
-def add_streams(app: FastAPI, streams: Streams, store: Store) -> None:
+def add_streams(app: FastAPI, streams: Streams, store: Database) -> None:
     """The routes of the streams."""
     described: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
 

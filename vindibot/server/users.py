@@ -18,10 +18,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from vindibot.base import VindibotError
+from vindibot.server.database import Database
 from vindibot.server.game_rows import BotRow, add_bot, load_bots
 from vindibot.server.names import name_problem
 from vindibot.server.ratings import FIRST_ELO, FIRST_MU, FIRST_SIGMA
-from vindibot.server.store import Store
 
 #: What ids, keys and tokens consist of.
 ALPHABET = string.digits + string.ascii_lowercase
@@ -59,8 +59,8 @@ class User:
 class Users:
     """All users by key and by id. What a store holds is loaded at once."""
 
-    def __init__(self, store: Store | None = None) -> None:
-        self._store = store or Store()
+    def __init__(self, store: Database | None = None) -> None:
+        self._store = store or Database()
         self._pepper = secrets.token_bytes(32)
         self._by_key: dict[bytes, User] = {}
         self._by_slow: dict[bytes, User] = {}

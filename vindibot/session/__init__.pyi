@@ -1,2 +1,2 @@
 from .play import play_games as play_games
-from .player import Player as Player
+from .player import GamePlayer as GamePlayer

@@ -23,7 +23,7 @@ from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map
 from vindibot.engine import Needs, Voters, loading_beside, voters, warm
 from vindibot.games import Reason, refusal
 from vindibot.server import EmbeddedServer, ServerSettings
-from vindibot.session.player import Player, Report
+from vindibot.session.player import GamePlayer, Report
 from vindibot.terminal import Display
 from vindibot.viewer import LiveViewer
 
@@ -37,7 +37,7 @@ LAST_LOOK = 15.0
 
 
 @dataclass
-class Entrant:
+class Participant:
     """A bot with a key, and whoever votes for it."""
 
     bot: Bot
@@ -63,7 +63,7 @@ class Session:
     refused: bool = False  # a game was not even joined: nor would be the next
     _useless_joins: int = 0  # in a row
     _numbers: Iterator[int] = field(default_factory=lambda: iter(()))
-    _playing: set[Player] = field(default_factory=set)
+    _playing: set[GamePlayer] = field(default_factory=set)
 
     @property
     def settings(self) -> PlaySettings:
@@ -105,7 +105,7 @@ class Session:
                 await self._game(number, entrants)
 
     @asynccontextmanager
-    async def _entrants(self, together: int) -> AsyncIterator[list[Entrant]]:
+    async def _entrants(self, together: int) -> AsyncIterator[list[Participant]]:
         pool = self.settings.pool
         share = pool.workers or max(1, cores() // together)
         async with AsyncExitStack() as stack:
@@ -118,10 +118,10 @@ class Session:
                 stack.push_async_callback(asked.close)
                 key = SecretStr(self.server.register(bot.name)) if self.server is not None else self.key
                 log.add_secret(key)
-                entrants.append(Entrant(bot, key, asked))
+                entrants.append(Participant(bot, key, asked))
             yield entrants
 
-    async def _game(self, number: int, entrants: list[Entrant]) -> None:
+    async def _game(self, number: int, entrants: list[Participant]) -> None:
         """One game: ours, and those of the opponents if we bring them along."""
         seed = (self.seed + number - 1) % 2**63
         if self.server is not None:
@@ -148,7 +148,7 @@ class Session:
         self._useless_joins = self._useless_joins + 1 if useless else 0
         return self._useless_joins >= USELESS_JOINS if useless else not report.joined
 
-    def _player(self, entrant: Entrant, seed: int, seat: int, number: int) -> Player:
+    def _player(self, entrant: Participant, seed: int, seat: int, number: int) -> GamePlayer:
         settings = self.settings
         entrant.voters.begin_game()
         embedded = self.server is not None
@@ -163,7 +163,7 @@ class Session:
             connect_timeout=settings.connect_timeout_s,
             join_timeout=settings.join_timeout_s,
         )
-        return Player(
+        return GamePlayer(
             client,
             entrant.bot,
             entrant.voters,
@@ -177,7 +177,7 @@ class Session:
             onlooker=self.viewer.game() if self.viewer is not None and seat == 0 else None,
         )
 
-    def _arrange(self, server: EmbeddedServer, entrants: list[Entrant], seed: int, number: int) -> None:
+    def _arrange(self, server: EmbeddedServer, entrants: list[Participant], seed: int, number: int) -> None:
         """Reserve the seats of a game on our own server: hero 1 against its random movers, seat after seat against bots."""
         seats = [entrant.key.get_secret_value() for entrant in entrants]
         training = len(seats) == 1

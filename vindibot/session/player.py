@@ -29,7 +29,7 @@ AFTERWARDS = 0.003
 
 
 @dataclass(frozen=True)
-class Place:
+class FinalRank:
     """How a hero came out of a game: `rank` 1 is most gold, equal gold shares a rank."""
 
     hero: int
@@ -47,13 +47,13 @@ class Report:
     outcome: Outcome
     joined: bool
     recording: Path | None
-    places: tuple[Place, ...] = ()
+    places: tuple[FinalRank, ...] = ()
     late_turns: int = 0
     thinnest_margin_ms: float = float("inf")
     benched: tuple[str, ...] = ()
 
     @property
-    def ours(self) -> Place | None:
+    def ours(self) -> FinalRank | None:
         """Our own place."""
         return next((place for place in self.places if place.mine), None)
 
@@ -68,7 +68,7 @@ class Onlooker(Protocol):
         """How the game ended for us; the last state, if it reached us."""
 
 
-class Player(ClientEvents):
+class GamePlayer(ClientEvents):
     """Plays one game for `bot` through `voters`, which must have been started. Use `play` once."""
 
     def __init__(
@@ -120,7 +120,7 @@ class Player(ClientEvents):
                 if self._recorder is not None:
                     self._recorder.close()
             path = self._recorder.path if self._recorder is not None else None
-            benched = tuple(conduct.label for conduct in self.voters.conducts if conduct.benched)
+            benched = tuple(health.label for health in self.voters.health_records if health.benched)
             return Report(
                 result.outcome, result.last is not None, path, places(result.last), self._late_turns, self._thinnest, benched
             )
@@ -225,13 +225,13 @@ class Player(ClientEvents):
         self._tell(f"waiting for the game to begin, {seconds:.0f} s so far")
 
 
-def places(last: Answer | None) -> tuple[Place, ...]:
+def places(last: Answer | None) -> tuple[FinalRank, ...]:
     """The standing of a game's last state, best first; empty if there is none."""
     if last is None:
         return ()
     heroes = sorted(last.game.heroes, key=lambda hero: -hero.gold)
     ranks = {hero.id: 1 + sum(other.gold > hero.gold for other in heroes) for hero in heroes}
-    return tuple(Place(hero.id, hero.name, hero.gold, ranks[hero.id], hero.id == last.hero.id) for hero in heroes)
+    return tuple(FinalRank(hero.id, hero.name, hero.gold, ranks[hero.id], hero.id == last.hero.id) for hero in heroes)
 
 
 def log_turn(ballot: Ballot, **more: Any) -> None:

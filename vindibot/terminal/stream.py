@@ -26,14 +26,14 @@ LONGEST_EVENT = 1 << 20
 
 
 @dataclass(frozen=True)
-class Place:
+class GameAddress:
     """A game on a server; `game` is empty for whatever is played there now."""
 
     server: ServerAddress
     game: str = ""
 
     @classmethod
-    def parse(cls, text: str) -> Place:
+    def parse(cls, text: str) -> GameAddress:
         """Read the address of a game's page (``http://localhost:9000/abcd1234``), of its events, or of a server alone.
 
         Raises `UsageError`; an address for orders, which holds a token, is refused and not repeated.

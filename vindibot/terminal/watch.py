@@ -21,7 +21,7 @@ from vindibot.games import GameHistory
 from vindibot.terminal.board import Shot
 from vindibot.terminal.display import Display, Shown
 from vindibot.terminal.lines import ending_of, lines_of, move_word
-from vindibot.terminal.stream import Place, Watcher
+from vindibot.terminal.stream import GameAddress, Watcher
 
 #: Plies a second at speed 1, and the speeds there are.
 PACE = 4.0
@@ -136,7 +136,7 @@ async def _follow(history: GameHistory, watcher: Watcher, game: str, grown: Call
 
 @asynccontextmanager
 async def _live(
-    place: Place, tell: Callable[[str], None], grown: Callable[[], None]
+    place: GameAddress, tell: Callable[[str], None], grown: Callable[[], None]
 ) -> AsyncIterator[tuple[GameHistory, asyncio.Task[None]]]:
     """The history of a game on a server, and the task that makes it grow."""
     watcher = Watcher(place.server, tell)
@@ -227,10 +227,10 @@ def watch_game(source: str, *, game: str | None, turn: int | None, speed: float 
     console = terminal()
     drawn = not lines and console.is_terminal and not console.is_dumb_terminal
     if _is_address(source):
-        place = Place.parse(source)
+        place = GameAddress.parse(source)
         if game is not None and place.game:
             raise UsageError("the address names a game already; leave --game out, or give the server's address alone")
-        asyncio.run(_watch_live(Place(place.server, game or place.game), console, turn, speed, drawn))
+        asyncio.run(_watch_live(GameAddress(place.server, game or place.game), console, turn, speed, drawn))
         return
     history = GameHistory.read(source, game)
     if drawn:
@@ -260,7 +260,7 @@ async def _print_file(history: GameHistory, console: Console, turn: int | None, 
             await asyncio.sleep(1 / (speed * PACE))
 
 
-async def _watch_live(place: Place, console: Console, turn: int | None, speed: float | None, drawn: bool) -> None:
+async def _watch_live(place: GameAddress, console: Console, turn: int | None, speed: float | None, drawn: bool) -> None:
     changed = asyncio.Event()
     display = Display() if drawn else None
     with display or contextlib.nullcontext():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from behaviours import HISTORY, Budget, SearchInfo, View
+from behaviours import RECENT_TURNS, Budget, SearchInfo, View
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import NO_MINE, map_tables_of
 from behaviours.rollout import Rollout
@@ -207,15 +207,15 @@ def test_a_style_is_found_out(number: int) -> None:
             seen.append(games.copy())
         move = int(rng.integers(5)) if hero == 3 else follow(games, 0, hero, tables, WEIGHTS, policies, 1 + number, NO_GOAL)
         step(games, 0, move)
-    seen = seen[-HISTORY - 1 :]
+    seen = seen[-RECENT_TURNS - 1 :]
     hits = np.zeros((4, len(policies)), np.int64)
     count_hits(np.concatenate(seen), 0, tables, WEIGHTS, policies, hits, no_repeats())
-    assert hits[1, 1 + number] == hits[2, 1 + number] == HISTORY == max(hits[1])
-    assert hits[3].max() < HISTORY
+    assert hits[1, 1 + number] == hits[2, 1 + number] == RECENT_TURNS == max(hits[1])
+    assert hits[3].max() < RECENT_TURNS
     assert not hits[0].any()
-    view = View(seen[-1], 0, history=np.concatenate(seen[:-1]))
+    view = View(seen[-1], 0, recent=np.concatenate(seen[:-1]))
     drawn, _ = study(view, WEIGHTS, policies, 0.7)
-    equal = [params for params in range(1, len(policies)) if hits[1, params] >= HISTORY - 3]
+    equal = [params for params in range(1, len(policies)) if hits[1, params] >= RECENT_TURNS - 3]
     assert np.isin(drawn[1], equal).mean() > 0.7
     assert set(study(view, WEIGHTS, policies, 0)[0].ravel().tolist()) == set(range(1, len(policies)))
 
@@ -334,7 +334,7 @@ def test_squares_on_which_nothing_is_gained_are_tiring() -> None:
     seen = np.concatenate([games] * 6)
     seen["turn"] = 240 - 4 * np.arange(6, 0, -1)
     seen["hero"]["life"][:, me] = int(here["hero"]["life"][0, me]) + np.array([6, 5, 20, 3, 2, 1])  # he drank before the third
-    view = View(here, me, history=seen, budget=Budget(nodes=30_000))
+    view = View(here, me, recent=seen, budget=Budget(nodes=30_000))
     calm, tired = (list(Rollout(repetition_penalty=penalty, scale=1000).vote(view))[-1].votes for penalty in (0, 7))
     assert isinstance(calm, dict)
     assert isinstance(tired, dict)

@@ -63,10 +63,10 @@ def test_who_runs_away_is_let_go() -> None:
         @2 life 20
     """
     nearer, farther = board.replace("@2  ", "  @2"), board.replace("  @2", "@2  ")
-    assert Hunter(mines=1).vote(view(board, history=[nearer])) == {EAST: 0.5}, "he came nearer"
-    assert Hunter(mines=1).vote(view(board, history=[farther])) is None
-    assert Hunter(mines=1).vote(view(board, history=[board])) is None
-    assert Hunter(mines=1, reach=1).vote(view(board, history=[nearer])) is None
+    assert Hunter(mines=1).vote(view(board, recent=[nearer])) == {EAST: 0.5}, "he came nearer"
+    assert Hunter(mines=1).vote(view(board, recent=[farther])) is None
+    assert Hunter(mines=1).vote(view(board, recent=[board])) is None
+    assert Hunter(mines=1, reach=1).vote(view(board, recent=[nearer])) is None
     assert Hunter(mines=1).vote(view(board)) is None
 
 
@@ -200,10 +200,10 @@ def test_nobody_dies_for_less_than_he_loses() -> None:
 def test_walking_to_the_mine_takes_a_camper_who_stays() -> None:
     board = CAMPER.replace("|@1$-    |", "|@1  $-  |").replace("$2$2", "##$2")
     there, elsewhere = [board, board], [board.replace("  @2|", "@2  |"), board]
-    assert Landing().vote(view(board, history=there)) == {EAST: 0.5}
-    assert Landing().vote(view(board, history=elsewhere)) is None
+    assert Landing().vote(view(board, recent=there)) == {EAST: 0.5}
+    assert Landing().vote(view(board, recent=elsewhere)) is None
     assert Landing().vote(view(board)) is None
     assert Landing(camping=0).vote(view(board)) == {EAST: 0.5}
-    assert Landing(reach=1).vote(view(board, history=there)) is None
-    assert Landing().vote(view(board + "@1 life 21", history=there)) == {EAST: 0.5}, "the step costs one"
-    assert Landing().vote(view(board + "@1 life 22", history=there)) is None
+    assert Landing(reach=1).vote(view(board, recent=there)) is None
+    assert Landing().vote(view(board + "@1 life 21", recent=there)) == {EAST: 0.5}, "the step costs one"
+    assert Landing().vote(view(board + "@1 life 22", recent=there)) is None

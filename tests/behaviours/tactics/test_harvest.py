@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from behaviours import View
 from behaviours.common.targets import foreign_mines
-from behaviours.tactics.harvest import Harvest, Route, plan
+from behaviours.tactics.harvest import Harvest, HarvestRoute, plan
 from sim.board import parse
 from sim.game import AIR, CELLS, EAST, HERO_SHIFT, NORTH, OFFSET, SOUTH, STAY, TILE_BITS, WEST, Games, mover, row_column
 from tests.support.worlds import odd_games
@@ -19,13 +19,13 @@ from vindibot.testing import view
 NOTHING = np.zeros(CELLS, np.uint8)
 
 
-def route(board: str | Games, life: int = 100, *, nodes: int = 10**9, blocked: np.ndarray = NOTHING) -> Route:
+def route(board: str | Games, life: int = 100, *, nodes: int = 10**9, blocked: np.ndarray = NOTHING) -> HarvestRoute:
     """The route of the hero to move."""
     here = view(board)
     return plan(here.games, here.me, foreign_mines(here), here.map.taverns, blocked, life=life, nodes=nodes)
 
 
-def stops(found: Route) -> list[tuple[int, int]]:
+def stops(found: HarvestRoute) -> list[tuple[int, int]]:
     """The mines of a route as (row, column)."""
     return [row_column(mine) for mine in found.mines]
 

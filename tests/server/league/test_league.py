@@ -20,18 +20,18 @@ from tests.support.waiting import until
 from vindibot.base.errors import UsageError
 from vindibot.server.league.director import Director
 from vindibot.server.league.league import League
-from vindibot.server.league.roster import Entrant
+from vindibot.server.league.roster import RosterEntry
 from vindibot.server.league.settings import LeagueSettings
-from vindibot.server.league.standings import Row
+from vindibot.server.league.standings import StandingsRow
 
 OVER = "Vindinium - The league is over"
 
 
-def roster(*names: str) -> list[Entrant]:
-    return [Entrant(name, f"key-{name:_<4}") for name in names]
+def roster(*names: str) -> list[RosterEntry]:
+    return [RosterEntry(name, f"key-{name:_<4}") for name in names]
 
 
-def new_league(path: Path, entrants: Sequence[Entrant], **settings: Any) -> League:
+def new_league(path: Path, entrants: Sequence[RosterEntry], **settings: Any) -> League:
     league = League.create("cup", LeagueSettings(**{"rounds": 3, "maps": (MAP,)} | settings), entrants, path)
     league.save()
     return league
@@ -63,7 +63,7 @@ def clients(bots: Sequence[Bot], each: int) -> list[Bot]:
     return [Bot(bot.server, bot.key, bot.client) for bot in bots for _ in range(each)]
 
 
-def by_name(rows: Sequence[Row]) -> dict[str, Row]:
+def by_name(rows: Sequence[StandingsRow]) -> dict[str, StandingsRow]:
     return {row.name: row for row in rows}
 
 
@@ -176,7 +176,7 @@ async def test_a_name_of_signs_is_text_on_the_page(tmp_path: Path, monkeypatch: 
     ghost = "<script>\"'&"
     settings = {"table": "duel", "seatings": 1, "absence_timeout_s": 1}
     path = tmp_path / "cup.league.json"
-    new_league(path, [Entrant(ghost, "key-ghost"), *roster("ann", "bob")], **settings)
+    new_league(path, [RosterEntry(ghost, "key-ghost"), *roster("ann", "bob")], **settings)
     async with serving(league=path) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
 
         async def page() -> str:

@@ -23,7 +23,7 @@ from vindibot.config import dotted, explain
 from vindibot.server.league.hall import Hall
 from vindibot.server.league.league import NAME
 from vindibot.server.league.pages import overview
-from vindibot.server.league.roster import Entrant, roster_from_csv, roster_from_json, roster_from_list
+from vindibot.server.league.roster import RosterEntry, roster_from_csv, roster_from_json, roster_from_list
 from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.lobby import RANDOM_BOT, Lobby
 from vindibot.server.match import Match
@@ -39,11 +39,11 @@ SEATS = 4
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-class _Request(BaseModel):
+class _RequestModel(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
 
-class MatchRequest(_Request):
+class MatchRequest(_RequestModel):
     """A private match: the seats are ids or names of bots, or "random" for one of the server's own."""
 
     seats: tuple[str, ...] = Field(min_length=SEATS, max_length=SEATS, description='ids or names of bots, or "random"')
@@ -62,7 +62,7 @@ class MatchRequest(_Request):
     rated: bool = Field(default=False, description="whether the game changes ratings")
 
 
-class LeagueRequest(_Request):
+class LeagueRequest(_RequestModel):
     """A league: its name, its settings, and its roster as a list of names, or of objects with a name and a key."""
 
     name: str = Field(pattern=f"^{NAME}$", description="the name of the league, as in its address")
@@ -152,7 +152,7 @@ def _inlined(schema: Any, definitions: dict[str, Any] | None = None) -> Any:
     return {key: _inlined(value, definitions) for key, value in schema.items() if key != "$defs"}
 
 
-def _keys(roster: Sequence[Entrant]) -> list[dict[str, str]]:
+def _keys(roster: Sequence[RosterEntry]) -> list[dict[str, str]]:
     """The names, with the keys that were made here."""
     return [{"name": entrant.name} | ({"key": entrant.key} if entrant.made else {}) for entrant in roster]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from vindibot.base import UsageError
 from vindibot.server.league.director import Director
 from vindibot.server.league.league import SUFFIX, League
-from vindibot.server.league.roster import Entrant
+from vindibot.server.league.roster import RosterEntry
 from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.lobby import Lobby
 
@@ -35,7 +35,7 @@ class Hall:
         else:
             self._start(League.load(self._path))
 
-    async def create(self, name: str, settings: LeagueSettings, roster: Sequence[Entrant]) -> Director:
+    async def create(self, name: str, settings: LeagueSettings, roster: Sequence[RosterEntry]) -> Director:
         """A new league, which begins at once. Raises `VindibotError`."""
         folder = self._path if self._path is None or self._path.is_dir() else self._path.parent
         path = None if folder is None else folder / f"{name}{SUFFIX}"

@@ -16,9 +16,9 @@ from vindibot.base import UsageError, VindibotError, create, replace
 from vindibot.config import dotted, explain
 from vindibot.server.league.fixtures import Fixture, FixtureResult
 from vindibot.server.league.pairing import most_fixtures, next_fixtures
-from vindibot.server.league.roster import Entrant
+from vindibot.server.league.roster import RosterEntry
 from vindibot.server.league.settings import LeagueSettings
-from vindibot.server.league.standings import Row, standings
+from vindibot.server.league.standings import StandingsRow, standings
 from vindibot.server.names import name_problem
 from vindibot.server.users import DIGEST_BYTES, SCRYPT_N, SCRYPT_P, SCRYPT_R
 
@@ -71,7 +71,7 @@ class League:
     # ---- Making and keeping ----
 
     @classmethod
-    def create(cls, name: str, settings: LeagueSettings, roster: Sequence[Entrant], path: Path | None = None) -> League:
+    def create(cls, name: str, settings: LeagueSettings, roster: Sequence[RosterEntry], path: Path | None = None) -> League:
         """A new league; each key costs ten milliseconds. Raises `UsageError` for a bad name, map or too many games."""
         if not re.fullmatch(NAME, name):
             raise UsageError("the name of a league has 1 to 40 small letters, digits and hyphens")
@@ -151,7 +151,7 @@ class League:
         """The games that are to be played, in order."""
         return [fixture for fixture in self.fixtures if fixture.result is None]
 
-    def table(self) -> list[Row]:
+    def table(self) -> list[StandingsRow]:
         """The standings."""
         return standings(self.names, self.fixtures)
 

@@ -20,7 +20,7 @@ MAX_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Entrant:
+class RosterEntry:
     """A bot of the roster with its key; `made` says that the key was made here, so that somebody must be told."""
 
     name: str
@@ -28,7 +28,7 @@ class Entrant:
     made: bool = False
 
 
-def read_roster(path: Path) -> list[Entrant]:
+def read_roster(path: Path) -> list[RosterEntry]:
     """The roster in a file: JSON if its name ends with ``.json``, else CSV. Raises `UsageError` with the place."""
     try:
         with path.open("rb") as file:
@@ -47,7 +47,7 @@ def read_roster(path: Path) -> list[Entrant]:
         raise UsageError(f"{path}, {problem.message}") from None
 
 
-def roster_from_csv(text: str) -> list[Entrant]:
+def roster_from_csv(text: str) -> list[RosterEntry]:
     """A roster from lines of ``name`` or ``name,key``, with or without a heading. Raises `UsageError`."""
     first = text.partition("\n")[0]
     delimiter = ";" if first.count(";") > first.count(",") else ","
@@ -72,7 +72,7 @@ def roster_from_csv(text: str) -> list[Entrant]:
     return _entrants(rows)
 
 
-def roster_from_json(text: str) -> list[Entrant]:
+def roster_from_json(text: str) -> list[RosterEntry]:
     """A roster from a JSON list of names, or of objects with a ``name`` and perhaps a ``key``. Raises `UsageError`."""
     try:
         value = json.loads(text)
@@ -81,7 +81,7 @@ def roster_from_json(text: str) -> list[Entrant]:
     return roster_from_list(value)
 
 
-def roster_from_list(value: Any) -> list[Entrant]:
+def roster_from_list(value: Any) -> list[RosterEntry]:
     """A roster from what JSON was decoded to. Raises `UsageError`."""
     if not isinstance(value, list):
         raise UsageError("the roster must be a list of names, or of objects with a name and perhaps a key")
@@ -94,7 +94,7 @@ def roster_from_list(value: Any) -> list[Entrant]:
     return _entrants(rows)
 
 
-def _entrants(rows: Sequence[tuple[str, str, str]]) -> list[Entrant]:
+def _entrants(rows: Sequence[tuple[str, str, str]]) -> list[RosterEntry]:
     if not 1 <= len(rows) <= MAX_ENTRANTS:
         raise UsageError(f"the roster has {len(rows)} names; 1 to {MAX_ENTRANTS} are possible")
     names: dict[str, str] = {}
@@ -113,11 +113,11 @@ def _entrants(rows: Sequence[tuple[str, str, str]]) -> list[Entrant]:
         names[name] = where
         if key:
             keys[key] = where
-        found.append(Entrant(name, key or random_word(KEY_LENGTH), made=not key))
+        found.append(RosterEntry(name, key or random_word(KEY_LENGTH), made=not key))
     return found
 
 
-def write_keys(entrants: Sequence[Entrant], path: Path) -> None:
+def write_keys(entrants: Sequence[RosterEntry], path: Path) -> None:
     """Write a CSV of names and keys that only its owner may read. Raises `UsageError` if the file is there already."""
     text = io.StringIO()
     writer = csv.writer(text)

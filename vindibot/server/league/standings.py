@@ -19,7 +19,7 @@ WIN, DRAW, LOSS = 1.0, 0.5, 0.0
 
 
 @dataclass
-class Row:
+class StandingsRow:
     """A line of the table. `buchholz` is the sum of the points of all opponents, once per game; the tie-break before gold."""
 
     rank: int
@@ -35,9 +35,9 @@ class Row:
     absences: int = 0
 
 
-def standings(names: Sequence[str], fixtures: Sequence[Fixture]) -> list[Row]:
+def standings(names: Sequence[str], fixtures: Sequence[Fixture]) -> list[StandingsRow]:
     """The table, best first. Ranks are shared by those who are equal in points, Buchholz and gold."""
-    rows = [Row(0, name) for name in names]
+    rows = [StandingsRow(0, name) for name in names]
     for fixture in fixtures:
         _count(rows, fixture)
     for index, met in enumerate(opponents(len(names), fixtures)):
@@ -50,7 +50,7 @@ def standings(names: Sequence[str], fixtures: Sequence[Fixture]) -> list[Row]:
     return table
 
 
-def _merit(row: Row) -> tuple[float, float, int]:
+def _merit(row: StandingsRow) -> tuple[float, float, int]:
     return -row.points, -row.buchholz, -row.gold
 
 
@@ -64,7 +64,7 @@ def opponents(count: int, fixtures: Sequence[Fixture]) -> list[Counter[int]]:
     return met
 
 
-def _count(rows: list[Row], fixture: Fixture) -> None:
+def _count(rows: list[StandingsRow], fixture: Fixture) -> None:
     result = fixture.result
     if result is None:
         return
@@ -102,10 +102,10 @@ def _score(mine: tuple[bool, bool, int], other: tuple[bool, bool, int]) -> float
     return WIN if mine > other else DRAW if mine == other else LOSS
 
 
-def as_csv(table: Sequence[Row]) -> str:
+def as_csv(table: Sequence[StandingsRow]) -> str:
     """The table as CSV with a heading. A name that a spreadsheet would take for a formula gets an apostrophe before it."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, [field.name for field in fields(Row)], lineterminator="\n")
+    writer = csv.DictWriter(text, [field.name for field in fields(StandingsRow)], lineterminator="\n")
     writer.writeheader()
     for row in table:
         values = asdict(row)

@@ -19,9 +19,9 @@ import pytest
 from sim.generator import generate
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.outcome import Reason
+from vindibot.server.database import Database
 from vindibot.server.game_rows import begin_game, end_game, find_record, forget_games, list_games, load_bots
-from vindibot.server.schema import MIGRATIONS, VERSION, StoreError, migrate
-from vindibot.server.store import Store
+from vindibot.server.schema import MIGRATIONS, VERSION, DatabaseError, migrate
 from vindibot.server.users import Users
 
 WHEN = datetime(2030, 1, 2, tzinfo=UTC)
@@ -53,12 +53,12 @@ def rows(path: Path, query: str) -> list[tuple[object, ...]]:
 
 async def test_what_is_written_is_there_when_the_file_is_opened_again(tmp_path: Path) -> None:
     path = tmp_path / "league.db"
-    store = Store(path)
+    store = Database(path)
     users = Users(store)
     key = await users.sign_up("seed")
     await store.close()
     await store.close()
-    again = Store(path)
+    again = Database(path)
     users = Users(again)
     assert [user.name for user in users] == ["seed"]
     assert users.find("00000000") is None
@@ -74,7 +74,7 @@ async def test_what_is_written_is_there_when_the_file_is_opened_again(tmp_path: 
 
 async def test_no_key_is_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "league.db"
-    store = Store(path)
+    store = Database(path)
     users = Users(store)
     keys = [await users.sign_up("first"), users.add("second", "k3yk3yk3")]
     await store.close()
@@ -88,7 +88,7 @@ async def test_no_key_is_in_the_file(tmp_path: Path) -> None:
 async def test_a_key_has_another_digest_in_another_file(tmp_path: Path) -> None:
     digests = set()
     for name in ("one.db", "two.db"):
-        store = Store(tmp_path / name)
+        store = Database(tmp_path / name)
         Users(store).add("seed", "samekey1")
         await store.close()
         digests |= set(rows(tmp_path / name, "SELECT key FROM bots"))
@@ -97,7 +97,7 @@ async def test_a_key_has_another_digest_in_another_file(tmp_path: Path) -> None:
 
 async def test_in_memory_there_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    store = Store()
+    store = Database()
     Users(store).add("seed")
     assert len(await store.read(load_bots)) == 1
     assert not store.persistent
@@ -135,7 +135,7 @@ def old_file(path: Path, version: int) -> None:
 async def test_an_older_layout_is_brought_up_to_date(tmp_path: Path, version: int) -> None:
     path = tmp_path / "old.db"
     old_file(path, version)
-    store = Store(path)
+    store = Database(path)
     assert store.interrupted == 1
     bots = await store.read(load_bots)
     assert [(bot.id, bot.name, bot.elo, bot.games, bot.mu, bot.sigma, bot.played) for bot in bots] == [
@@ -158,7 +158,7 @@ async def test_every_way_leads_to_the_same_layout(tmp_path: Path) -> None:
         path = tmp_path / f"{version}.db"
         if version:
             old_file(path, version)
-        store = Store(path)
+        store = Database(path)
         layouts.append(await store.read(lambda connection: connection.execute("SELECT sql FROM sqlite_master").fetchall()))
         await store.close()
     assert len(MIGRATIONS) == VERSION
@@ -171,8 +171,8 @@ async def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("ALTER TABLE games ADD COLUMN rated")  # by somebody's hand
     before = rows(path, "SELECT sql FROM sqlite_master")
-    with pytest.raises(StoreError, match="duplicate column"):
-        Store(path)
+    with pytest.raises(DatabaseError, match="duplicate column"):
+        Database(path)
     assert rows(path, "SELECT sql FROM sqlite_master") == before
     assert rows(path, "PRAGMA user_version") == [(1,)]
 
@@ -185,57 +185,57 @@ def test_a_file_of_a_newer_program_is_left_alone(tmp_path: Path) -> None:
     old_file(path, VERSION)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
-    with pytest.raises(StoreError, match=r"new\.db: written by a newer version of vindibot"):
-        Store(path)
+    with pytest.raises(DatabaseError, match=r"new\.db: written by a newer version of vindibot"):
+        Database(path)
 
 
 def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE bots (id)")
-    with pytest.raises(StoreError, match="belongs to another program"):
-        Store(path)
+    with pytest.raises(DatabaseError, match="belongs to another program"):
+        Database(path)
     assert rows(path, "SELECT name FROM sqlite_master") == [("bots",)]
 
 
 def test_what_is_no_database_or_a_damaged_one_is_named(tmp_path: Path) -> None:
     text = tmp_path / "text.db"
     text.write_text("to do: buy milk\n" * 1000)
-    with pytest.raises(StoreError, match=r"text\.db: this is no database; put a copy"):
-        Store(text)
+    with pytest.raises(DatabaseError, match=r"text\.db: this is no database; put a copy"):
+        Database(text)
     broken = tmp_path / "broken.db"
     old_file(broken, VERSION)
     content = bytearray(broken.read_bytes())
     content[4096:8192] = os.urandom(4096)
     broken.write_bytes(content)
-    with pytest.raises(StoreError, match=r"broken\.db: the database is damaged"):
-        Store(broken)
+    with pytest.raises(DatabaseError, match=r"broken\.db: the database is damaged"):
+        Database(broken)
 
 
 def test_places_where_no_file_can_be(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="there is no folder"):
-        Store(tmp_path / "nowhere" / "league.db")
-    with pytest.raises(StoreError, match="this is a folder"):
-        Store(tmp_path)
+    with pytest.raises(DatabaseError, match="there is no folder"):
+        Database(tmp_path / "nowhere" / "league.db")
+    with pytest.raises(DatabaseError, match="this is a folder"):
+        Database(tmp_path)
 
 
 def test_another_server_uses_the_file(tmp_path: Path) -> None:
     path = tmp_path / "league.db"
-    first = Store(path)
-    with pytest.raises(StoreError, match="another vindibot server uses this file"):
-        Store(path)
+    first = Database(path)
+    with pytest.raises(DatabaseError, match="another vindibot server uses this file"):
+        Database(path)
     assert asyncio.run(first.read(load_bots)) == []
     asyncio.run(first.close())
-    asyncio.run(Store(path).close())
+    asyncio.run(Database(path).close())
 
 
 def test_another_program_locks_the_file(tmp_path: Path) -> None:
     path = tmp_path / "league.db"
-    asyncio.run(Store(path).close())
+    asyncio.run(Database(path).close())
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match="locked by another program"):
-            Store(path, locked_seconds=0.05)
+        with pytest.raises(DatabaseError, match="locked by another program"):
+            Database(path, locked_seconds=0.05)
 
 
 @contextmanager
@@ -254,15 +254,15 @@ def test_a_read_only_file_and_a_read_only_folder() -> None:
     folder = Path(tempfile.mkdtemp())
     try:
         path = folder / "league.db"
-        asyncio.run(Store(path).close())
+        asyncio.run(Database(path).close())
         folder.chmod(0o755)
         path.chmod(0o444)
         Path(f"{path}.lock").unlink(missing_ok=True)
-        with nobody(), pytest.raises(StoreError, match="cannot write beside this file"):
-            Store(path)
+        with nobody(), pytest.raises(DatabaseError, match="cannot write beside this file"):
+            Database(path)
         folder.chmod(0o777)
-        with nobody(), pytest.raises(StoreError, match="read-only; make the file and its folder writable"):
-            Store(path)
+        with nobody(), pytest.raises(DatabaseError, match="read-only; make the file and its folder writable"):
+            Database(path)
     finally:
         shutil.rmtree(folder)
 
@@ -272,7 +272,7 @@ def test_a_read_only_file_and_a_read_only_folder() -> None:
 
 async def test_what_a_locked_file_refuses_is_written_later_in_order(tmp_path: Path) -> None:
     path = tmp_path / "league.db"
-    store = Store(path, locked_seconds=0.02)
+    store = Database(path, locked_seconds=0.02)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         first = store.write("a game", lambda connection: begin_game(connection, record("game0001")))
@@ -289,7 +289,7 @@ async def test_what_a_locked_file_refuses_is_written_later_in_order(tmp_path: Pa
 
 
 async def test_work_that_fails_for_good_holds_up_nobody_and_leaves_nothing_half_done(tmp_path: Path) -> None:
-    store = Store(tmp_path / "league.db")
+    store = Database(tmp_path / "league.db")
 
     def half(connection: sqlite3.Connection) -> None:
         begin_game(connection, record("game0001"))
@@ -303,7 +303,7 @@ async def test_work_that_fails_for_good_holds_up_nobody_and_leaves_nothing_half_
 
 
 async def test_games_are_listed_newest_first_by_bot_and_page() -> None:
-    store = Store()
+    store = Database()
     for number in range(6):
         game_id = f"game000{number}"
         who = ("u1", "u1", None, "u2") if number % 2 else (None, None, None, "u2")

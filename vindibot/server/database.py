@@ -23,7 +23,7 @@ from typing import TypeVar
 import structlog
 from filelock import FileLock, Timeout
 
-from vindibot.server.schema import StoreError, check_owner, migrate, salt_of
+from vindibot.server.schema import DatabaseError, check_owner, migrate, salt_of
 
 #: Seconds that the file may be locked by another program before an access fails.
 LOCKED_SECONDS = 3.0
@@ -38,8 +38,8 @@ _Result = TypeVar("_Result")
 Work = Callable[[sqlite3.Connection], None]
 
 
-class Store:
-    """The open store. Opening raises `StoreError`. Its methods may be called from any thread."""
+class Database:
+    """The open store. Opening raises `DatabaseError`. Its methods may be called from any thread."""
 
     def __init__(self, path: Path | None = None, *, locked_seconds: float = LOCKED_SECONDS) -> None:
         self.path = path
@@ -65,7 +65,7 @@ class Store:
     def _open(self) -> tuple[sqlite3.Connection, bytes, int]:
         name = str(self.path) if self.path is not None else ":memory:"
         connection: sqlite3.Connection | None = None
-        problem: StoreError
+        problem: DatabaseError
         try:
             connection = sqlite3.connect(name, timeout=self._locked_seconds, isolation_level=None, check_same_thread=False)
             if self.path is not None:
@@ -76,10 +76,10 @@ class Store:
                 salt = salt_of(connection)
                 ended = connection.execute("UPDATE games SET state = 'interrupted' WHERE state = 'running'").rowcount
             return connection, salt, ended
-        except StoreError as error:
+        except DatabaseError as error:
             problem = error
         except sqlite3.Error as error:
-            problem = StoreError(f"{name}: {_reason(error)}")
+            problem = DatabaseError(f"{name}: {_reason(error)}")
         if connection is not None:
             connection.close()
         raise problem
@@ -87,11 +87,11 @@ class Store:
     # ---- Reading and writing ----
 
     async def read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """What `work` finds; it runs after everything that was written before. Raises `StoreError`."""
+        """What `work` finds; it runs after everything that was written before. Raises `DatabaseError`."""
         try:
             return await asyncio.wrap_future(self._thread.submit(self._read, work))
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path or 'the store'}: {_reason(error)}") from None
+            raise DatabaseError(f"{self.path or 'the store'}: {_reason(error)}") from None
 
     def read_now(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """As `read`, but waits: for a server that does not run yet."""
@@ -224,21 +224,21 @@ class _Transaction:
 
 def _lock(path: Path) -> FileLock:
     if not path.parent.is_dir():
-        raise StoreError(f"{path}: there is no folder {path.parent}; make it first")
+        raise DatabaseError(f"{path}: there is no folder {path.parent}; make it first")
     if path.is_dir():
-        raise StoreError(f"{path}: this is a folder; name a file")
+        raise DatabaseError(f"{path}: this is a folder; name a file")
     with suppress(OSError):  # whatever it is, opening the database says it better
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # nobody else's business
     beside = Path(f"{path}.lock")
     if beside.is_file() and beside.stat().st_size:  # ours is empty
-        raise StoreError(f"{path}: {beside} is there already and is no lock of vindibot; name another database", exit_code=2)
+        raise DatabaseError(f"{path}: {beside} is there already and is no lock of vindibot; name another database", exit_code=2)
     lock = FileLock(beside, blocking=False, thread_local=False)
     try:
         lock.acquire()
     except Timeout:
-        raise StoreError(f"{path}: another vindibot server uses this file; stop it first, or name another file") from None
+        raise DatabaseError(f"{path}: another vindibot server uses this file; stop it first, or name another file") from None
     except OSError as error:
-        raise StoreError(f"{path}: cannot write beside this file: {error.strerror or error}") from None
+        raise DatabaseError(f"{path}: cannot write beside this file: {error.strerror or error}") from None
     return lock
 
 
@@ -246,7 +246,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     if 0 < path.stat().st_size <= CHECKED_BYTES:
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
-            raise StoreError(f"{path}: the database is damaged ({found}); {_RESTORE}")
+            raise DatabaseError(f"{path}: the database is damaged ({found}); {_RESTORE}")
     check_owner(connection, str(path))  # before anything is changed
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
