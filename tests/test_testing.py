@@ -127,7 +127,7 @@ def test_a_recorded_turn(tmp_path: Path) -> None:
     for arguments, message in [
         ({}, "say which turn"),
         ({"turn": 42, "me": 1}, "hero 3's"),
-        ({"turn": 42, "history": [BOARD]}, "its own history"),
+        ({"turn": 42, "recent": [BOARD]}, "its own history"),
     ]:
         with pytest.raises(ValueError, match=message):
             view(recording, **arguments)
