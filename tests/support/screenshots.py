@@ -1,5 +1,7 @@
 """Pictures of the viewer for docs/ and the README: ``python -m tests.support.screenshots [FOLDER]``, a minute.
 
+``--rules`` takes only those of docs/rules.md.
+
 A whole game is played by the shipped bots on a map that is always the same, and its page is looked at in a real browser; on the
 same map a few moves are played against them in the page of challenges.
 """
@@ -10,6 +12,7 @@ import asyncio
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -20,14 +23,18 @@ from playwright.async_api import Browser, Page, async_playwright
 from sim.generator import generate
 from tests.support.browser import DESKTOP, PHONE, launch, visiting
 from tests.support.paths import TOP
+from tests.support.rule_scenes import SCENES
 from vindibot.base import log
 from vindibot.challenge.host import LOOPBACK, Host
 from vindibot.challenge.offers import Offers
 from vindibot.challenge.routes import PATH
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.config.settings import RecordingSettings
+from vindibot.viewer.page import whole_page
 
 FOLDER = TOP / "docs" / "screenshots"
+#: Side of a board in docs/rules.md, and the gap between two, in pixels.
+RULES_PIXELS, RULES_GAP = 280, 24
 #: Who plays, and where: size and seed of the map.
 BOT, AGAINST, MAP = "strong", "seed", (14, 13)
 
@@ -115,8 +122,40 @@ async def shoot_challenge(browser: Browser, shot: Shot, folder: Path) -> Path:
                 return await keep(page, folder / f"{shot.name}.png")
 
 
-async def main(folder: Path) -> None:
+async def shoot_rules(browser: Browser, folder: Path) -> None:
+    """Take the pictures of docs/rules.md: the board before the moves of a scene, and the board after them."""
+    for scene in SCENES:
+        with tempfile.TemporaryDirectory() as place:
+            path = Path(place) / "scene.html"
+            path.write_text(whole_page(scene.bundle()))
+            async with visiting(browser, path.as_uri(), size=DESKTOP, color_scheme="light", reduced_motion="reduce") as page:
+                boards = []
+                for key in ("Home", "End") if scene.moves else ("Home",):
+                    await page.keyboard.press(key)
+                    await page.keyboard.press("n")
+                    await page.keyboard.press("n")
+                    taken = await page.locator("canvas").first.screenshot()
+                    boards.append(Image.open(BytesIO(taken)).convert("RGB").resize((RULES_PIXELS, RULES_PIXELS)))
+        beside(boards).quantize(256).save(folder / f"rules-{scene.name}.png", optimize=True)
+
+
+def beside(pictures: Sequence[Image.Image]) -> Image.Image:
+    """Return one picture with the given ones side by side."""
+    step = RULES_PIXELS + RULES_GAP
+    whole = Image.new("RGB", (step * len(pictures) - RULES_GAP, RULES_PIXELS), "white")
+    for number, picture in enumerate(pictures):
+        whole.paste(picture, (number * step, 0))
+    return whole
+
+
+async def main(folder: Path, *, only_rules: bool = False) -> None:
     """Take all pictures into `folder`."""
+    if only_rules:
+        async with async_playwright() as playwright:
+            browser = await launch(playwright)
+            await shoot_rules(browser, folder)
+            await browser.close()
+        return
     with tempfile.TemporaryDirectory() as game:
         address = play(Path(game)).as_uri()
         async with async_playwright() as playwright:
@@ -127,10 +166,12 @@ async def main(folder: Path) -> None:
             for shot in CHALLENGES:
                 path = await shoot_challenge(browser, shot, folder)
                 print(f"{path}: {path.stat().st_size // 1000} kB")
+            await shoot_rules(browser, folder)
             await browser.close()
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    words = [word for word in sys.argv[1:] if word != "--rules"]
+    target = Path(words[0]) if words else FOLDER
     target.mkdir(parents=True, exist_ok=True)
-    asyncio.run(main(target))
+    asyncio.run(main(target, only_rules="--rules" in sys.argv))
