@@ -104,8 +104,9 @@ def test_every_trait_survives_boards_such_as_nobody_would_draw(games: Games) -> 
         conforms(trait, games, mover(games))
 
 
+@pytest.mark.parametrize("share", [3, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "more"])
 @pytest.mark.parametrize("name", ["odd", "scenario", "generated"])
-def test_every_trait_survives_recorded_games(name: str) -> None:
+def test_every_trait_survives_recorded_games(name: str, share: int) -> None:
     path = ORACLE / f"{name}.jsonl.gz"
     if not path.exists():
         path = SAMPLE
@@ -113,11 +114,11 @@ def test_every_trait_survives_recorded_games(name: str) -> None:
         pytest.skip(f"no recorded games at {ORACLE} or {SAMPLE}")
     states = 0
     every = {"odd": 5, "scenario": 13, "generated": 61 if path != SAMPLE else 31}[name]
-    for games in recorded(path, every):
+    for games in recorded(path, every * share):
         states += 1
         for trait in TRAITS:
             conforms(trait, games, mover(games))
-    assert states > 100
+    assert states > 100 / share
 
 
 @pytest.mark.parametrize("trait", TRAITS, ids=named)
