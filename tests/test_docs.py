@@ -44,7 +44,7 @@ def follow_the_first_bot(folder: Path, around: dict[str, str]) -> None:
 def test_the_first_bot(tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
     folder.mkdir()
-    follow_the_first_bot(folder, environment(shims(tmp_path / "bin"), VINDIBOT_ROUNDS="30"))
+    follow_the_first_bot(folder, environment(shims(tmp_path / "bin"), VINDIBOT_ROUNDS="10"))
 
 
 @pytest.mark.slow

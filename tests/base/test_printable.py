@@ -105,7 +105,7 @@ def check(written: str) -> None:
 async def test_an_opponent_in_a_game(tmp_path: Path) -> None:
     named = {f"game.heroes.{hero}.name": EVIL for hero in range(4)}
     fault = Fault("state", "after", changes=named)
-    async with FaultyServer(joins={1: fault}, orders=dict.fromkeys(range(1, 6), fault)) as server:
+    async with FaultyServer(joins={1: fault}, moves=dict.fromkeys(range(1, 6), fault)) as server:
         words = ["--server", server.url, "--rounds", "5", "--bot", "stay", "--in-process"]
         code, written = await asyncio.to_thread(in_a_terminal, tmp_path, "play", *words)
     assert code == 0, written

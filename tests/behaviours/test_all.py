@@ -104,8 +104,9 @@ def test_every_trait_survives_boards_such_as_nobody_would_draw(games: Games) -> 
         conforms(trait, games, mover(games))
 
 
+@pytest.mark.parametrize("share", [3, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "more"])
 @pytest.mark.parametrize("name", ["odd", "scenario", "generated"])
-def test_every_trait_survives_recorded_games(name: str) -> None:
+def test_every_trait_survives_recorded_games(name: str, share: int) -> None:
     path = ORACLE / f"{name}.jsonl.gz"
     if not path.exists():
         path = SAMPLE
@@ -113,11 +114,11 @@ def test_every_trait_survives_recorded_games(name: str) -> None:
         pytest.skip(f"no recorded games at {ORACLE} or {SAMPLE}")
     states = 0
     every = {"odd": 5, "scenario": 13, "generated": 61 if path != SAMPLE else 31}[name]
-    for games in recorded(path, every):
+    for games in recorded(path, every * share):
         states += 1
         for trait in TRAITS:
             conforms(trait, games, mover(games))
-    assert states > 100
+    assert states > 100 / share
 
 
 @pytest.mark.parametrize("trait", TRAITS, ids=named)
@@ -158,7 +159,8 @@ def test_kernels_do_the_same_without_the_compiler() -> None:
     """The interpreter sees what compiled code hides: types that wrap around, names that mean something else in numpy."""
     chosen = "odd_boards or equals_its_de"
     command = [sys.executable, "-m", "pytest", "-x", "-W", "ignore:overflow encountered:RuntimeWarning", "-k", chosen]
-    files = [str(path) for path in sorted(TESTS.glob("test_trait_*.py"))]
+    files = [str(path) for path in sorted((TESTS / "behaviours").rglob("test_*.py"))]
+    assert files
     done = subprocess.run(
         [*command, *files],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},

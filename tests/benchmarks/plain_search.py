@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from behaviours.common.kernel_types import GameRecord, int64, uintp
 from behaviours.search.records import INFINITE, MAX_PLY
-from sim.game import LAST_MINE, MINE, OFFSET, RUNNING, STAY, UNDO, WALL, Games
+from sim.game import GAMES, LAST_MINE, MINE, OFFSET, RUNNING, STAY, UNDO, UNDOS, WALL, Games
+from sim.kernels import entry
 from sim.rules import play, undo
 
 MINE_WORTH = 25
 #: A node on the stack: its window, its best score, and the moves that are not tried yet (`_moves_of`).
 NODE = np.dtype((np.record, [("alpha", "i4"), ("beta", "i4"), ("best", "i4"), ("moves", "i4")]))
+NODES = numba.types.Array(numba.from_dtype(NODE), 1, "C")
 
 
 @numba.njit(error_model="numpy", nogil=True, forceinline=True)
@@ -49,7 +51,7 @@ def _moves_of(game: GameRecord, hero: int) -> int:
     return moves
 
 
-@numba.njit(error_model="numpy", nogil=True)
+@entry(numba.types.UniTuple(numba.types.int64, 2)(GAMES, UNDOS, NODES, *[numba.types.int64] * 3))
 def _search(games: Games, undos: NDArray[np.void], stack: NDArray[np.void], me: int, active: int, depth: int) -> tuple[int, int]:
     game: GameRecord = games[0]
     nodes, level = int64(0), 0

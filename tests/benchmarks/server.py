@@ -1,7 +1,7 @@
 """The server over loopback: plies per second, its own share of a ply, memory per waiting game, what spectators cost, a crowd.
 
 The clients are as bare as possible and run in a process of their own. The server's own share of a ply is measured inside it,
-from the bytes of an order being read to those of the next hero's state being written.
+from the bytes of a move being read to those of the next hero's state being written.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def clients(port: int, games: int, seconds: float) -> None:
 
 
 class Stopwatch:
-    """Counts plies and crashes; `read_at` is when the last order was read."""
+    """Counts plies and crashes; `read_at` is when the last move was read."""
 
     def __init__(self) -> None:
         self.plies = self.crashes = 0
@@ -130,7 +130,7 @@ async def measure(games: int, seconds: float) -> tuple[float, Stopwatch, float, 
 
 
 async def own_share(plies: int = 3000) -> list[float]:
-    """Seconds from an order read to the next state written, of a game whose four clients are never slow."""
+    """Seconds from a move read to the next state written, of a game whose four clients are never slow."""
     watch = Stopwatch()
     shares: list[float] = []
     receive, flush = LimitedConnection.data_received, JoiningTransport._flush

@@ -41,7 +41,7 @@ _FRAME, _TASK = "Commit", "RunTask"
 
 
 def game() -> list[Games]:
-    """All states of a game of random orders on the largest board."""
+    """All states of a game of random moves on the largest board."""
     rng = np.random.default_rng(1)
     games = generate(1, size=SIZE).new_game(max_turns=PLIES)
     states = [games.copy()]

@@ -60,18 +60,18 @@ class Yardstick:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     def playouts(self, seed: int, games: int, size: int) -> Playouts:
-        """Whole games of random orders, on its own clock of processor time."""
+        """Whole games of random moves, on its own clock of processor time."""
         told = json.loads(self._run("playout", seed, games, size))
         return Playouts(told["plies"], told["seconds"], told["hash"])
 
     def search(self, depth: int, seed: int, active: int, size: int) -> Searched:
-        """Alpha-beta to a fixed depth from ply 400 of a game of random orders on the first of its maps, hero 1 to move; the
+        """Alpha-beta to a fixed depth from ply 400 of a game of random moves on the first of its maps, hero 1 to move; the
         first `active` heroes move, the others stand still."""
         told = json.loads(self._run("search", depth, seed, active, size))
         return Searched(told["score"], told["nodes"], told["seconds"])
 
     def position(self, seed: int, size: int) -> Games:
-        """The position that `search` searches: 400 random orders from a stream of its own, on the first map."""
+        """The position that `search` searches: 400 random moves from a stream of its own, on the first map."""
         games = np.frombuffer(bytearray(self.maps(seed, size)[:1].tobytes()), GAME)
         with np.errstate(over="ignore"):
             state = random_state.py_func(seed, 999)

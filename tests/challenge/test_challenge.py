@@ -22,7 +22,7 @@ from vindibot.cli.challenge import challenge_command
 from vindibot.games.recording import read_recording
 
 
-async def order_of(client: httpx.AsyncClient, **different: Any) -> dict[str, Any]:
+async def request_of(client: httpx.AsyncClient, **different: Any) -> dict[str, Any]:
     first = (await client.get("/challenge/offers")).json()["first"]
     return {key: first[key] for key in ("bots", "map", "rounds", "limit_ms")} | {"name": "ann"} | different
 
@@ -55,7 +55,7 @@ class Person:
 
 
 async def challenging(client: httpx.AsyncClient, **different: Any) -> Person:
-    answer = await client.post("/challenge/games", json=await order_of(client, **different))
+    answer = await client.post("/challenge/games", json=await request_of(client, **different))
     assert answer.status_code == 201, answer.text
     person = Person(client, answer.json())
     await person.join()
@@ -75,8 +75,8 @@ async def test_a_person_plays_to_the_end_and_sees_how_the_bots_decided(tmp_path:
         public = await client.get(f"/records/{person.state['game']['id']}")
         assert public.json()["ending"] == "finished"
     assert host.told[0].startswith(f"game {person.state['game']['id']}: {NASTY} came ")
-    orders = public.json()["moves"]
-    assert [int(orders[turn["ply"]]) for turn in turns] == [turn["move"] for turn in turns], "what was decided was played"
+    moves = public.json()["moves"]
+    assert [int(moves[turn["ply"]]) for turn in turns] == [turn["move"] for turn in turns], "what was decided was played"
     assert sorted(turn["turn"] for turn in turns) == [turn for turn in range(20) if turn % 4 != 1]
     found = {(turn["hero"], turn["turn"]): turn for turn in turns}
     kept = [read_recording(path) for path in recordings(tmp_path)]
@@ -130,16 +130,16 @@ async def test_who_leaves_ends_the_game_at_once(tmp_path: Path, monkeypatch: pyt
         await until(lambda: server.room(person.state["game"]["id"]).finished)
         with pytest.raises(AssertionError, match="no more"):
             await waiting
-        order = await order_of(client)
-        made = (await client.post("/challenge/games", json=order)).json()
+        wanted = await request_of(client)
+        made = (await client.post("/challenge/games", json=wanted)).json()
         await client.delete("/challenge/game", headers={"Authorization": f"Bearer {made['secret']}"})
         await until(lambda: len(host.told) == 2)
         assert host.told[1] == "ann did not come"
         monkeypatch.setattr("vindibot.challenge.bout.JOIN_SECONDS", 0.05)
-        assert (await client.post("/challenge/games", json=order)).status_code == 201
+        made = (await client.post("/challenge/games", json=wanted)).json()
         await until(lambda: len(host.told) == 3)
         assert host.told[2] == "ann did not come", "nobody joined with the key"
-        assert not server.lobby.matches
+        assert (await server.join(made["key"])).match is None, "no match is left for the key"
     assert all(read_recording(path).outcome is None for path in recordings(tmp_path)), "they were interrupted"
 
 
@@ -168,12 +168,12 @@ async def test_what_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             assert drawn["size"] == (one["size"] or 12)
             assert all(drawn["tiles"][spawn] == "." for spawn in drawn["spawns"])
         slip = next(bot["id"] for bot in bots if bot["name"] == "slip")
-        refused = await client.post("/challenge/games", json=await order_of(client, bots=[slip] * 3))
+        refused = await client.post("/challenge/games", json=await request_of(client, bots=[slip] * 3))
         assert refused.status_code == 400
         assert "slip.toml" in refused.json()["error"]
 
 
-async def test_orders_that_cannot_be(tmp_path: Path) -> None:
+async def test_requests_that_cannot_be(tmp_path: Path) -> None:
     wrongs: list[dict[str, Any]] = [
         {"bots": ["../../etc/passwd"] * 3},
         {"bots": []},
@@ -188,7 +188,7 @@ async def test_orders_that_cannot_be(tmp_path: Path) -> None:
     ]
     async with hosting(tmp_path) as (host, _, client):
         for wrong in wrongs:
-            refused = await client.post("/challenge/games", json=await order_of(client, **wrong))
+            refused = await client.post("/challenge/games", json=await request_of(client, **wrong))
             assert refused.status_code == 400, wrong
             assert refused.json()["error"]
         assert not host._tasks
@@ -199,7 +199,7 @@ async def test_orders_that_cannot_be(tmp_path: Path) -> None:
 async def test_games_are_limited(tmp_path: Path) -> None:
     async with hosting(tmp_path, games=1) as (_, _, client):
         person = await challenging(client)
-        assert (await client.post("/challenge/games", json=await order_of(client))).status_code == 400
+        assert (await client.post("/challenge/games", json=await request_of(client))).status_code == 400
         await client.delete("/challenge/game", headers=person.headers)
 
 
@@ -215,7 +215,7 @@ async def test_other_pages_in_the_same_browser_get_nothing(tmp_path: Path) -> No
     ]
     async with hosting(tmp_path, games=9) as (_, _, client):
         for headers, status in tried:
-            answer = await client.post("/challenge/games", json=await order_of(client), headers=headers)
+            answer = await client.post("/challenge/games", json=await request_of(client), headers=headers)
             assert answer.status_code == status, headers
             assert "access-control-allow-origin" not in answer.headers
         page = await client.get("/challenge")

@@ -50,7 +50,7 @@ def only_bout(host: Host) -> Bout:
     return bout
 
 
-def own_orders(bout: Bout) -> list[int]:
+def own_moves(bout: Bout) -> list[int]:
     assert bout.room is not None
     return bout.room.moves[bout.order.seat :: 4]
 
@@ -67,7 +67,7 @@ async def test_ten_moves_by_keyboard_and_how_the_bots_decided(browser: Any, tmp_
             await page.keyboard.press(key)
         await our_turn(page, 11)
         bout = only_bout(host)
-        assert own_orders(bout) == WAYS
+        assert own_moves(bout) == WAYS
         assert await page.locator(".heroes .name").all_inner_texts() == ["malvert", "seed", NASTY, "malvert"]
         assert not await page.locator("main img").count(), "a name is text"
         for hero in (1, 0, 3):
@@ -76,8 +76,8 @@ async def test_ten_moves_by_keyboard_and_how_the_bots_decided(browser: Any, tmp_
                 await page.keyboard.press("v")
             await page.locator(f".tab[data-hero='{hero}']").click()
             last = [one for one in bout.decisions.made if one.header.hero == hero + 1][-1]
-            order = ("Stay", "North", "South", "East", "West")[last.ballot.direction]
-            await page.get_by_role("heading", name=f"Why {order} on turn {last.games['turn'].item(0)}?").wait_for()
+            move = ("Stay", "North", "South", "East", "West")[last.ballot.direction]
+            await page.get_by_role("heading", name=f"Why {move} on turn {last.games['turn'].item(0)}?").wait_for()
             for entry in last.ballot.entries:
                 row = page.locator(f".votes tr[data-trait='{entry.label}']")
                 shown = await row.locator("[data-value]").evaluate_all("cells => cells.map((cell) => Number(cell.dataset.value))")
@@ -85,7 +85,7 @@ async def test_ten_moves_by_keyboard_and_how_the_bots_decided(browser: Any, tmp_
                 assert shown == pytest.approx(expected, rel=1e-4), entry.label
         await page.keyboard.press("Space")
         await our_turn(page, 12)
-        assert own_orders(bout)[-1] == 0, "the space bar is not for the button that was clicked last"
+        assert own_moves(bout)[-1] == 0, "the space bar is not for the button that was clicked last"
         await page.keyboard.press("ArrowUp")
         await page.get_by_role("region", name="Result").wait_for()
         await until(lambda: host.told)
@@ -121,7 +121,7 @@ async def test_ten_moves_by_touch_in_a_narrow_window(browser: Any, tmp_path: Pat
         assert await page.evaluate("vindibotChallenge.shown.game.size") == 5
         await page.touchscreen.tap(box["x"] + side * (own % 5 + 0.5), box["y"] + side * (own // 5 + 0.5))
         await our_turn(page, 14)
-        assert own_orders(only_bout(host)) == [*WAYS, 3, 1, 0]
+        assert own_moves(only_bout(host)) == [*WAYS, 3, 1, 0]
         await page.get_by_label("Show how the bots decided").tap()
         await page.get_by_role("heading", name="on turn").wait_for()
         assert await fits(page)

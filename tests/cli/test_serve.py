@@ -95,6 +95,14 @@ def test_what_cannot_be_is_said_with_its_option(words: list[str], says: str) -> 
     assert says in result.output
 
 
+@pytest.mark.parametrize(("words", "keys"), [([], "any"), (["--any-key"], "any"), (["--registered-keys"], "registered")])
+def test_who_may_play(monkeypatch: pytest.MonkeyPatch, words: list[str], keys: str) -> None:
+    given: list[ServerSettings] = []
+    monkeypatch.setattr("vindibot.server.run_server", lambda settings, *_: given.append(settings))
+    assert run("serve", *words).exit_code == 0
+    assert [settings.keys for settings in given] == [keys]
+
+
 def test_settings_in_a_file_are_checked_with_line_and_spelling(tmp_path: Path) -> None:
     file = tmp_path / "server.toml"
     file.write_text('port = 9000\nrouds = 5\nhost = "0.0.0.0"\n')

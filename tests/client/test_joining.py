@@ -33,7 +33,7 @@ async def test_joins_and_plays_to_the_end() -> None:
     assert result.last is not None
     assert result.last.game.turn == 12
     assert player.turns == [0, 4, 8]
-    assert server.orders == player.decided
+    assert server.moves == player.decided
     assert (result.moves, result.faults, told.games) == (3, 0, 1)
     path, form = server.forms[0]
     assert path == "/api/training"
@@ -307,12 +307,12 @@ async def test_redirects_are_not_followed() -> None:
     assert other.connections == 0
 
 
-async def test_orders_stay_on_the_configured_origin() -> None:
+async def test_moves_stay_on_the_configured_origin() -> None:
     async with FaultyServer(plies=8) as other, FaultyServer(plies=8, host=f"127.0.0.1:{other.port}") as server:
         result = await play(server)
     assert result.outcome.reason is Reason.FINISHED
     assert other.connections == 0
-    assert len(server.orders) == 2
+    assert len(server.moves) == 2
 
 
 async def test_a_server_below_a_path() -> None:

@@ -1,4 +1,4 @@
-"""Orders: the rows of the faults that a server or the network can have in a game."""
+"""Moves: the rows of the faults that a server or the network can have in a game."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from vindibot.games.protocol import Answer, ProtocolError
 LOSSES = ["reset", "close", "cut", "page", "text"]
 
 
-def orders_once(server: FaultyServer) -> bool:
+def moves_once(server: FaultyServer) -> bool:
     """Whether each turn was played exactly once."""
-    turns = [turn for turn, _ in server.orders]
+    turns = [turn for turn, _ in server.moves]
     return turns == sorted(set(turns))
 
 
 @pytest.mark.parametrize("understands_turn", [False, True])
 @pytest.mark.parametrize("kind", LOSSES)
-async def test_a_reply_lost_before_the_order_was_seen(kind: str, understands_turn: bool) -> None:
+async def test_a_reply_lost_before_the_move_was_seen(kind: str, understands_turn: bool) -> None:
     """One repeat at once on a fresh connection, and nothing is lost."""
     player, told, pauses = Player(), Told(), Pauses()
-    async with FaultyServer(orders={3: Fault(kind)}, understands_turn=understands_turn) as server:
+    async with FaultyServer(moves={3: Fault(kind)}, understands_turn=understands_turn) as server:
         result = await play(server, player, told=told, pauses=pauses)
     assert result.outcome.reason is Reason.FINISHED
-    assert server.orders == player.decided
+    assert server.moves == player.decided
     assert player.turns == [0, 4, 8, 12, 16]
     assert pauses.asked == []
     assert (result.faults, result.lost_turns) == (1, 0)
@@ -39,30 +39,30 @@ async def test_a_reply_lost_before_the_order_was_seen(kind: str, understands_tur
 
 
 @pytest.mark.parametrize("kind", LOSSES)
-async def test_a_reply_lost_after_the_order_was_accepted(kind: str) -> None:
-    """The repeat comes out of turn; then a harmless order every 150 ms, until one brings the next state."""
+async def test_a_reply_lost_after_the_move_was_accepted(kind: str) -> None:
+    """The repeat comes out of turn; then a harmless move every 150 ms, until one brings the next state."""
     player, told, pauses = Player(), Told(), Pauses(0.02)
-    async with FaultyServer(orders={3: Fault(kind, "after")}, opponent_seconds=0.02) as server:
+    async with FaultyServer(moves={3: Fault(kind, "after")}, opponent_seconds=0.02) as server:
         # The answer is lost when it is our turn again: of the clock of that turn nothing has passed.
         result = await play(server, player, told=told, pauses=pauses)
     assert result.outcome.reason is Reason.FINISHED
-    assert orders_once(server)
-    assert len(server.orders) == 5
+    assert moves_once(server)
+    assert len(server.moves) == 5
     assert result.lost_turns == 1
     assert told.resyncs == [(16, 1)]
     assert [turn for turn, _ in player.decided] == [0, 4, 8, 16]
 
 
 @pytest.mark.parametrize("kind", [*LOSSES, "hang", "dribble"])
-async def test_the_turn_in_the_order_saves_it(kind: str) -> None:
-    """Where the server knows a repeat by its turn, no order is lost and none is played twice."""
+async def test_the_turn_in_the_move_saves_it(kind: str) -> None:
+    """Where the server knows a repeat by its turn, no move is lost and none is played twice."""
     player = Player()
     fault = Fault(kind, "after")
     faults = {2: fault, 4: fault}
-    async with FaultyServer(orders=faults, understands_turn=True, stated_limit=0.05, opponent_seconds=0.01) as server:
+    async with FaultyServer(moves=faults, understands_turn=True, stated_limit=0.05, opponent_seconds=0.01) as server:
         result = await play(server, player, move_timeout=0.2)
     assert result.outcome.reason is Reason.FINISHED
-    assert server.orders == player.decided
+    assert server.moves == player.decided
     assert len(player.turns) == 5
     assert result.lost_turns == 0
 
@@ -77,31 +77,31 @@ async def test_our_turn_is_only_named_to_servers_that_know_about_it() -> None:
 
 async def test_out_of_step_the_server_is_asked_every_150_ms() -> None:
     pauses, told = Pauses(0.1), Told()
-    async with FaultyServer(orders={1: Fault("reset", "after")}, plies=12) as server:
-        # Reset at once, while the opponents still think: the order is in, and its answer will never come.
-        server.order_faults = {1: Fault("status", status=400, body="Vindinium - Not your turn to move")}
-        server.order_faults |= {2: Fault("status", status=400, body="Vindinium - Wait, you're not supposed to play now")}
+    async with FaultyServer(moves={1: Fault("reset", "after")}, plies=12) as server:
+        # Reset at once, while the opponents still think: the move is in, and its answer will never come.
+        server.move_faults = {1: Fault("status", status=400, body="Vindinium - Not your turn to move")}
+        server.move_faults |= {2: Fault("status", status=400, body="Vindinium - Wait, you're not supposed to play now")}
         result = await play(server, told=told, pauses=pauses)
     assert result.outcome.reason is Reason.FINISHED
     assert pauses.asked == [0.15, 0.15]
     assert [form["dir"] for _, form in server.forms[1:4]] == ["North", "Stay", "Stay"]
 
 
-async def test_a_reply_lost_late_means_that_the_order_was_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server keeps an accepted order until our next turn: the repeat must not be a second blind order."""
+async def test_a_reply_lost_late_means_that_the_move_was_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server keeps an accepted move until our next turn: the repeat must not be a second blind move."""
     monkeypatch.setattr("vindibot.client.game_client.ACCEPTED_AFTER", 0.02)
     player = Player()
-    async with FaultyServer(orders={2: Fault("reset", "after")}, opponent_seconds=0.1) as server:
+    async with FaultyServer(moves={2: Fault("reset", "after")}, opponent_seconds=0.1) as server:
         result = await play(server, player)
     assert result.outcome.reason is Reason.FINISHED
-    assert server.orders[2] == (8, "Stay")
+    assert server.moves[2] == (8, "Stay")
     assert result.lost_turns == 1
 
 
-async def test_a_server_that_cannot_be_reached_has_not_seen_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_cannot_be_reached_has_not_seen_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.client.game_client.ACCEPTED_AFTER", -1.0)
     player, pauses = Player(), Pauses()
-    server = await FaultyServer(orders={2: Fault("bye", "after")}, plies=12).start()
+    server = await FaultyServer(moves={2: Fault("bye", "after")}, plies=12).start()
     client = GameClient(settings_for(server), pause=pauses)
     closed = False
 
@@ -124,33 +124,33 @@ async def test_a_server_that_cannot_be_reached_has_not_seen_the_order(monkeypatc
         result = await client.play(decide)
     await server.__aexit__(None, None, None)
     assert result.outcome.reason is Reason.FINISHED
-    assert server.orders == player.decided
+    assert server.moves == player.decided
     assert result.lost_turns == 0
 
 
 async def test_an_idle_connection_that_the_server_closes_costs_nothing() -> None:
     player = Player(thinks=0.005)
-    async with FaultyServer(orders={number: Fault("bye", "after") for number in range(1, 9)}, plies=32) as server:
+    async with FaultyServer(moves={number: Fault("bye", "after") for number in range(1, 9)}, plies=32) as server:
         result = await play(server, player)
     assert result.outcome.reason is Reason.FINISHED
-    assert server.orders == player.decided
-    assert result.faults == 0 or server.requests > len(server.orders)
+    assert server.moves == player.decided
+    assert result.faults == 0 or server.requests > len(server.moves)
     assert len(player.turns) == 8
 
 
 async def test_a_body_that_dribbles_is_given_up_within_the_turn() -> None:
     player = Player()
-    async with FaultyServer(orders={2: Fault("dribble", "after")}, plies=16) as server:
+    async with FaultyServer(moves={2: Fault("dribble", "after")}, plies=16) as server:
         begun = time.monotonic()
         result = await play(server, player, time_limit=0.3)
     assert result.outcome.reason is Reason.FINISHED
     assert time.monotonic() - begun < 20  # the body alone would take 50 s
-    assert orders_once(server)
+    assert moves_once(server)
     assert result.lost_turns == 1
 
 
 async def test_an_answer_that_never_ends_is_given_up() -> None:
-    async with FaultyServer(orders={2: Fault("endless")}, plies=16) as server:
+    async with FaultyServer(moves={2: Fault("endless")}, plies=16) as server:
         result = await play(server)
     assert result.outcome.reason is Reason.FINISHED
     assert result.faults == 1
@@ -160,10 +160,10 @@ async def test_an_answer_that_never_ends_is_given_up() -> None:
 async def test_an_overloaded_server_is_asked_again_within_the_turn(status: int) -> None:
     player, pauses = Player(), Pauses()
     fault = Fault("status", status=status, headers={"Retry-After": "60"})
-    async with FaultyServer(orders={2: fault, 3: fault, 4: fault}) as server:
+    async with FaultyServer(moves={2: fault, 3: fault, 4: fault}) as server:
         result = await play(server, player, pauses=pauses)
     assert result.outcome.reason is Reason.FINISHED
-    assert server.orders == player.decided
+    assert server.moves == player.decided
     assert len(pauses.asked) == 3
     assert all(0.05 <= pause <= 0.15 for pause in pauses.asked)
 
@@ -171,7 +171,7 @@ async def test_an_overloaded_server_is_asked_again_within_the_turn(status: int) 
 async def test_a_server_that_stays_away_ends_the_game() -> None:
     pauses = Pauses()
     faults = {number: Fault("status", status=503, body="down") for number in range(2, 9999)}
-    async with FaultyServer(orders=faults) as server:
+    async with FaultyServer(moves=faults) as server:
         result = await play(server, pauses=pauses, resync_timeout=3)
     assert result.outcome.reason is Reason.UNREACHABLE
     assert "turn 4" in result.outcome.message
@@ -181,8 +181,8 @@ async def test_a_server_that_stays_away_ends_the_game() -> None:
     assert 2.5 < sum(pauses.asked) < 4
 
 
-async def test_a_late_order_forfeits_and_says_which_turn() -> None:
-    async with FaultyServer(orders={3: Fault("status", status=400, body=LATE)}) as server:
+async def test_a_late_move_forfeits_and_says_which_turn() -> None:
+    async with FaultyServer(moves={3: Fault("status", status=400, body=LATE)}) as server:
         result = await play(server)
     assert result.outcome.reason is Reason.TIMEOUT
     assert result.outcome.exit_code == 1
@@ -201,7 +201,7 @@ async def test_a_real_clock_that_runs_out_forfeits() -> None:
 
 async def test_a_state_in_which_we_have_crashed_is_a_forfeit() -> None:
     crashed = {"hero.crashed": True, "game.finished": True, "game.turn": 8}
-    async with FaultyServer(orders={3: Fault("state", "before", changes=crashed)}) as server:
+    async with FaultyServer(moves={3: Fault("state", "before", changes=crashed)}) as server:
         result = await play(server)
     assert result.outcome.reason is Reason.TIMEOUT
     assert "turn 8" in result.outcome.message
@@ -211,7 +211,7 @@ async def test_a_state_in_which_we_have_crashed_is_a_forfeit() -> None:
 
 @pytest.mark.parametrize("words", ["Vindinium - Unknown game game0001", "Vindinium - Wrong or expired token"])
 async def test_a_game_that_nobody_knows_ends(words: str) -> None:
-    async with FaultyServer(orders={2: Fault("status", status=404, body=words)}) as server:
+    async with FaultyServer(moves={2: Fault("status", status=404, body=words)}) as server:
         result = await play(server)
     assert result.outcome.reason is Reason.UNKNOWN_GAME
     assert words in result.outcome.message
@@ -220,20 +220,20 @@ async def test_a_game_that_nobody_knows_ends(words: str) -> None:
 
 async def test_the_end_may_be_lost_too() -> None:
     player = Player()
-    async with FaultyServer(orders={5: Fault("reset", "after")}) as server:
+    async with FaultyServer(moves={5: Fault("reset", "after")}) as server:
         result = await play(server, player)
     assert result.outcome.reason is Reason.FINISHED
     assert OVER in result.outcome.message
     assert result.last is not None
     assert result.last.game.turn == 16
-    assert server.orders == player.decided
+    assert server.moves == player.decided
 
 
 async def test_an_unknown_refusal_is_repeated_once() -> None:
-    async with FaultyServer(orders={2: Fault("status", status=400, body="bad weather")}) as server:
+    async with FaultyServer(moves={2: Fault("status", status=400, body="bad weather")}) as server:
         assert (await play(server)).outcome.reason is Reason.FINISHED
     faults = {number: Fault("status", status=403, body="bad weather") for number in range(2, 9)}
-    async with FaultyServer(orders=faults) as server:
+    async with FaultyServer(moves=faults) as server:
         result = await play(server)
     assert result.outcome.reason is Reason.REFUSED
     assert "bad weather" in result.outcome.message
@@ -243,11 +243,11 @@ async def test_an_unknown_refusal_is_repeated_once() -> None:
 @pytest.mark.parametrize("turn", [4, 0, -4])
 async def test_the_same_turn_again_or_an_earlier_one_is_ignored(turn: int) -> None:
     player, told = Player(), Told()
-    async with FaultyServer(orders={2: Fault("stale", turn=turn), 3: Fault("stale", turn=turn)}) as server:
+    async with FaultyServer(moves={2: Fault("stale", turn=turn), 3: Fault("stale", turn=turn)}) as server:
         result = await play(server, player, told=told)
     assert result.outcome.reason is Reason.FINISHED
     assert player.turns == [0, 4, 8, 12, 16]
-    assert server.orders == player.decided
+    assert server.moves == player.decided
     assert len(told.problems) == 2
 
 
@@ -255,17 +255,17 @@ async def test_the_same_turn_again_or_an_earlier_one_is_ignored(turn: int) -> No
 async def test_a_state_of_another_game_or_hero_is_ignored(changes: dict[str, object]) -> None:
     player = Player()
     changes = {**changes, "game.turn": 8}
-    async with FaultyServer(orders={2: Fault("state", changes=changes)}) as server:
+    async with FaultyServer(moves={2: Fault("state", changes=changes)}) as server:
         result = await play(server, player)
     assert result.outcome.reason is Reason.FINISHED
-    assert server.orders == player.decided
+    assert server.moves == player.decided
 
 
 async def test_one_unreadable_state_is_survived_and_a_lasting_one_is_named() -> None:
     broken = Fault("state", "after", changes={"game.heroes.1.gold": "a lot"})
-    async with FaultyServer(orders={2: broken}) as server:
+    async with FaultyServer(moves={2: broken}) as server:
         assert (await play(server)).outcome.reason is Reason.FINISHED
-    async with FaultyServer(orders=dict.fromkeys(range(2, 999), broken), plies=4000) as server:
+    async with FaultyServer(moves=dict.fromkeys(range(2, 999), broken), plies=4000) as server:
         result = await play(server, pauses=Pauses(), resync_timeout=2)
     assert result.outcome.reason is Reason.PROTOCOL_ERROR
     assert "game.heroes[1].gold" in result.outcome.message
@@ -275,10 +275,10 @@ async def test_the_wall_clock_does_not_matter(monkeypatch: pytest.MonkeyPatch) -
     clock = iter(range(0, -(10**9), -86400))
     monkeypatch.setattr(time, "time", lambda: next(clock))
     player = Player()
-    async with FaultyServer(orders={2: Fault("reset"), 3: Fault("status")}) as server:
+    async with FaultyServer(moves={2: Fault("reset"), 3: Fault("status")}) as server:
         result = await play(server, player)
     assert result.outcome.reason is Reason.FINISHED
-    assert server.orders == player.decided
+    assert server.moves == player.decided
 
 
 async def test_errors_of_the_player_pass_through() -> None:
@@ -318,7 +318,7 @@ async def test_stopping_finishes_the_turn() -> None:
     assert result.outcome.reason is Reason.INTERRUPTED
     assert result.outcome.exit_code == 130
     assert player.turns == [0, 4, 8]
-    assert server.orders == player.decided
+    assert server.moves == player.decided
     assert result.last is not None
     assert result.last.game.turn == 12
 
@@ -334,8 +334,8 @@ async def test_stopping_with_the_last_turn_is_the_end_of_the_game() -> None:
 
 
 async def test_stopping_out_of_step_ends_at_once() -> None:
-    async with FaultyServer(orders={2: Fault("reset", "after")}, opponent_seconds=0.01) as server:
-        server.order_faults |= {number: Fault("status", status=400, body="Not your turn to move") for number in range(3, 999)}
+    async with FaultyServer(moves={2: Fault("reset", "after")}, opponent_seconds=0.01) as server:
+        server.move_faults |= {number: Fault("status", status=400, body="Not your turn to move") for number in range(3, 999)}
         async with GameClient(settings_for(server), pause=Pauses()) as client:
 
             async def decide(answer: Answer, received_at: float) -> int:
@@ -364,7 +364,7 @@ async def test_cancelling_ends_at_once_wherever_it_is(kind: str) -> None:
 
     fault = Fault("status") if kind == "pause" else Fault(kind, "before") if kind != "thinking" else None
     faults = {2: fault} if fault is not None else {}
-    async with FaultyServer(orders=faults) as server, GameClient(settings_for(server), pause=pause) as client:
+    async with FaultyServer(moves=faults) as server, GameClient(settings_for(server), pause=pause) as client:
         task = asyncio.create_task(client.play(decide))
         await (server.misbehaving if kind in ("hang", "dribble") else reached).wait()
         task.cancel()
@@ -373,27 +373,27 @@ async def test_cancelling_ends_at_once_wherever_it_is(kind: str) -> None:
 
 
 async def test_the_repeat_goes_out_on_a_fresh_connection() -> None:
-    async with FaultyServer(orders={2: Fault("page")}, plies=12) as server:
+    async with FaultyServer(moves={2: Fault("page")}, plies=12) as server:
         await play(server)
         assert server.connections == 2
 
 
 async def test_random_faults_never_play_a_turn_twice() -> None:
-    """A hundred orders and a fault in every third request: each turn is played once, and without a decision only where the
+    """A hundred moves and a fault in every third request: each turn is played once, and without a decision only where the
     server cannot tell repeats."""
     rng = random.Random(20240229)
     kinds = [*LOSSES, "bye", "status", "stale"]
     for understands_turn in (True, False):
         faults = {number: Fault(rng.choice(kinds), rng.choice(("before", "after"))) for number in rng.sample(range(1, 300), 100)}
         player = Player()
-        async with FaultyServer(orders=faults, plies=400, understands_turn=understands_turn) as server:
+        async with FaultyServer(moves=faults, plies=400, understands_turn=understands_turn) as server:
             result = await play(server, player)
         assert result.outcome.reason is Reason.FINISHED
-        assert orders_once(server)
+        assert moves_once(server)
         if understands_turn:
-            assert server.orders == player.decided
+            assert server.moves == player.decided
             assert result.lost_turns == 0
         else:
-            assert len(server.orders) == 100
+            assert len(server.moves) == 100
             assert len(player.turns) + result.lost_turns == 100
     assert TOKEN not in repr(result)

@@ -20,7 +20,7 @@ from vindibot.games.outcome import Reason
 
 #: An address for documentation: nothing is ever sent there, and it needs no look-up.
 URL = "http://192.0.2.7:9000"
-ORDERS = f"/api/{GAME}/{TOKEN}/play"
+PLAY_PATH = f"/api/{GAME}/{TOKEN}/play"
 
 
 def state(turn: int) -> dict[str, Any]:
@@ -29,20 +29,20 @@ def state(turn: int) -> dict[str, Any]:
 
 
 class Network:
-    """A game of 20 plies on a server far away; `faults` are raised or answered first, one per order."""
+    """A game of 20 plies on a server far away; `faults` are raised or answered first, one per move."""
 
     def __init__(self, router: respx.Router) -> None:
         self.faults: list[Exception | httpx.Response] = []
         self.turn = 0
         router.get("/").respond(200, text="hello")
         self.joins = router.post("/api/training").mock(side_effect=self._join)
-        self.orders = router.post(ORDERS).mock(side_effect=self._order)
+        self.moves = router.post(PLAY_PATH).mock(side_effect=self._move)
 
     def _join(self, request: httpx.Request) -> httpx.Response:
         self.turn = 0
         return httpx.Response(200, json=state(0))
 
-    def _order(self, request: httpx.Request) -> httpx.Response:
+    def _move(self, request: httpx.Request) -> httpx.Response:
         if self.faults:
             fault = self.faults.pop(0)
             if isinstance(fault, Exception):
@@ -89,7 +89,7 @@ async def test_a_fault_on_the_way_is_told_and_costs_no_game(network: Network, fa
 
 
 async def test_a_fault_that_quotes_the_request_tells_no_secret(network: Network) -> None:
-    network.faults = [httpx.ReadError(f"POST {URL}{ORDERS} key={KEY}")]
+    network.faults = [httpx.ReadError(f"POST {URL}{PLAY_PATH} key={KEY}")]
     told = Told()
     result = await play(URL, told=told)
     assert result.outcome.reason is Reason.FINISHED

@@ -157,7 +157,7 @@ def test_the_old_domain() -> None:
         ("/api/g/t/play", "http://host:1/api/g/t/play"),
     ],
 )
-def test_a_url_for_orders_stays_on_the_origin(stated: str, url: str) -> None:
+def test_a_url_for_moves_stays_on_the_origin(stated: str, url: str) -> None:
     address = ServerAddress.parse("http://host:1")
     assert address.play_url(stated) == url
     assert address.owns(stated) == (stated == url)
@@ -166,7 +166,7 @@ def test_a_url_for_orders_stays_on_the_origin(stated: str, url: str) -> None:
 @pytest.mark.parametrize(
     "stated", ["", "play", "http://host", "http://host//evil/x", "http://h/a b", "http://h/a\\b", "http://[x"]
 )
-def test_what_is_no_url_for_orders(stated: str) -> None:
+def test_what_is_no_url_for_moves(stated: str) -> None:
     with pytest.raises(ValueError, match="it "):
         ServerAddress.parse("http://host:1").play_url(stated)
 
@@ -247,7 +247,7 @@ async def test_no_secret_in_logs_messages_and_events(fault: Fault, caplog: pytes
     with structlog.testing.capture_logs() as logs:
         told = Told()
         many = dict.fromkeys(range(2, 99), fault)
-        async with FaultyServer(orders=many) as server, GameClient(settings_for(server, resync_timeout=0.2)) as client:
+        async with FaultyServer(moves=many) as server, GameClient(settings_for(server, resync_timeout=0.2)) as client:
             result = await client.play(Player(), told)
             shown = [repr(client.settings), repr(client.__dict__), repr(result), result.outcome.message, str(told.__dict__)]
         fault = replace(fault, body=fault.body.replace(TOKEN, ""))  # before a game there is none
@@ -262,7 +262,7 @@ async def test_no_secret_in_logs_messages_and_events(fault: Fault, caplog: pytes
 
 async def test_an_error_of_the_transport_drags_no_request_along() -> None:
     redact = Redactor(KEY)
-    async with FaultyServer(orders={1: Fault("reset")}) as server:
+    async with FaultyServer(moves={1: Fault("reset")}) as server:
         transport = Transport(ServerAddress.parse(server.url), redact)
         with pytest.raises(TransportError) as caught:
             await transport.post(f"{server.url}/api/g/{TOKEN}/play", {"key": KEY}, Within())

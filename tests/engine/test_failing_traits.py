@@ -128,7 +128,7 @@ def test_the_line_that_failed_is_one_of_the_users(folder: Path, monkeypatch: pyt
     assert "to see stay" not in result.output
 
 
-def test_a_game_names_what_failed_and_how_to_see_it(folder: Path) -> None:
+def test_a_game_names_what_failed_and_how_to_see_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["--bot", "divides.toml", "--rounds", "5", "--workers", "1", "--display", "none", "--seed", "1", *UNHURRIED]
     done = run(folder, "play", *words)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -155,8 +155,10 @@ def test_a_game_names_what_failed_and_how_to_see_it(folder: Path) -> None:
     assert f"{folder / 'helper.py'}(3)half()" in stopped.stdout, stopped.stdout + stopped.stderr
     assert "('amount is', 12)" in stopped.stdout
     assert "('mine is', 12)" in stopped.stdout
-    explained = run(folder, "explain", words[2], "--turn", str(first))
-    assert f"to see divides fail: {how}\n" in explained.stdout
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "200")
+    explained = CliRunner().invoke(main, ["explain", words[2], "--turn", str(first)])
+    assert f"to see divides fail: {how}\n" in explained.output
 
 
 def test_the_command_names_a_bot_that_lies_elsewhere(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from click.testing import CliRunner
 
 from sim.kernels import cache_folder
 from tests.support.paths import TOP
+from vindibot.cli.main import main
 
 LINE_BOT = TOP / "tests" / "bots" / "line_bot.py"
 DECOY = """
@@ -104,7 +106,7 @@ OURS = ("behaviours/__init__.py", "sim/__init__.py")
     "words", [("play", "--bot", "bot.toml", "--display", "none"), ("arena", "bot.toml", "stay", "--blocks", "1")]
 )
 @pytest.mark.parametrize("how", ["module", "script"])
-def test_nothing_is_imported_from_the_current_folder(folder: Path, how: str, words: tuple[str, ...]) -> None:
+def test_the_imports_and_the_environment_are_the_users(folder: Path, how: str, words: tuple[str, ...]) -> None:
     decoys: tuple[str, ...] = (*STDLIB, *OURS)
     start: tuple[str, ...] = ("-m", "vindibot")
     if how == "script":
@@ -113,9 +115,10 @@ def test_nothing_is_imported_from_the_current_folder(folder: Path, how: str, wor
         script.write_text("from vindibot.cli.main import main\nif __name__ == '__main__':\n    main()\n")
         decoys, start = (*decoys, "vindibot/__init__.py"), (str(script),)
     marker = lay_decoys(folder, *decoys)
-    done = run(folder, *words, "--rounds", "2", start=start)
+    done = run(folder, *words, "--rounds", "2", start=start, VINDIBOT_LOG__LEVEL="error")
     assert done.returncode == 0, done.stdout + done.stderr
     assert not marker.exists(), marker.read_text()
+    assert seen(folder)["environment"] == environment(VINDIBOT_LOG__LEVEL="error"), "what a trait starts has that of the user"
     assert seen(folder)["behaviours"] == str(TOP / "behaviours" / "__init__.py")
     path = seen(folder)["path"]
     assert isinstance(path, list)
@@ -140,30 +143,22 @@ def test_a_checkout_that_is_not_installed_plays(folder: Path) -> None:
 # The environment
 
 
-def test_what_a_trait_starts_has_the_environment_of_the_user(folder: Path) -> None:
-    for words in (("play", "--bot", "bot.toml"), ("arena", "bot.toml", "stay", "--blocks", "1")):
-        done = run(folder, *words, "--rounds", "2", VINDIBOT_LOG__LEVEL="error")
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert seen(folder)["environment"] == environment(VINDIBOT_LOG__LEVEL="error")
-        (folder.parent / "seen.json").unlink()
-
-
-@pytest.mark.parametrize("kind", ["stdio", "http"])
-def test_a_program_has_the_environment_of_the_user_without_what_is_for_vindibot(folder: Path, kind: str) -> None:
-    program = folder / "program.py"
-    speaks = LINE_BOT if kind == "stdio" else LINE_BOT.with_name("web_bot.py")
-    program.write_text(PROGRAM % str(speaks))
-    entrant = f"{kind}:{shlex.join([sys.executable, str(program), str(folder.parent / 'seen.json')])}"
-    done = run(folder, "arena", entrant, "stay", "--blocks", "1", "--rounds", "2", PYTHONSAFEPATH="")
+def test_a_program_has_the_environment_of_the_user_without_what_is_for_vindibot(tmp_path: Path) -> None:
+    entrants = []
+    for kind, speaks in (("stdio", LINE_BOT), ("http", LINE_BOT.with_name("web_bot.py"))):
+        program = tmp_path / f"{kind}_bot.py"
+        program.write_text(PROGRAM % str(speaks))
+        entrants.append(f"{kind}={kind}:{shlex.join([sys.executable, str(program), str(tmp_path / f'{kind}.json')])}")
+    done = run(tmp_path, "arena", *entrants, "--blocks", "1", "--rounds", "2", PYTHONSAFEPATH="")
     assert done.returncode == 0, done.stdout + done.stderr
-    told = seen(folder)["environment"]
-    assert isinstance(told, dict)
-    given = {name: told.pop(name) for name in ("VINDINIUM_SERVER", "VINDINIUM_KEY", "VINDIBOT_KEY") if name in told}
-    assert len(given) == (0 if kind == "stdio" else 3)
-    assert "s3cretk8" not in given.values()
     users = environment(PYTHONSAFEPATH="")
     del users["VINDIBOT_KEY"]
-    assert told == users
+    for kind, count in (("stdio", 0), ("http", 3)):
+        told = json.loads((tmp_path / f"{kind}.json").read_text())["environment"]
+        given = {name: told.pop(name) for name in ("VINDINIUM_SERVER", "VINDINIUM_KEY", "VINDIBOT_KEY") if name in told}
+        assert len(given) == count
+        assert "s3cretk8" not in given.values()
+        assert told == users
 
 
 # Modules that end the process
@@ -181,12 +176,14 @@ def test_a_program_has_the_environment_of_the_user_without_what_is_for_vindibot(
     ],
     ids=" ".join,
 )
-def test_a_module_that_ends_the_process_is_named(folder: Path, words: tuple[str, ...]) -> None:
+def test_a_module_that_ends_the_process_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
     (folder / "quits.py").write_text("import os\n\nos._exit(0)\n")
     (folder / "bot.toml").write_text('[traits.quick]\nuse = "quits:Quits"\n')
-    done = run(folder, *words)
-    assert done.returncode == (1 if words[0] == "doctor" else 2)
-    told = " ".join((done.stdout + done.stderr).split())
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "200")
+    done = CliRunner().invoke(main, words)  # if it did end the process, this one would end
+    assert done.exit_code == (1 if words[0] == "doctor" else 2)
+    told = " ".join(done.output.split())
     assert "bot.toml, line 2: the trait 'quits:Quits': its module quits cannot be imported: " in told
     assert f"it ends the program: os._exit(0) in {folder / 'quits.py'}, line 3" in told
 

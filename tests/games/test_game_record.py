@@ -31,7 +31,7 @@ from vindibot.games.verify import first_state, read_games
 
 
 def play(games: Games, wanted: list[int]) -> tuple[list[int], list[Games]]:
-    """The orders that were played, as a record has them, and all states."""
+    """The moves that were played, as a record has them, and all states."""
     played, states = [], [games.copy()]
     for move in wanted:
         if step(games, 0, move):

@@ -26,7 +26,7 @@ def verify(*paths: Path) -> tuple[int, list[str]]:
 
 
 def faithful(folder: Path, seed: int, hero: int) -> Path:
-    """A recording whose orders are those that were played."""
+    """A recording whose moves are those that were played."""
     states = states_of(seed)
     with Recorder(folder, HEADER.model_copy(update={"hero": hero})) as recorder:
         for turn in range(hero - 1, 120, 4):
@@ -81,7 +81,7 @@ def test_lost_turns_are_skipped_and_said(tmp_path: Path) -> None:
     assert lines[-1] == "1 games, 110 states, 0 mismatches, 1 skipped"
 
 
-def test_an_order_that_never_arrived_is_noted(tmp_path: Path) -> None:
+def test_a_move_that_never_arrived_is_noted(tmp_path: Path) -> None:
     path = faithful(tmp_path, 1, 1)
     lines = path.read_text().splitlines()
     played = json.loads(lines[3])["move"]

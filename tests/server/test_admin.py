@@ -84,9 +84,9 @@ async def test_a_roster_of_bots() -> None:
 async def test_a_private_match_from_beginning_to_end() -> None:
     async with administered() as (server, admin):
         bots = await bots_of(server, admin, "ann", "bob")
-        order = {"seats": ["ann", "random", "bob", "ann"], "map": MAP, "rounds": 2, "time_limit_ms": 5000, "seed": 7}
-        order["seat_limits_ms"] = [None, None, 4000, None]
-        made = (await admin.post("/matches", json=order)).json()
+        wanted = {"seats": ["ann", "random", "bob", "ann"], "map": MAP, "rounds": 2, "time_limit_ms": 5000, "seed": 7}
+        wanted["seat_limits_ms"] = [None, None, 4000, None]
+        made = (await admin.post("/matches", json=wanted)).json()
         assert made["state"] == "waiting"
         assert made["missing"] == ["ann", "bob", "ann"]
         other = Bot(server, bots["ann"].key, bots["ann"].client)
@@ -136,7 +136,7 @@ async def test_a_match_that_is_called_off() -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "says"),
+    ("wanted", "says"),
     [
         ({"seats": ["ann"]}, "seats must have at least 4 items"),
         ({"seats": ["random", "eve", "random", "random"]}, "no bot with the id or name 'eve'"),
@@ -147,9 +147,9 @@ async def test_a_match_that_is_called_off() -> None:
         ([], "must be"),
     ],
 )
-async def test_matches_that_cannot_be(order: Any, says: str) -> None:
+async def test_matches_that_cannot_be(wanted: Any, says: str) -> None:
     async with administered() as (_, admin):
-        refused = await admin.post("/matches", json=order)
+        refused = await admin.post("/matches", json=wanted)
         assert refused.status_code == 400
         assert says in refused.text
 
@@ -157,14 +157,14 @@ async def test_matches_that_cannot_be(order: Any, says: str) -> None:
 async def test_a_league_made_paused_and_ended_over_http(tmp_path: Path) -> None:
     async with administered(league=tmp_path) as (server, admin):
         settings = {"table": "duel", "rounds": 1, "seatings": 1, "maps": [MAP]}
-        order = {"name": "cup", "settings": settings, "roster": ["ann", {"name": "bob", "key": "bobsbobs"}, "cid"]}
-        made = await admin.post("/leagues", json=order)
+        wanted = {"name": "cup", "settings": settings, "roster": ["ann", {"name": "bob", "key": "bobsbobs"}, "cid"]}
+        made = await admin.post("/leagues", json=wanted)
         assert made.status_code == 201, made.text
         keys = {bot["name"]: bot.get("key", "bobsbobs") for bot in made.json()["bots"]}
         assert "key" not in made.json()["bots"][1]
         kept = (tmp_path / "cup.league.json").read_text()
         assert not [key for key in keys.values() if key in kept]
-        assert (await admin.post("/leagues", json=order)).json() == {"error": "there is a league named cup already"}
+        assert (await admin.post("/leagues", json=wanted)).json() == {"error": "there is a league named cup already"}
         assert (await admin.post("/leagues/cup/pause")).json()["state"] == "paused"
         async with httpx.AsyncClient(base_url=server.url, timeout=30) as client:
             bots = [Bot(server, keys[name], client) for name in ("ann", "ann", "bob", "bob")]

@@ -135,7 +135,7 @@ async def test_wrong_tokens_are_slowed_down_and_right_ones_are_not() -> None:
             status, _, state = await raw(server, post(path % bot.state["token"], body, FORM))
             assert status == 200
             bot.response = httpx.Response(200, content=state)
-        assert not all(guess.done() for guess in guesses), "the guesses are held while orders are answered"
+        assert not all(guess.done() for guess in guesses), "the guesses are held while moves are answered"
         answers = [guess.result() for guess in guesses if await asyncio.wait([guess])]
         told = Counter((status, body.decode()) for status, _, body in answers)
         assert set(told) == {
@@ -209,7 +209,7 @@ async def test_tricks_with_paths_lead_nowhere(path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/api/%2e%2e/x/play", "/api/a%2fb/c/play", "/api/" + "a" * 5000 + "/x/play", "/api/\u00e9/%ff/play"]
 )
-async def test_tricks_with_the_path_of_an_order(path: str) -> None:
+async def test_tricks_with_the_path_of_a_move(path: str) -> None:
     async with serving() as server:
         status, headers, body = await raw(server, post(path, b"dir=North", FORM).replace("é".encode(), b"%C3%A9"))
         assert status == 404

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from tests.support.commands import SECRET, begin, ended, environment, line_with, recordings, run
 from tests.support.paths import TOP
+from tests.support.serving import serving
 from vindibot.cli.main import main
 from vindibot.engine.forkserver import WORKER
 from vindibot.games.history import GameHistory
@@ -23,13 +24,19 @@ from vindibot.games.recording import read_recording
 BOTS = TOP / "tests" / "bots"
 
 
-def test_a_training_game_on_our_own_server(tmp_path: Path) -> None:
-    done = run(tmp_path, "play", "--rounds", "20", "--seed", "3")
+GAME = ("play", "--rounds", "20", "--seed", "3")
+
+
+def test_a_training_game_on_our_own_server_and_its_seed_repeats_it(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    done = run(first, *GAME)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "seed came " in done.stdout
     assert "recordings are in recordings" in done.stdout
     assert done.stdout.count("ms left") == 20, "a plain line per own turn where there is no terminal"
-    (path,) = recordings(tmp_path)
+    (path,) = recordings(first)
     recording = read_recording(path)
     assert len(recording.turns) == 20
     assert not recording.cut
@@ -38,18 +45,13 @@ def test_a_training_game_on_our_own_server(tmp_path: Path) -> None:
     assert all(turn.ballot.margin_ms > 0 and not turn.ballot.fallback for turn in recording.turns)
     assert all(entry.status == "ok" for turn in recording.turns for entry in turn.ballot.entries)
     assert not GameHistory.of(recording).gaps
-
-
-def test_a_seed_repeats_the_game(tmp_path: Path) -> None:
-    moves = []
-    for display in ("none", "lines"):
-        folder = tmp_path / display
-        folder.mkdir()
-        done = run(folder, "play", "--rounds", "15", "--seed", "11", "--display", display, "--log-level", "error")
-        assert done.returncode == 0, done.stdout + done.stderr
-        (path,) = recordings(folder)
-        moves.append([(turn.ballot.direction, turn.state.board.tiles) for turn in read_recording(path).turns])
-    assert moves[0] == moves[1]
+    done = run(second, *GAME, "--display", "none", "--log-level", "error")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = recordings(second)
+    played = [
+        [(turn.ballot.direction, turn.state.board.tiles) for turn in one.turns] for one in (recording, read_recording(path))
+    ]
+    assert played[0] == played[1]
 
 
 def test_several_games_at_once_against_a_bot_from_a_file(tmp_path: Path) -> None:
@@ -224,19 +226,12 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
 
 
 async def test_an_unknown_key_is_the_servers_word(tmp_path: Path) -> None:
-    server = await begin(tmp_path, "serve", "--port", "0", "--registered-keys")
-    url = (await line_with(server, "serving on")).split()[2]
-    done = await begin(tmp_path, "play", "--server", url, "--games", "9", VINDIBOT_KEY=SECRET)
-    out = await ended(done)
+    async with serving() as server:
+        done = await begin(tmp_path, "play", "--server", server.url, "--games", "9", VINDIBOT_KEY=SECRET)
+        out = await ended(done)
     assert done.returncode == 1
     assert out.count("Key not found") == 1, "what is refused once is not asked for eight times more"
     assert SECRET not in out
-    again = await begin(tmp_path, "serve", "--port", url.rpartition(":")[2])
-    out = await ended(again)
-    assert again.returncode == 1
-    assert "in use" in out
-    server.send_signal(signal.SIGINT)
-    await ended(server)
 
 
 @pytest.mark.parametrize("words", [[], ["play"], ["serve"], ["verify"]])

@@ -16,7 +16,7 @@ from sim.generator import generate
 from sim.replay import events_of, moves_of, play_moves
 from sim.rules import step
 from tests.support.reference_events import Event, reference_events
-from tests.support.worlds import ORACLE, SAMPLE, moves as orders, odd_games
+from tests.support.worlds import ORACLE, SAMPLE, moves as any_move, odd_games
 from vindibot.games.protocol import ProtocolError
 from vindibot.games.verify import first_state, read_games
 
@@ -49,7 +49,7 @@ def compare(start: Games, moves: list[int]) -> Counter[int]:
 
 
 @settings(max_examples=300, deadline=None)
-@given(odd_games(), st.lists(orders, max_size=60))
+@given(odd_games(), st.lists(any_move, max_size=60))
 def test_odd_games(games: Games, moves: list[int]) -> None:
     games[0]["status"] = RUNNING
     compare(games, moves)

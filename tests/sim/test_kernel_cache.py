@@ -43,6 +43,16 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[str]]:
+    """A program, the cache that its first run has filled, and the lines that it printed."""
+    folder = tmp_path_factory.mktemp("filled")
+    (folder / "program.py").write_text(PROGRAM)
+    lines, complaints = run(folder / "program.py", folder / "cache")
+    assert complaints == ""
+    return folder / "program.py", folder / "cache", lines
+
+
 def start(program: Path, cache: Path | str, *words: str) -> subprocess.Popen[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("VINDIBOT_", "NUMBA_"))}
     # Python itself would not see a change of a file that keeps its size and its time.
@@ -60,12 +70,12 @@ def run(program: Path, cache: Path | str, *words: str) -> tuple[list[str], str]:
     return out.split("\n"), err
 
 
-def test_cold_then_warm(program: Path, tmp_path: Path) -> None:
-    cold, complaints = run(program, tmp_path / "cache")
+def test_cold_then_warm(filled: tuple[Path, Path, list[str]]) -> None:
+    program, cache, cold = filled
     assert cold[:3] == ["not cached", "closed", "miss"]
-    warm, more = run(program, tmp_path / "cache")
+    warm, complaints = run(program, cache)
     assert warm[:3] == ["cached", "closed", "hit"]
-    assert complaints + more == ""
+    assert complaints == ""
     assert cold[3] == warm[3]
 
 
@@ -82,8 +92,11 @@ def test_what_is_cached_is_told_by_the_names_of_kernels(program: Path, tmp_path:
 
 
 @pytest.mark.parametrize(("suffix", "damage"), [("nbi", b""), ("nbi", b"junk"), ("nbc", None)])
-def test_a_damaged_cache_is_made_anew_with_one_warning(program: Path, tmp_path: Path, suffix: str, damage: bytes | None) -> None:
-    run(program, tmp_path / "cache")
+def test_a_damaged_cache_is_made_anew_with_one_warning(
+    filled: tuple[Path, Path, list[str]], tmp_path: Path, suffix: str, damage: bytes | None
+) -> None:
+    program, cache, _ = filled
+    shutil.copytree(cache, tmp_path / "cache")
     (damaged,) = (tmp_path / "cache").rglob(f"*.{suffix}")
     damaged.write_bytes(damaged.read_bytes()[:-7] if damage is None else damage)
     lines, complaints = run(program, tmp_path / "cache")

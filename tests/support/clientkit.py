@@ -91,5 +91,5 @@ async def play(
 
 
 def stays(moves: Iterable[tuple[int, str]]) -> int:
-    """How many of the orders were the harmless one (a `Player` never chooses it)."""
+    """How many of the moves were the harmless one (a `Player` never chooses it)."""
     return sum(direction == "Stay" for _, direction in moves)

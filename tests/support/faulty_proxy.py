@@ -3,84 +3,50 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
-from types import TracebackType
-from typing import Self
+
+from tests.support.listening import Listener, Message, read_message
 
 
-class FaultyProxy:
-    """Passes requests on to a server on this machine, and spoils the `share` of those that carry orders.
+class FaultyProxy(Listener):
+    """Passes requests on to a server on this machine, and spoils the `share` of those that carry moves.
 
     A spoiled one is dropped before it reaches the server, or its answer is dropped whole or in the middle, or comes
     `delay` seconds late, if that is not 0. `spoiled` counts them.
     """
 
     def __init__(self, port: int, rng: random.Random, share: float, delay: float = 0.0) -> None:
+        super().__init__()
         self._target = port
         self._rng = rng
         self._share = share
+        self._faults = ("request", "answer", "middle", *(("delay",) if delay else ()))
         self._delay = delay
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._server: asyncio.Server | None = None
-        self.url = ""
         self.spoiled = 0
 
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        assert self._server is not None
-        self._server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
-            try:
-                while await self._pass_on(reader, writer, far_reader, far_writer):
-                    pass
-            finally:
-                far_writer.close()
-        self._tasks.discard(task)
-        writer.close()
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
+        try:
+            while await self._pass_on(await read_message(reader), writer, far_reader, far_writer):
+                pass
+        finally:
+            far_writer.close()
 
     async def _pass_on(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        far_reader: asyncio.StreamReader,
-        far_writer: asyncio.StreamWriter,
+        self, request: Message, writer: asyncio.StreamWriter, far_reader: asyncio.StreamReader, far_writer: asyncio.StreamWriter
     ) -> bool:
-        request = await _message(reader)
-        spoil = b"/play" in request[:200] and self._rng.random() < self._share
-        fault = self._rng.choice(("request", "answer", "middle", *(["delay"] if self._delay else []))) if spoil else ""
+        spoil = "/play" in request.first_line and self._rng.random() < self._share
+        fault = self._rng.choice(self._faults) if spoil else ""
         self.spoiled += spoil
         if fault == "request":
             return False
-        far_writer.write(request)
-        answer = await _message(far_reader)
+        far_writer.write(request.head + request.body)
+        answer = await read_message(far_reader)
         if fault == "answer":
             return False
         if fault == "delay":
             await asyncio.sleep(self._delay)
-        writer.write(answer[: len(answer) // 2] if fault == "middle" else answer)
+        raw = answer.head + answer.body
+        writer.write(raw[: len(raw) // 2] if fault == "middle" else raw)
         await writer.drain()
         return fault != "middle"
-
-
-async def _message(reader: asyncio.StreamReader) -> bytes:
-    head = await reader.readuntil(b"\r\n\r\n")
-    length = 0
-    for line in head.lower().split(b"\r\n"):
-        if line.startswith(b"content-length:"):
-            length = int(line.split(b":")[1])
-    return head + await reader.readexactly(length)

@@ -1,7 +1,7 @@
 """A server that plays a small game by the protocol and, where a script says so, behaves as real networks do.
 
-The game is one hero among three silent opponents on a board of 2 x 2. An accepted order is written down with its turn; our
-next turn comes `opponent_seconds` later. Faults are looked up by the number of the request, joins and orders apart.
+The game is one hero among three silent opponents on a board of 2 x 2. An accepted move is written down with its turn; our
+next turn comes `opponent_seconds` later. Faults are looked up by the number of the request, joins and moves apart.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import socket
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qsl
+
+from tests.support.listening import Listener, Message, read_message
 
 LIMIT_HEADER = "X-Vindibot-Time-Limit"
 TOKEN = "tk0secret"
@@ -26,7 +27,7 @@ OVER = "Vindinium - The game is finished"
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong with one request. `when` says whether an order is played first: "before" (it is not) or "after".
+    """What goes wrong with one request. `when` says whether a move is played first: "before" (it is not) or "after".
 
     kind: reset, close (instead of an answer), cut (half of the body), dribble (a byte now and then), hang, endless, page
     (HTML with status 200), text (`body` with status 200), status (`status`, `body`, `headers`), stale (the state of turn
@@ -42,14 +43,14 @@ class Fault:
     changes: Mapping[str, Any] = field(default_factory=dict)
 
 
-class FaultyServer:
-    """See the module. Faults may be added while it runs; `orders` are the (turn, direction) that were played."""
+class FaultyServer(Listener):
+    """See the module. Faults may be added while it runs; `moves` are the (turn, direction) that were played."""
 
     def __init__(
         self,
         *,
         joins: Mapping[int, Fault] | None = None,
-        orders: Mapping[int, Fault] | None = None,
+        moves: Mapping[int, Fault] | None = None,
         plies: int = 20,
         opponent_seconds: float = 0.0,
         limit: float | None = None,
@@ -57,8 +58,9 @@ class FaultyServer:
         understands_turn: bool = False,
         host: str = "",
     ) -> None:
+        super().__init__()
         self.join_faults = dict(joins or {})
-        self.order_faults = dict(orders or {})
+        self.move_faults = dict(moves or {})
         self.plies = plies
         self.opponent_seconds = opponent_seconds
         self.limit = limit  # kept only where it is set
@@ -66,72 +68,38 @@ class FaultyServer:
         self.understands_turn = understands_turn
         self.host = host
         self.turn = 0
-        self.port = 0
-        self.orders: list[tuple[int, str]] = []
+        self.moves: list[tuple[int, str]] = []
         self.joins = self.requests = self.connections = 0
         self.forms: list[tuple[str, dict[str, str]]] = []
         self.misbehaving = asyncio.Event()
         self._handed_at: float | None = None
         self._ready = asyncio.Event()
         self._ready.set()
-        self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    async def __aenter__(self) -> Self:
-        return await self.start()
-
-    async def start(self, port: int = 0) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        assert self._server is not None
-        self._server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
 
     # ---- HTTP ----
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        try:
-            while await self._one(reader, writer):
-                pass
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+        while await self._reply(await read_message(reader), writer):
             pass
-        finally:
-            self._tasks.discard(task)
-            writer.close()
 
-    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        method, path, _ = head.split("\r\n")[0].split(" ")
-        headers = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if line)
-        body = await reader.readexactly(int(headers.get("content-length", 0)))
+    async def _reply(self, request: Message, writer: asyncio.StreamWriter) -> bool:
+        method, path, _ = request.first_line.split(" ")
         if method == "GET":
             return await self._write(writer, 200, b"<html>hello</html>", {"Content-Type": "text/html"})
-        self.forms.append((path, dict(parse_qsl(body.decode(), keep_blank_values=True))))
+        host = request.headers.get("host", "")
+        self.forms.append((path, dict(parse_qsl(request.body.decode(), keep_blank_values=True))))
         if path.endswith("/play"):
             self.requests += 1
-            fault = self.order_faults.get(self.requests)
+            fault = self.move_faults.get(self.requests)
         else:
             self.joins += 1
             fault = self.join_faults.get(self.joins)
         if fault is not None and fault.when == "before":
-            return await self._misbehave(fault, writer, headers.get("host", ""))
-        status, text = await self._protocol(path, self.forms[-1][1], headers.get("host", ""))
+            return await self._misbehave(fault, writer, host)
+        status, text = await self._protocol(path, self.forms[-1][1], host)
         if fault is not None:
-            return await self._misbehave(fault, writer, headers.get("host", ""))
+            return await self._misbehave(fault, writer, host)
         return await self._write(writer, status, text.encode())
 
     async def _write(self, writer: asyncio.StreamWriter, status: int, body: bytes, more: Mapping[str, str] | None = None) -> bool:
@@ -192,7 +160,7 @@ class FaultyServer:
             return 200, self._state(host)
         if path != f"/api/{GAME}/{TOKEN}/play":
             return 404, "Vindinium - Wrong or expired token"
-        repeated = self.understands_turn and any(str(turn) == form.get("turn") for turn, _ in self.orders)
+        repeated = self.understands_turn and any(str(turn) == form.get("turn") for turn, _ in self.moves)
         if repeated:
             await self._ready.wait()
         else:
@@ -202,7 +170,7 @@ class FaultyServer:
                 return 400, WAIT
             if self.limit is not None and self._handed_at is not None and loop.time() > self._handed_at + self.limit:
                 return 400, LATE
-            self.orders.append((self.turn, form["dir"]))
+            self.moves.append((self.turn, form["dir"]))
             self._ready.clear()
             loop.call_later(self.opponent_seconds, self._next_turn)
             await self._ready.wait()

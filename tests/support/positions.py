@@ -29,7 +29,7 @@ def small_positions(seed: int, count: int) -> Iterator[Games]:
 
 
 def played_positions(seed: int, count: int) -> Iterator[Games]:
-    """Generated maps in the middle of a game of the policy and random orders, and near its end."""
+    """Generated maps in the middle of a game of the policy and random moves, and near its end."""
     for number in range(count):
         rng = np.random.default_rng((seed, number))
         games = generate(seed + number, size=int(rng.choice([8, 10, 12]))).new_game(max_turns=int(rng.choice([200, 1200])))

@@ -37,7 +37,7 @@ HEADER = Header(
 
 
 def states_of(seed: int, plies: int = 120, crashes: float = 0.0, *, training: bool = False) -> list[Games]:
-    """All states of a game of random orders on a small map; who crashed stays where he is."""
+    """All states of a game of random moves on a small map; who crashed stays where he is."""
     rng = np.random.default_rng(seed)
     games = generate(seed, size=int(rng.choice([8, 10, 12]))).new_game(max_turns=plies, training=training)
     states = [games.copy()]

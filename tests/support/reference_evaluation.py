@@ -197,7 +197,7 @@ class Evaluation:
 
 
 def policy(game: Reference, hero: int) -> int:
-    """The order of a hero who is to move, as a direction 0..4."""
+    """The move of a hero whose turn it is, as a direction 0..4."""
     who, ground = game.heroes[hero], Ground(game)
     if who.crashed:
         return 0

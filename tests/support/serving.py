@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 
+from tests.support.listening import read_message
 from vindibot.server import EmbeddedServer, RoomObserver, ServerSettings
 
 #: A map on which nobody meets anybody by accident.
@@ -115,11 +116,9 @@ async def raw(server: EmbeddedServer, request: bytes) -> tuple[int, dict[str, st
 
 
 async def read_response(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], bytes]:
-    """The next answer on a connection."""
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
-    body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return int(head[0].split()[1]), headers, body
+    """The next answer on a connection: its status, headers and body."""
+    answer = await read_message(reader)
+    return int(answer.first_line.split()[1]), answer.headers, answer.body
 
 
 def post(path: str, body: bytes = b"", *headers: str, host: str = "localhost") -> bytes:

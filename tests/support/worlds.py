@@ -16,7 +16,7 @@ SAMPLE = DATA / "games.jsonl.gz"
 ORACLE = SHARED / "oracle"
 YARDSTICK = SHARED / "yardstick" / "limit.c"
 
-#: Any order, the server's crash last.
+#: Any move, the server's crash last.
 moves = st.integers(0, 5)
 
 _TILES = [AIR] * 7 + [WALL, TAVERN, MINE, *range(MINE + 1, MINE + 5), LAST_MINE]
@@ -48,7 +48,7 @@ def odd_games(draw: st.DrawFn) -> Games:
 
 @st.composite
 def played_games(draw: st.DrawFn, plies: int = 300) -> Games:
-    """A generated map some way into a game of random orders."""
+    """A generated map some way into a game of random moves."""
     seed = draw(st.integers(0, 2**32))
     games = generate(seed).new_game(max_turns=draw(st.sampled_from([40, 1200])), training=draw(st.booleans()))
     rng = np.random.default_rng(seed)

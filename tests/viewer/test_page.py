@@ -36,7 +36,7 @@ LOST = frozenset({100, 104})
 
 @cache
 def states() -> list[Games]:
-    """A game of random orders in which much happens."""
+    """A game of random moves in which much happens."""
     return states_of(4, 480)
 
 

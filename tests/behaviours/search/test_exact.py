@@ -78,11 +78,12 @@ def agrees(games: Games, params: SearchParams, depth: int, weights: Weights) -> 
 # ---- Minimax ----
 
 
+@pytest.mark.parametrize("count", [200, pytest.param(600, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
-def test_it_finds_what_minimax_finds(mode: int) -> None:
+def test_it_finds_what_minimax_finds(mode: int, count: int) -> None:
     rng = np.random.default_rng(mode)
     weights = [Weights(), Weights(reach=1, danger=1, prey=1, loss=0.5, spawn=5, dead_end=3), estates_only()]
-    for _ in range(600):
+    for _ in range(count):
         games = random_position(rng)
         params = random_question(rng, games, mode)
         depth = int(rng.integers(1, 9 - params.active.bit_count() * (2 - (mode != PARANOID))))
@@ -202,12 +203,12 @@ def test_placements_without_neighbours_are_those_that_have_none() -> None:
 
 
 def middle_games(count: int) -> Iterator[Games]:
-    """Generated maps some way into a game of random orders, our hero hurt."""
+    """Generated maps some way into a game of random moves, our hero hurt."""
     for seed in range(count):
         rng = np.random.default_rng(seed)
         games = generate(seed, size=10).new_game()
-        for order in rng.integers(0, 5, int(rng.integers(0, 200))).tolist():
-            step(games, 0, order)
+        for move in rng.integers(0, 5, int(rng.integers(0, 200))).tolist():
+            step(games, 0, move)
         games[0]["hero"]["life"] = rng.integers(15, 100, 4)
         yield games
 

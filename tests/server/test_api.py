@@ -1,0 +1,256 @@
+"""The API as clients use it: joins, keys, maps and moves, and the answers to the letter."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from tests.support.serving import MAP, Bot, playing, serving
+from vindibot.base.errors import UsageError
+from vindibot.games.protocol import read_answer
+from vindibot.server import EmbeddedServer
+
+# One server, in one event loop, for all tests that do not set anything on it.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server() -> AsyncIterator[EmbeddedServer]:
+    async with serving() as running:
+        yield running
+
+
+NO_KEY = "Did you forget the key parameter?"
+
+
+async def test_the_answer_to_a_training_join_to_the_letter() -> None:
+    async with serving(time_limit_ms=1234) as server, playing(server, 'a "b" é') as [bot]:
+        response = await bot.join(map=MAP, turns="7")
+        state = bot.state
+        user = next(iter(server.lobby.users._by_key.values()))
+        me = (
+            f'{{"id":1,"name":"a \\"b\\" é","userId":"{user.id}","elo":1200,"pos":{{"x":0,"y":0}},"life":100,"gold":0,'
+            '"mineCount":0,"spawnPos":{"x":0,"y":0},"crashed":false}'
+        )
+        others = ",".join(
+            f'{{"id":{hero},"name":"random","pos":{{"x":{x},"y":{y}}},"life":100,"gold":0,'
+            f'"mineCount":0,"spawnPos":{{"x":{x},"y":{y}}},"crashed":false}}'
+            for hero, x, y in [(2, 4, 0), (3, 4, 4), (4, 0, 4)]
+        )
+        game_id, token = state["game"]["id"], state["token"]
+        tiles = MAP.replace("\n", "")
+        assert response.text == (
+            f'{{"game":{{"id":"{game_id}","turn":0,"maxTurns":28,"heroes":[{me},{others}],'
+            f'"board":{{"size":5,"tiles":"{tiles}"}},"finished":false}},"hero":{me},"token":"{token}",'
+            f'"viewUrl":"{server.url}/{game_id}","playUrl":"{server.url}/api/{game_id}/{token}/play"}}'
+        )
+        assert response.headers["content-type"] == "application/json"
+        assert response.headers["x-vindibot-time-limit"] == "1234"
+        for word, length in ((game_id, 8), (token, 24), (bot.key, 8), (user.id, 8)):
+            assert len(word) == length
+            assert set(word) <= set("0123456789abcdefghijklmnopqrstuvwxyz")
+
+
+async def test_a_whole_training_game(server: EmbeddedServer) -> None:
+    async with playing(server, "seed") as [bot]:
+        await bot.join(turns=5)
+        turns = [bot.game["turn"]]
+        while not bot.game["finished"]:
+            assert (await bot.move("North")).status_code == 200
+            turns.append(bot.game["turn"])
+            assert bot.game["heroes"][0]["lastDir"] == "North"
+            assert {hero["lastDir"] for hero in bot.game["heroes"][1:]} <= {"North", "South", "East", "West"}
+        assert turns == [0, 4, 8, 12, 16, 20]
+        assert read_answer(bot.response.content).game.turn == 20
+        late = await bot.move("North")
+        assert (late.status_code, late.text) == (400, "Vindinium - The game is finished")
+        assert late.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("turns", "plies"),
+    [
+        ("", 1200),
+        ("1", 4),
+        ("+5", 20),
+        ("600", 2400),
+        ("601", 2400),
+        ("2147483647", 2400),
+        ("0", 0),
+        ("-1", -4),
+        ("-536870913", 2147483644),  # in 32 bits
+        ("-2147483648", 0),
+        ("٣", 12),
+    ],
+)
+async def test_turns(server: EmbeddedServer, turns: str, plies: int) -> None:
+    async with playing(server, "seed") as [bot]:
+        await bot.join(turns=turns)
+        assert bot.game["maxTurns"] == plies
+        if plies <= 0:  # there is always at least one ply
+            await bot.move()
+            assert bot.game["finished"]
+            assert bot.game["turn"] == 1
+
+
+@pytest.mark.parametrize("turns", ["x", " 5", "5 ", " ", "1.0", "2147483648", "1e2", "9" * 50])
+async def test_turns_that_are_no_number_fail_the_form(server: EmbeddedServer, turns: str) -> None:
+    async with playing(server, "seed") as [bot]:
+        response = await bot.join(turns=turns)
+        assert (response.status_code, response.text) == (400, NO_KEY)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {},
+        {"data": {"key": ""}},
+        {"data": {"key": " \t"}},
+        {"json": {"key": None}},
+        {"json": {"key": ["abcdefgh"]}},
+        {"json": ["key"]},
+        {"content": "key=abcdefgh"},
+        {"data": {"key": "abcdefgh"}, "params": {"key": ""}},
+        {"data": {"key": "abcdefgh", "turns": "x"}},
+    ],
+)
+async def test_a_missing_key(server: EmbeddedServer, request_: dict[str, Any]) -> None:
+    async with httpx.AsyncClient(base_url=server.url) as client:
+        for mode in ("training", "arena") if "turns" not in str(request_) else ("training",):
+            response = await client.post(f"/api/{mode}", **request_)
+            assert (response.status_code, response.text) == (400, NO_KEY)
+
+
+async def test_an_unknown_key(server: EmbeddedServer) -> None:
+    async with playing(server, "seed") as [bot]:
+        for key in ("abcdefgh", "x", f" {bot.key}", f"{bot.key}x", "\ud800", "ключ"):
+            for mode in ("training", "arena"):
+                headers = {"Content-Type": "application/json"}
+                response = await bot.client.post(f"/api/{mode}", content=json.dumps({"key": key}), headers=headers)
+                assert (response.status_code, response.text) == (400, "Vindinium - Key not found")
+
+
+async def test_any_key_where_any_is_allowed() -> None:
+    async with serving(keys="any") as server, playing(server) as _, httpx.AsyncClient(base_url=server.url) as client:
+        names = [Bot(server, key, client) for key in ("abcdefgh", "abcdefgh", "12345678")]
+        heroes = []
+        for bot in names:
+            await bot.join()
+            heroes.append(bot.state["hero"]["name"])
+        assert heroes[0] == heroes[1] != heroes[2]
+        short = await Bot(server, "short", client).join()
+        assert short.text == "Vindinium - Key not found"
+
+
+async def test_maps_by_name_and_by_text(server: EmbeddedServer) -> None:
+    async with playing(server, "seed") as [bot]:
+        tiles = set()
+        for number in range(1, 7):
+            await bot.join(map=f"m{number}")
+            tiles.add(bot.game["board"]["tiles"])
+        assert len(tiles) == 6
+        await bot.join(map=MAP.replace("\n", "\r\n"))
+        assert bot.game["board"] == {"size": 5, "tiles": MAP.replace("\n", "")}
+        await bot.join(map="")
+        assert bot.game["board"]["size"] >= 10
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("@1@2\n@3", "line 2, column 3"),
+        ("@1@2\n@3?4", "line 2, column 3"),
+        ("@1@2\n@3xx", "line 2, column 3"),
+        ("\n\n", "line 1, column 1"),
+        ("   ", "line 1, column"),
+        ("  " * 40, "line 1, column 57"),
+        ("##\n" * 9, "line 2, column 1"),
+        ("m7", "there is no map named 'm7'"),
+        ("<b>é", "line 1, column 1"),
+    ],
+)
+async def test_bad_maps_are_refused_with_their_place(server: EmbeddedServer, text: str, says: str) -> None:
+    async with playing(server, "seed") as [bot]:
+        response = await bot.join(map=text)
+        assert response.status_code == 400
+        assert response.text.startswith(f"Vindinium - {says}"), response.text
+
+
+async def test_no_file_is_opened_for_a_map(server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a client names, also where a map of that name lies in the current folder or ships with the package."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("m1.map", "x.map", "secret", "18-1234"):
+        (tmp_path / name).write_text(MAP)
+    (tmp_path / "sub").mkdir()
+    names = ["/etc/passwd", "../x.map", "../secret", "m1.map", "./m1.map", "secret", "18-1234", "~/x.map", "maps/standard.toml"]
+    names += [str(tmp_path / "x.map"), f"file://{tmp_path}/x.map", "x.map\0", "\\\\server\\x.map", "CON", "random"]
+    opened: list[str] = []
+    watching = True
+
+    def watch(event: str, arguments: tuple[object, ...]) -> None:
+        if watching and event in ("open", "os.listdir", "os.scandir"):
+            opened.append(f"{event} {arguments[0]}")
+
+    sys.addaudithook(watch)
+    try:
+        monkeypatch.chdir(tmp_path / "sub")
+        async with playing(server, "seed") as [bot]:
+            await bot.join(map="m1")
+            opened.clear()
+            for name in names:
+                response = await bot.join(map=name)
+                assert response.status_code == 400, name
+                assert "@1" not in response.text
+                assert "root:" not in response.text
+            assert not opened
+            (tmp_path / "x.map").read_text()
+            assert opened == [f"open {tmp_path / 'x.map'}"], "the test could fail"
+    finally:
+        watching = False
+
+
+async def test_moves_that_are_refused(server: EmbeddedServer) -> None:
+    async with playing(server, "seed") as [bot]:
+        await bot.join()
+        url = bot.state["playUrl"]
+        game_id = bot.game["id"]
+        for data in ({}, {"dir": ""}, {"dir": "  "}, {"key": bot.key}):
+            response = await bot.client.post(url, data=data)
+            assert (response.status_code, response.text) == (400, "")
+            response = await bot.client.post("/api/nosuch/xxxx/play", data=data)
+            assert (response.status_code, response.text) == (400, "")
+        response = await bot.client.post("/api/nosuch/xxxx/play", data={"dir": "North"})
+        assert (response.status_code, response.text) == (404, "Vindinium - Unknown game nosuch")
+        response = await bot.client.post(f"/api/{game_id}/nope/play", data={"dir": "North"})
+        assert (response.status_code, response.text) == (404, "Vindinium - Wrong or expired token")
+        bots = [seat.token for seat in server.lobby.rooms[game_id].seats[1:]]
+        response = await bot.client.post(f"/api/{game_id}/{bots[0]}/play", data={"dir": "North"})
+        assert response.status_code == 404
+        assert server.lobby.rooms[game_id].turn == 0
+
+
+@pytest.mark.parametrize("word", ["up", "crash", "Crash", "5", "0", "Norte", "<script>", "\U0001f600", "N"])
+async def test_an_unknown_direction_is_stay(server: EmbeddedServer, word: str) -> None:
+    async with playing(server, "seed") as [bot]:
+        await bot.join()
+        assert (await bot.move(word)).status_code == 200
+        assert bot.state["hero"]["lastDir"] == "Stay"
+        assert not bot.state["hero"]["crashed"]
+
+
+async def test_reserved_seats_need_known_keys_and_good_maps(server: EmbeddedServer) -> None:
+    async with playing(server, "seed") as [bot]:
+        with pytest.raises(UsageError, match="4 seats"):
+            server.private_match(None, [bot.key])
+        with pytest.raises(UsageError, match="seat 2") as caught:
+            server.private_match(None, [bot.key, "abcdefgh", "random", "random"])
+        assert "abcdefgh" not in str(caught.value)
+        with pytest.raises(UsageError, match="line 1, column 1"):
+            server.private_match("??", [bot.key, "random", "random", "random"])
