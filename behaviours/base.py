@@ -31,7 +31,7 @@ from pydantic import BaseModel, ConfigDict
 from sim.board import draw
 from sim.game import ABSENT, DIRECTIONS, GAME, MAX_SIZE, OFFSET, STAY, Game, Games, copy_of, row_column
 from sim.maps import Map, map_of
-from sim.rules import effects, step
+from sim.rules import effective_moves, step
 
 #: A direction (0..4), weights by direction, five weights in the order of the directions, or no opinion.
 Votes: TypeAlias = "int | Mapping[int, float] | Sequence[float] | NDArray[np.floating[Any]] | None"
@@ -182,7 +182,7 @@ class View:
     def moves(self) -> tuple[int, ...]:
         """The directions that have an effect of their own, Stay first. A wall, a hero, an own mine, or a tavern without
         the gold for a beer is Stay by another name and not in here."""
-        mask = effects(self.games, 0, self.me)
+        mask = effective_moves(self.games, 0, self.me)
         return tuple(direction for direction in range(5) if mask >> direction & 1)
 
     def after(self, direction: int) -> Game:

@@ -27,7 +27,7 @@ UndoRecord = Any
 EventLogRecord = Any
 
 #: numba's types of writable arrays with one dimension.
-BYTES, INT16S, INT64S = (types.Array(item, 1, "C") for item in (types.uint8, types.int16, types.int64))
+BYTES, INT8S, INT16S, INT64S = (types.Array(item, 1, "C") for item in (types.uint8, types.int8, types.int16, types.int64))
 
 
 def record(**fields: Any) -> np.dtype[np.void]:

@@ -24,7 +24,7 @@ from sim.board import draw
 from sim.game import STAY, TAVERN, Games, mover, row_column
 from sim.generator import generate
 from sim.maps import map_of
-from sim.rules import effects, step
+from sim.rules import effective_moves, step
 from tests.support.positions import dead_ends_of, played_positions, small_positions
 from tests.support.reference import reference
 from tests.support.reference_styles import Follower
@@ -300,7 +300,7 @@ def test_votes_improve_and_depend_on_the_budget_alone() -> None:
     assert nodes[0] == 0
     assert len(said) > 4
     assert 100_000 <= nodes[-1] < 140_000  # the last scenario is finished
-    mask = effects(games, 0, mover(games))
+    mask = effective_moves(games, 0, mover(games))
     assert all(set(info.votes) == {move for move in range(5) if mask >> move & 1} for info in said)
 
 
