@@ -1,15 +1,16 @@
-"""Traits, and all that an author of a trait imports: ``from behaviours import Behaviour, View, Votes``.
+"""Traits, and everything that the author of a trait imports: ``from behaviours import Behaviour, View, Votes``.
 
-Names are loaded when they are first used. They are
+A name is loaded when it is first used:
 
-- for every trait: `Behaviour`, `View`, `Votes`, the directions `STAY` to `WEST`;
+- for every trait: `Behaviour`, `View`, `Votes`, and the directions `STAY`, `NORTH`, `SOUTH`, `EAST`, `WEST`;
 - for anytime traits and searches: `Budget`, `SearchInfo`, `Answer`;
-- about votes: `plain_votes`, `VoteError`; about the past: `RECENT_TURNS`;
-- about the board: `Game`, `Map`, `square`, `row_column`, the tiles `AIR` to `MINE`, and numbers of the rules (`BLOW` and others);
-- judgements of a board: `duel`, `combat_map`;
-- for compiled code: `entry`, `kernel`, `GAMES`, `play`, `has_effect`, and random numbers.
+- about votes: `plain_votes`, `VoteError`; about the last turns: `RECENT_TURNS`;
+- about the board: `Game`, `Map`, `square`, `row_column`, the tiles `AIR`, `WALL`, `TAVERN`, `MINE`, and numbers of the rules such
+  as `BLOW`;
+- estimates of fights: `duel`, `combat_map`;
+- for compiled code: `entry`, `kernel`, `GAMES`, `play`, `undo`, `has_effect`, and random numbers.
 
-`vindibot.testing` has what the tests of a trait need.
+`vindibot.testing` has helpers for the tests of a trait.
 """
 
 from importlib.util import find_spec
@@ -21,9 +22,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def _check_packages() -> None:
-    """Raise ImportError if another ``sim`` or ``vindibot`` than the one beside this package would be imported.
+    """Raise ImportError if Python would import another ``sim`` or ``vindibot`` than those beside this package.
 
-    Python puts the current folder first (``python -m pytest``), so a folder of that name there hides ours.
+    Python searches the current folder first (``python -m pytest``), so a folder with that name hides our package.
     """
     here = Path(__file__).resolve().parent.parent
     for name in ("sim", "vindibot"):

@@ -1,16 +1,18 @@
-"""What a trait is and what it sees: behaviour, vote, thought, view, budget.
+"""The classes that the author of a trait uses: Behaviour, View, Votes, SearchInfo, Budget.
 
-A **behaviour** (trait) looks at a **view** and answers with **votes**: a direction, or a weight for directions, or nothing.
-By convention votes lie between -1 and 1; the bot file's weight scales them, and the agent sums. An **anytime** behaviour
-is a generator: every ``yield`` is a better answer than the one before, and the latest counts when time is up. A **thought**
-is votes with what led to them (how deep a search went, which way it expects the game to go); it may stand wherever votes may.
+Each turn, the bot calls `Behaviour.vote` of each of its traits with a `View`: the game from our hero's side. The answer is
+**votes**: a direction, a weight per direction, or None for no opinion. By convention weights are between -1 and 1. The bot
+multiplies them by the trait's weight of the bot file, sums them over all traits, and makes the move with the largest sum.
+
+An **anytime** trait is a generator: each ``yield`` is a better answer than the one before, and the last one before the deadline
+counts. A search may answer with a `SearchInfo`, which is votes with depth, score and expected moves.
 
 A trait in ten lines::
 
     class Coward(Behaviour):
-        \"\"\"Step away from whoever is next to us.\"\"\"
+        \"\"\"Step away from enemies beside us.\"\"\"
 
-        fear: float = Field(1.0, ge=0, le=10, description="vote against each threatened square")
+        fear: float = Field(1.0, ge=0, le=10, description="vote against a square, per enemy beside it")
 
         def vote(self, view: View) -> Votes:
             return {move: -self.fear * len(view.enemies_beside(view.landing(move))) for move in view.moves}
@@ -31,32 +33,37 @@ from pydantic import BaseModel, ConfigDict
 from sim.board import draw
 from sim.game import ABSENT, DIRECTIONS, GAME, MAX_SIZE, OFFSET, STAY, Game, Games, copy_of, row_column
 from sim.maps import Map, map_of
-from sim.rules import effects, step
+from sim.rules import effective_moves, step
 
-#: A direction (0..4), weights by direction, five weights in the order of the directions, or no opinion.
+#: A direction (0..4), weights by direction, five weights in the order of the directions, or None for no opinion.
 Votes: TypeAlias = "int | Mapping[int, float] | Sequence[float] | NDArray[np.floating[Any]] | None"
-#: What `Behaviour.vote` may return: votes, alone or in a thought, or (anytime) a generator of ever better ones.
+#: The return type of `Behaviour.vote`: votes, a `SearchInfo`, or (anytime traits) a generator of better and better answers.
 Answer: TypeAlias = "Votes | SearchInfo | Iterator[Votes] | Iterator[SearchInfo] | Iterator[Votes | SearchInfo]"
 
-#: Turns of ours that `View.recent` goes back at most.
+#: Largest length of `View.recent`, in turns of ours.
 RECENT_TURNS = 24
-#: Plies of a `SearchInfo.pv` that are kept.
+#: Largest length of `SearchInfo.pv`, in plies; the rest is cut off.
 LONGEST_PV = 24
 
 _T = TypeVar("_T")
 
 
 class VoteError(ValueError):
-    """An answer that is no vote: a wrong shape, an unknown direction, NaN or infinity."""
+    """An answer that is not votes: a wrong type or shape, an unknown direction, NaN or infinity."""
 
 
 @dataclass(frozen=True)
 class SearchInfo:
-    """Votes with what led to them, for people who want to know why. Everything but the votes may be left out.
+    """Votes with the result of the search that led to them. All fields but `votes` are optional; people see them in reports.
 
-    `depth` are the plies that were searched, `score` is the expected advantage in gold at the end of the game, `nodes` the
-    positions looked at. `pv` (the principal variation) are the directions 0..4 that are expected, hero after hero, from
-    our own move on; what goes beyond `LONGEST_PV` plies is cut off. `goal` is the square where the trait wants to go.
+    - `depth`: plies searched, 0 or more.
+    - `score`: expected advantage at the end of the game, in gold.
+    - `nodes`: positions visited, 0 or more.
+    - `pv`: the principal variation: the expected directions (0..4) of all heroes in turn, from our own move on. Only the first
+      `LONGEST_PV` plies are used.
+    - `goal`: the square that the trait goes to (`sim.game.square`).
+
+    A wrong value raises `VoteError` when the bot reads the answer.
     """
 
     votes: Votes
@@ -69,26 +76,35 @@ class SearchInfo:
 
 @dataclass
 class Budget:
-    """How long a trait may think: a number of nodes, or until the stop word is set; both may be absent.
+    """The limit of a trait's work on one turn: a number of nodes, a stop word, or both.
 
-    `nodes` is the same play on any machine. `stop` is an int64 array of one word that somebody outside sets to 1 when
-    time is up; long kernels look at it every few hundred nodes. A trait without loops need not look at all.
+    - `nodes`: the largest number of positions to visit, or None for no such limit. With it, the moves do not depend on the
+      machine.
+    - `stop`: int64 array with one word. The bot sets it to 1 at the deadline. A long kernel takes this array as an argument and
+      reads it every few hundred nodes; Python code calls `expired`.
+
+    A trait without loops may ignore its budget. If `expired` is true, return or yield what you have, at once.
     """
 
     nodes: int | None = None
     stop: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
 
     def expired(self) -> bool:
-        """Whether the stop word has been set."""
+        """Return whether the deadline has passed (the stop word is set)."""
         return bool(self.stop[0])
 
 
 class View:
-    """What a trait may see on one turn of ours. Built once per turn and worker, shared by the traits: never change it.
+    """The game from our hero's side on one turn. All traits of a process share it: do not change it or its arrays.
 
-    `games` is the game (a `Game`), `me` our hero's index 0..3, `recent` the games as they were on our last turns (oldest
-    first, this turn not included; it may be empty), `budget` how long to think, `seed` the source of all randomness of this
-    game; `map` is the game's map (`sim.maps.map_of`) where it is at hand. ``print(view)`` draws the board.
+    - `games`: the game (`sim.game.Game`); `game` and `hero` are its records, `cells` its board.
+    - `me`: our hero, 0..3. `turn`, `plies_left`, `pos`, `life`, `gold` and `mines` describe it.
+    - `recent`: the game on our last turns, an array of up to `RECENT_TURNS` games, oldest first; without this turn.
+    - `budget`: the limit of the work on this turn.
+    - `seed`: the seed of the game; draw random numbers from `rng` only.
+    - `map`: walls, taverns, mines, spawns and distances. It is computed at first use where the caller does not give it.
+
+    ``print(view)`` draws the board. In tests, ``vindibot.testing.view`` makes a view of a drawn board.
     """
 
     def __init__(
@@ -106,24 +122,24 @@ class View:
         self.recent = recent if recent is not None else np.zeros(0, GAME)
         self.budget = budget if budget is not None else Budget()
         self.seed = seed
-        self._kept: dict[Any, Any] = {}
+        self._cache: dict[Any, Any] = {}
         if map is not None:
             self.__dict__["map"] = map
 
     def __repr__(self) -> str:
-        """One line: the turn, our hero and where it stands."""
+        """Return one line: the turn, our hero and its square."""
         row, column = row_column(self.pos)
         hero = f"@{self.me + 1} at {row},{column}: life {self.life}, gold {self.gold}, mines {self.mines}"
         return f"<View turn {self.turn} of {self.game['max_turns']}, {hero}>"
 
     def __str__(self) -> str:
-        """The game as `sim.board.draw` draws it (`sim.board.parse` reads it), after a line that names our hero and its moves."""
+        """Return a line with our hero and its moves, then the game as `sim.board.draw` draws it (`sim.board.parse` reads it)."""
         moves = ", ".join(DIRECTIONS[move] for move in self.moves)
         return f"@{self.me + 1} is to move: {moves}\n{draw(self.games).rstrip()}"
 
     @cached_property
     def map(self) -> Map:
-        """What never changes during the game: walls, taverns, mines, spawns, all distances."""
+        """Everything that never changes during the game: walls, taverns, mines, spawns, all distances."""
         return map_of(self.games)
 
     @property
@@ -138,55 +154,57 @@ class View:
 
     @cached_property
     def turn(self) -> int:
-        """The wire's turn: plies played so far."""
+        """Plies played so far by all heroes, from 0: the wire's `turn`."""
         return int(self.games["turn"].item(0))
 
     @cached_property
     def plies_left(self) -> int:
-        """Plies of ours still to come, this one included."""
+        """The number of moves that our hero still makes, this one included."""
         return max(0, -(-(int(self.games["max_turns"].item(0)) - self.turn) // 4))
 
     @cached_property
     def pos(self) -> int:
-        """Our square."""
+        """Our hero's square."""
         return int(self.games["hero"]["pos"].item(self.me))
 
     @cached_property
     def life(self) -> int:
-        """Our life, 1..100."""
+        """Our hero's life, 1..100."""
         return int(self.games["hero"]["life"].item(self.me))
 
     @cached_property
     def gold(self) -> int:
-        """Our gold."""
+        """Our hero's gold."""
         return int(self.games["hero"]["gold"].item(self.me))
 
     @cached_property
     def mines(self) -> int:
-        """How many mines we own."""
+        """The number of mines that our hero owns."""
         return int(self.games["hero"]["mines"].item(self.me))
 
     @cached_property
     def cells(self) -> NDArray[np.uint8]:
-        """The cells of the padded board (uint8[1024], see `sim.game`): do not change them."""
+        """The cells of the padded board by square: uint8[1024], tile in the low four bits, hero above (see `sim.game`)."""
         cells: NDArray[np.uint8] = self.games["cell"][0]
         return cells
 
     @cached_property
     def enemies(self) -> tuple[int, ...]:
-        """Indices of the other heroes on the board."""
+        """The other heroes on the board, each 0..3."""
         places = self.games["hero"]["pos"][0].tolist()
         return tuple(other for other in range(4) if other != self.me and places[other] != ABSENT[other])
 
     @cached_property
     def moves(self) -> tuple[int, ...]:
-        """The directions that have an effect of their own, Stay first. A wall, a hero, an own mine, or a tavern without
-        the gold for a beer is Stay by another name and not in here."""
-        mask = effects(self.games, 0, self.me)
+        """The directions that differ from Stay in their effect, and Stay itself, which comes first.
+
+        A move against a wall, a hero, an own mine, or a tavern without the gold for a beer is left out.
+        """
+        mask = effective_moves(self.games, 0, self.me)
         return tuple(direction for direction in range(5) if mask >> direction & 1)
 
     def after(self, direction: int) -> Game:
-        """The game after our move, before anybody else's. Kept for the turn: do not change it."""
+        """Return the game after our move and before the next hero's. All traits share it: do not change it."""
 
         def compute() -> Game:
             games = copy_of(self.games)
@@ -196,62 +214,64 @@ class View:
         return self.shared(("after", direction), compute)
 
     def landing(self, direction: int) -> int:
-        """The square on which our hero would stand after this move (our spawn if it kills us)."""
+        """Return our hero's square after this move: its spawn if the move kills it."""
         return int(self.after(direction)["hero"]["pos"].item(self.me))
 
     def enemies_beside(self, square: int) -> list[int]:
-        """Indices of the enemies north, south, east or west of a square."""
+        """Return the enemies (0..3) north, south, east or west of a square."""
         near = {square + int(offset) for offset in OFFSET[1:]}
         places = self.games["hero"]["pos"][0].tolist()
         return [enemy for enemy in self.enemies if places[enemy] in near]
 
     def rng(self, salt: str = "") -> np.random.Generator:
-        """A generator that depends on the game's seed, the turn and `salt` alone."""
+        """Return a random generator that depends on the game's seed, the turn, our hero and `salt` only."""
         return np.random.default_rng([self.seed & 0xFFFFFFFFFFFFFFFF, self.turn, self.me, *salt.encode()])
 
     def shared(self, key: Any, compute: Callable[[], _T]) -> _T:
-        """What several traits need: computed at first use under `key`, kept for the turn."""
-        if key not in self._kept:
-            self._kept[key] = compute()
-        kept: _T = self._kept[key]
-        return kept
+        """Return ``compute()``, called once per turn and `key`: for results that several traits need."""
+        if key not in self._cache:
+            self._cache[key] = compute()
+        value: _T = self._cache[key]
+        return value
 
 
 class Behaviour(BaseModel):
-    """A trait. Its fields are its parameters: a table of the bot file, its validation and its help are the same thing.
+    """The base class of traits. A subclass implements `vote`; its fields are its parameters.
 
-    Subclasses say in `vote` what they want, and nothing else; they keep no state between turns (a worker may be replaced
-    at any moment), and draw random numbers only from ``view.rng``.
+    Fields are pydantic fields. A user sets them in the bot file, which validates them, and their descriptions are the trait's
+    help. A trait keeps no state between turns, because the bot may replace its process at any time: use `View.recent` for the
+    past, and draw random numbers from `View.rng` only. Instances are frozen; unknown parameters are errors.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def vote(self, view: View) -> Answer:
-        """The votes of this trait on this turn; see the module."""
+        """Return this trait's votes for this turn: a direction, weights per direction, or None for no opinion.
+
+        A weight is a finite number, by convention between -1 and 1: positive for a move, negative against it. A missing
+        direction has weight 0. A direction alone has weight 1. An anytime trait yields its answers, each better than the one
+        before. Any answer may be a `SearchInfo`.
+        """
         raise NotImplementedError
 
 
 def plain_votes(answer: Any) -> tuple[float, ...] | None:
-    """Bring an answer into one form: five floats in the order of the directions, or None for no opinion.
+    """Return an answer as five floats in the order of the directions, or None for no opinion.
 
-    Of a thought these are its votes. Raises `VoteError`, which says what was wrong, for anything that is no vote.
+    A `SearchInfo` stands for its votes. Raises `VoteError` for anything that is not votes.
     """
     if answer is None:
         return None
     if isinstance(answer, SearchInfo):
         return plain_votes(answer.votes)
     votes = [0.0] * len(DIRECTIONS)
-    if type(answer) is dict:
+    if type(answer) is dict or isinstance(answer, Mapping):
         for direction, weight in answer.items():
             votes[_direction(direction)] = _weight(weight)
-        return tuple(votes)
-    if isinstance(answer, bool | str | bytes):
+    elif isinstance(answer, bool | str | bytes):
         raise VoteError(f"a vote is a direction, weights or None, not {answer!r:.60}")
-    if isinstance(answer, int | np.integer):
+    elif isinstance(answer, int | np.integer):
         votes[_direction(answer)] = 1.0
-    elif isinstance(answer, Mapping):
-        for direction, weight in answer.items():
-            votes[_direction(direction)] = _weight(weight)
     elif isinstance(answer, Sequence | np.ndarray):
         if len(np.shape(answer)) != 1 or len(answer) != len(DIRECTIONS):
             raise VoteError(f"weights must be five numbers, one per direction, not of shape {np.shape(answer)}")
@@ -262,21 +282,21 @@ def plain_votes(answer: Any) -> tuple[float, ...] | None:
 
 
 def plain_info(answer: Any) -> SearchInfo | None:
-    """Bring a thought into one form: votes as of `plain_votes`, plain numbers, the line a tuple of at most `LONGEST_PV`
-    directions. None for an answer that is votes alone.
+    """Return a `SearchInfo` with plain values, or None for an answer that is votes alone.
 
-    Raises `VoteError` for a thought with bad votes, or with anything else in it that is not what it should be.
+    The votes are those of `plain_votes`, numbers are int and float, and `pv` is a tuple of at most `LONGEST_PV` directions.
+    Raises `VoteError` for wrong votes, and for any other field with a wrong value.
     """
     if not isinstance(answer, SearchInfo):
         return None
     if isinstance(answer.votes, SearchInfo):
-        raise VoteError("the votes of a thought are a thought themselves")
+        raise VoteError("the votes of a SearchInfo are a SearchInfo themselves")
     pv = answer.pv
     if pv is None or isinstance(pv, str | bytes) or not isinstance(pv, Sequence | np.ndarray):
-        raise VoteError(f"the line of a thought is a sequence of directions, not {pv!r:.60}")
+        raise VoteError(f"the pv of a SearchInfo is a sequence of directions, not {pv!r:.60}")
     score, goal = answer.score, _count("goal", answer.goal)
     if goal is not None and not all(0 <= place < MAX_SIZE for place in row_column(goal)):
-        raise VoteError(f"the goal of a thought is a square of the board (`sim.game.square`), not {goal}")
+        raise VoteError(f"the goal of a SearchInfo is a square of the board (`sim.game.square`), not {goal}")
     return SearchInfo(
         plain_votes(answer.votes),
         _count("depth", answer.depth),
@@ -294,7 +314,7 @@ def as_votes(answer: Any) -> NDArray[np.float64] | None:
 
 
 def _direction(value: Any) -> int:
-    if type(value) is int and STAY <= value < len(DIRECTIONS):  # nearly always, and much quicker told
+    if type(value) is int and STAY <= value < len(DIRECTIONS):  # the usual case, and faster
         return value
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and STAY <= value < len(DIRECTIONS):
         return int(value)
@@ -302,12 +322,12 @@ def _direction(value: Any) -> int:
 
 
 def _count(what: str, value: Any) -> int | None:
-    """A whole number that is not negative and fits into 32 bits, or, of nodes, into 63."""
+    """Return a whole number from 0 that fits into 31 bits (`nodes`: 63), or None for None. Raises `VoteError`."""
     if value is None:
         return None
     limit = 2**63 if what == "nodes" else 2**31
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value < limit:
-        raise VoteError(f"the {what} of a thought must be a whole number from 0, not {value!r:.60}")
+        raise VoteError(f"the {what} of a SearchInfo must be a whole number from 0, not {value!r:.60}")
     return int(value)
 
 

@@ -1,8 +1,8 @@
-"""Where traits are found by name: built-in ones, those of installed packages, and a user's own.
+"""The registry of traits: built-in traits, traits of installed packages, and a user's own, found by name.
 
-``find("tavern-finder")`` is a built-in name, ``find("coward")`` may be an entry point of the group
-`GROUP` that an installed package declares, and ``find("coward:Coward")`` is a class in any module that can be imported.
-Built-in names win over entry points. Nothing is imported before it is asked for, so listing the names is cheap.
+``find("tavern-finder")`` returns a built-in trait. ``find("coward")`` may return an entry point of the group `GROUP` of an
+installed package; a built-in trait of the same name wins. ``find("coward:Coward")`` returns a class of any module that can be
+imported. Only the module of the trait asked for is imported, so listing the names is fast.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from behaviours.base import Behaviour
 
-#: The group of entry points in which other packages offer traits.
+#: The group of entry points with the traits of other packages.
 GROUP = "vindibot.behaviours"
 
 #: The traits that come with the project: name -> module:Class.
@@ -48,43 +48,41 @@ BUILT_IN = {
 
 
 class BehaviourError(ValueError):
-    """A trait that cannot be had. The message says what was asked for, what is wrong, and the nearest right spelling."""
+    """A trait that cannot be found or imported. The message has its name, the error, and the nearest known spelling."""
 
 
 class ModuleEndsProcessError(ImportError):
-    """A module that ends the process when it is imported; the message says by what, and in which line."""
+    """A module that ends the process when it is imported. The message has the call and its line."""
 
 
 def names() -> list[str]:
-    """All names that `find` knows without a colon: the built-in ones and the entry points, sorted."""
+    """Return all names that `find` knows without a colon, sorted: built-in traits and entry points."""
     return sorted({*BUILT_IN, *(point.name for point in entry_points(group=GROUP))})
 
 
 def find(use: str) -> type[Behaviour]:
-    """The trait called `use`: a built-in name, the name of an entry point, or ``module:Class``.
+    """Return the class of a trait: `use` is a built-in name, the name of an entry point, or ``module:Class``.
 
-    Raises `BehaviourError` for an unknown name, a module that cannot be imported, or something that is no behaviour.
+    Raises `BehaviourError` for an unknown name, a module that cannot be imported, or a class that is not a trait.
     """
-    if ":" in use:
-        return _load(use, use)
-    if use in BUILT_IN:
-        return _load(use, BUILT_IN[use])
-    for point in entry_points(group=GROUP):
-        if point.name == use:
-            return _load(use, point.value)
+    path = use if ":" in use else BUILT_IN.get(use)
+    if path is None:
+        path = next((point.value for point in entry_points(group=GROUP, name=use)), None)
+    if path is not None:
+        return _load(use, path)
     hint = nearest(use, names())
     raise BehaviourError(f"there is no trait {use!r}{hint}; a trait of your own is written module:Class")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`` (did you mean 'x'?)`` with the word among `known` that is spelled most alike, or nothing if none is near."""
+    """Return `` (did you mean 'x'?)`` with the most similar word of `known`, or "" if none is similar."""
     folded = {name.replace("_", "-").lower(): name for name in known}
     found = difflib.get_close_matches(word.replace("_", "-").lower(), folded, n=1)
     return f" (did you mean {folded[found[0]]!r}?)" if found else ""
 
 
 def _load(use: str, path: str) -> type[Behaviour]:
-    """Import ``module:Class``; `use` is what the user wrote, for the messages."""
+    """Return the class ``module:Class`` of `path`. `use` is the user's text, for messages. Raises `BehaviourError`."""
     from behaviours.base import Behaviour
 
     name, _, attribute = (part.strip() for part in path.partition(":"))
@@ -106,7 +104,7 @@ def _load(use: str, path: str) -> type[Behaviour]:
 
 
 def load_module(name: str) -> ModuleType:
-    """Import a module. Raises what the module raises, and `ModuleEndsProcessError` where it would end this process."""
+    """Import a module and return it. Raises the error of the module, or `ModuleEndsProcessError` if it would end this process."""
     try:
         with _exit_refused():
             return importlib.import_module(name)
@@ -117,13 +115,15 @@ def load_module(name: str) -> ModuleType:
 
 
 class _ExitRefused(BaseException):
-    """What `os._exit` raises instead."""
+    """Raised by `os._exit` inside `_exit_refused`, with the status."""
 
 
 @contextlib.contextmanager
 def _exit_refused() -> Iterator[None]:
-    """Have `os._exit` raise `_ExitRefused` in this process. Processes that are forked meanwhile may end, and so may those who
-    call the one in `posix` end this one: our own handlers of signals."""
+    """Make `os._exit` raise `_ExitRefused` in this process. It still ends a forked child.
+
+    `posix._exit` is not replaced: our own signal handlers end the process with it.
+    """
     exit_now, pid = os._exit, os.getpid()
 
     def refuse(status: int) -> NoReturn:
@@ -139,7 +139,7 @@ def _exit_refused() -> Iterator[None]:
 
 
 def _place(problem: BaseException, call: str) -> str:
-    """Where it was raised: ``os._exit(3) in coward.py, line 5``."""
+    """Return a call with the place where it raised: ``os._exit(3) in coward.py, line 5``."""
     trace = problem.__traceback__
     while trace is not None and trace.tb_next is not None and trace.tb_next.tb_frame.f_code.co_filename != __file__:
         trace = trace.tb_next
@@ -158,7 +158,7 @@ def _module(shown: str, name: str) -> Any:
                 f"the trait {shown}: no module {missing!r} beside the bot file or among the installed packages"
             ) from problem
         raise BehaviourError(f"the trait {shown}: its module {name} needs {missing!r}, which is not installed") from problem
-    except Exception as problem:  # whatever the user's own module raises when it is run
+    except Exception as problem:  # the user's own module may raise anything
         raise BehaviourError(
             f"the trait {shown}: its module {name} cannot be imported ({type(problem).__name__}: {problem})"
         ) from problem

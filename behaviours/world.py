@@ -1,4 +1,4 @@
-"""What traits use of the world, as `behaviours` offers it."""
+"""The names of `sim` that `behaviours` offers to the authors of traits."""
 
 from sim.game import (
     AIR as AIR,

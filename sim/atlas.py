@@ -1,12 +1,12 @@
-"""Our own maps, as text. Each is drawn as its upper left quarter and mirrored to the right and downwards.
+"""The maps that ship, as text. Each is drawn as its upper left quarter and mirrored to the right and downwards.
 
-The bar stands before the first column; a row that ends early goes on with air. ``@1`` becomes the four heroes.
+A bar begins each row; a row that ends early goes on with air. ``@1`` becomes the four heroes.
 """
 
 from __future__ import annotations
 
 _QUARTERS = {
-    # 10 x 10: open, a pillar in the middle, a tavern for everybody on the rim.
+    # 10 x 10: open, a pillar in the middle, a tavern for each hero on the rim.
     "courtyard": """
         |##  $-[]
         |  @1
@@ -14,7 +14,7 @@ _QUARTERS = {
         |        ##
         |      ####
     """,
-    # 12 x 12: two crossing roads; the mines lie on the inner corners, where everybody passes.
+    # 12 x 12: two crossing roads; the mines lie on the inner corners, beside the roads.
     "crossroads": """
         |########
         |##  @1
@@ -135,7 +135,7 @@ _QUARTERS = {
 
 
 def _whole(quarter: str) -> str:
-    """The text of the map with this upper left quarter."""
+    """Return the text of the map with this upper left quarter."""
     lines = [line.strip()[1:] for line in quarter.strip().splitlines()]
     half = [[line.ljust(2 * len(lines))[2 * column : 2 * column + 2] for column in range(len(lines))] for line in lines]
     rows = []

@@ -1,7 +1,7 @@
 """Boards as text: the wire's two-character tiles, and drawings for people that hold a whole game.
 
-A square is two characters, row after row: blanks air, ``##`` wall, ``[]`` tavern, ``$-`` nobody's mine, ``$1`` a mine of
-hero 1, ``@1`` hero 1 himself (whatever is below him). A drawing is a picture, and below it whatever else is known::
+A square is two characters, row after row: blanks air, ``##`` wall, ``[]`` tavern, ``$-`` a mine without an owner, ``$1`` a mine
+of hero 1, ``@1`` hero 1 (on any tile). A drawing is a picture and, below it, lines about the turn and the heroes::
 
     +------+
     |@1  $-|
@@ -12,17 +12,19 @@ hero 1, ``@1`` hero 1 himself (whatever is below him). A drawing is a picture, a
     @1 life 99 gold 3 mines 1 spawn 0,0 last Stay
     @2 life 20 gold 0 mines 0 spawn 2,1 last East
 
-`draw` always writes all of it. `parse` needs only the picture, and of that not even the frame::
+`draw` always writes all of it. `parse` also reads a picture alone, with or without the frame::
 
     @1  $-
     ##  []
 
-What is left out has its usual value; see `parse`.
+`parse` lists the default values.
 """
 
 from __future__ import annotations
 
 import re
+import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -31,18 +33,17 @@ from numpy.typing import NDArray
 from sim.game import (
     ABSENT,
     AIR,
-    ALL_CRASHED,
     CELLS,
     DIRECTIONS,
     HERO_SHIFT,
     LAST_MINE,
+    MAX_LIFE,
     MAX_SIZE,
     MINE,
     NO_DIRECTION,
     RUNNING,
     STRIDE,
     TILE_BITS,
-    TURN_MAX,
     Game,
     Games,
     new_game,
@@ -51,45 +52,34 @@ from sim.game import (
     square,
 )
 
-#: (row, column) of a hero, or None for one who is not there.
+#: (row, column) of a hero, or None for an absent hero.
 Place = tuple[int, int] | None
 
 #: The text of every tile code.
 TILE_NAMES = ("  ", "##", "[]", "$-", *(f"${owner}" for owner in range(1, 10)), "$0")
-#: The tile code of every text; `TILE_NAMES` backwards.
+#: The tile code of every text; the inverse of `TILE_NAMES`.
 TILE_CODES = {name: code for code, name in enumerate(TILE_NAMES)}
 
 _UNREADABLE = 255
+#: The name of every status of a game; the index is the status.
+_STATUS_NAMES = ("running", "AllCrashed", "TurnMax")
 
 
 class BoardError(ValueError):
-    """A board that cannot be read; the message says what is wrong and where (rows and columns count from 0)."""
+    """A board that cannot be read. The message says what is wrong and where (rows and columns count from 0)."""
 
 
-def _word(pair: str) -> int:
-    """Two characters as the number that a look at the text as 16-bit words gives."""
-    return int(np.frombuffer(pair.encode("ascii"), np.uint16)[0])
+def _cell_text(cell: int) -> str:
+    """Return the two characters of a cell: its hero, or else its tile."""
+    hero = cell >> HERO_SHIFT
+    return f"@{hero}" if 1 <= hero <= 4 else TILE_NAMES[min(cell & TILE_BITS, LAST_MINE)]
 
 
-def _reading_table() -> NDArray[np.uint8]:
-    table = np.full(1 << 16, _UNREADABLE, np.uint8)
-    for name, code in TILE_CODES.items():
-        table[_word(name)] = code
-    for hero in range(1, 5):
-        table[_word(f"@{hero}")] = hero << HERO_SHIFT
-    return table
-
-
-def _writing_table() -> NDArray[np.uint16]:
-    table = np.zeros(256, np.uint16)
-    for cell in range(256):
-        hero, tile = cell >> HERO_SHIFT, cell & TILE_BITS
-        table[cell] = _word(f"@{hero}" if 1 <= hero <= 4 else TILE_NAMES[min(tile, LAST_MINE)])
-    return table
-
-
-_READ = _reading_table()
-_WRITE = _writing_table()
+# The characters of every cell as a 16-bit word, and the cell of every word.
+_WRITE = np.frombuffer("".join(map(_cell_text, range(256))).encode("ascii"), np.uint16)
+_READABLE = np.array([*range(len(TILE_NAMES)), *(hero << HERO_SHIFT for hero in range(1, 5))], np.uint8)
+_READ = np.full(1 << 16, _UNREADABLE, np.uint8)
+_READ[_WRITE[_READABLE]] = _READABLE
 
 
 def _unreadable(text: str, size: int) -> BoardError:
@@ -103,8 +93,8 @@ def _unreadable(text: str, size: int) -> BoardError:
 def read_tiles(text: str, size: int) -> tuple[NDArray[np.uint8], list[Place]]:
     """Read the wire's `tiles`: 2 * size * size characters.
 
-    Returns a (size, size) array of tile codes, air where a hero stands, and the (row, column) of heroes 1..4, None for
-    those who are not shown. Raises `BoardError`.
+    Returns a (size, size) array of tile codes, air where a hero stands, and (row, column) of heroes 1..4, None for a hero that
+    is not shown. Raises `BoardError`.
     """
     if len(text) != 2 * size * size:
         raise BoardError(f"a board of size {size} has {2 * size * size} characters of tiles, not {len(text)}")
@@ -127,24 +117,22 @@ def read_tiles(text: str, size: int) -> tuple[NDArray[np.uint8], list[Place]]:
 
 
 def board_of(games: Games, index: int = 0) -> NDArray[np.uint8]:
-    """The cells of the board proper: a (size, size) view of ``games[index]``, tile and hero in each byte."""
+    """Return the cells of the board without its border, tile and hero in each byte: a (size, size) view of ``games[index]``."""
     size = int(games[index]["size"])
     cells: NDArray[np.uint8] = games[index]["cell"].reshape(STRIDE, STRIDE)
     return cells[1 : size + 1, 1 : size + 1]
 
 
 def tile_text(games: Games, index: int = 0) -> str:
-    """The wire's `tiles` of a game: 2 * size * size characters, heroes laid over what is below them."""
+    """Return the wire's `tiles` of a game: 2 * size * size characters; a hero hides the tile below it."""
     return _WRITE.take(board_of(games, index)).tobytes().decode("ascii")
 
 
 # ---- Drawing ----
 
-_ENDS = {ALL_CRASHED: "AllCrashed", TURN_MAX: "TurnMax"}
-
 
 def picture(games: Games, index: int = 0) -> str:
-    """The framed board alone, without the lines below it."""
+    """Return the framed board, without the lines below it."""
     size = int(games[index]["size"])
     text = tile_text(games, index)
     edge = "+" + "-" * 2 * size + "+"
@@ -157,12 +145,12 @@ def _turn_line(game: Any) -> str:
     if game["training"]:
         line += " training"
     if game["status"] != RUNNING:
-        line += f" over {_ENDS[int(game['status'])]}"
+        line += f" over {_STATUS_NAMES[int(game['status'])]}"
     return line
 
 
 def _hero_line(game: Any, index: int) -> str:
-    """One hero; where he is and what he stands on is said only if the picture does not show it."""
+    """Return the line of a hero. Its square and the tile below it are left out if the picture shows them."""
     hero = game["hero"][index]
     pos, spawn = int(hero["pos"]), int(hero["spawn"])
     cell = int(game["cell"][pos])
@@ -183,9 +171,9 @@ def _hero_line(game: Any, index: int) -> str:
 
 
 def draw(games: Games, index: int = 0) -> str:
-    """The whole game as text for people; `parse` gives back an equal game.
+    """Return the whole game as text for people; `parse` gives back an equal game.
 
-    Heroes who are absent from the start and have not been asked to move are left out.
+    A hero that is absent from the start and never moved is left out.
     """
     game = games[index]
     lines = [picture(games, index), _turn_line(game)]
@@ -200,22 +188,24 @@ def draw(games: Games, index: int = 0) -> str:
 
 _FRAME = re.compile(r"\s*\+-*\+\s*")
 _FACT = re.compile(r"\s*(turn\b|@[1-4]\s+[a-z])")
+# The words of the lines below a picture, with the number of values after each.
+_TURN_WORDS = {"turn": 1, "of": 1, "training": 0, "over": 1}
 _HERO_WORDS = {"at": 1, "on": 1, "life": 1, "gold": 1, "mines": 1, "spawn": 1, "last": 1, "away": 0, "crashed": 0}
+_MAX_INT = 2**31 - 1
 
 
 def parse(text: str) -> Game:
     """Read a drawing (see the module) of one game.
 
-    - With bars at the left (and, if you like, at the right) every character between them counts. Without bars, blanks
-      that mean nothing to the eye mean nothing: the indentation that all lines of the picture share, blanks at the ends of
-      lines, empty lines before and after the picture. A picture with a rim of air needs the bars.
-    - Lines too short are filled up with air to the longest one; what is then missing to a square becomes wall, below or
-      on the right.
-    - A hero who is not shown is absent: he is not on the board and never will be.
-    - A hero's spawn is the square where he is drawn, unless his line says otherwise. His life is 100, his gold 0; mines
-      are counted on the board (a number that differs is an error). The turn is 0 of 1200.
+    - With bars at the left (and, optionally, at the right), every character between them counts. Without bars, these blanks do
+      not count: the indentation that all lines of the picture share, blanks at the ends of lines, and empty lines before and
+      after the picture. A picture with a rim of air needs the bars.
+    - Short lines get air up to the longest one. Rows or columns that are missing to a square become wall, below or on the right.
+    - A hero that is not shown is absent for the whole game.
+    - The spawn of a hero is the square where it is drawn, unless its line says otherwise. Its life is 100, its gold 0. Its mines
+      are counted on the board; a line with another number is an error. The turn is 0 of 1200.
 
-    Raises `BoardError` for anything unreadable, naming the line of the text (from 1) or the row and column.
+    Raises `BoardError` with the line of the text (from 1), or the row and column.
     """
     numbered = [(number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1)]
     first_fact = next((place for place, (_, line) in enumerate(numbered) if _FACT.match(line)), len(numbered))
@@ -236,7 +226,7 @@ def parse(text: str) -> Game:
     for number, line in numbered[first_fact:]:
         if line.strip():
             _read_fact(games[0], line.split(), number, claims)
-    for number, index, mines in claims:  # at last, since any line may tell of a mine below a hero
+    for number, index, mines in claims:  # after all lines, because each may add a mine below a hero
         owned = int(games[0]["hero"][index]["mines"])
         if mines != owned:
             raise BoardError(f"line {number}: hero {index + 1} owns {owned} mines on this board, not {mines}")
@@ -245,7 +235,7 @@ def parse(text: str) -> Game:
 
 
 def _picture_rows(numbered: list[tuple[int, str]]) -> list[str]:
-    """The rows of the picture, without frame, bars, shared indentation and empty lines around it."""
+    """Return the rows of the picture, without frame, bars, shared indentation and empty lines around it."""
     lines = [line for _, line in numbered if not _FRAME.fullmatch(line)]
     if any(line.lstrip().startswith("|") for line in lines):
         rows = []
@@ -256,28 +246,33 @@ def _picture_rows(numbered: list[tuple[int, str]]) -> list[str]:
             elif inside:
                 raise BoardError(f"{line.strip()!r}: this row does not begin with a bar, others do")
         return rows
-    while lines and not lines[0].strip():
-        del lines[0]
-    while lines and not lines[-1].strip():
-        del lines[-1]
-    indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    return [line[indent:].rstrip() for line in lines]
+    return [line.rstrip() for line in textwrap.dedent("\n".join(lines)).strip("\n").split("\n")]
 
 
 def _read_fact(game: Any, words: list[str], number: int, claims: list[tuple[int, int, int]]) -> None:
-    """Read one line below the picture; what it says about numbers of mines is left in `claims` (line, hero, mines)."""
+    """Read one line below the picture. A number of mines that it states is added to `claims` as (line, hero, mines)."""
     try:
         if words[0] == "turn":
             _read_turn(game, words)
-        else:
-            if not re.fullmatch("@[1-4]", words[0]):
-                raise BoardError(f"{words[0]!r} is neither 'turn' nor a hero")
+        elif re.fullmatch("@[1-4]", words[0]):
             index = int(words[0][1]) - 1
             mines = _read_hero(game, index, words[1:])
             if mines is not None:
                 claims.append((number, index, mines))
+        else:
+            raise BoardError(f"{words[0]!r} is neither 'turn' nor a hero")
     except BoardError as problem:
         raise BoardError(f"line {number}: {problem}") from None
+
+
+def _pairs(words: list[str], known: dict[str, int], example: str) -> Iterator[tuple[str, str]]:
+    """Yield each word of a line with its value, "" for a word without one."""
+    rest = iter(words)
+    for word in rest:
+        value = next(rest, None) if known.get(word) else ""
+        if word not in known or value is None:
+            raise BoardError(f"{word!r} is not understood here; write it like {example!r}")
+        yield word, value
 
 
 def _number(word: str, least: int, most: int) -> int:
@@ -288,33 +283,26 @@ def _number(word: str, least: int, most: int) -> int:
 
 def _read_turn(game: Any, words: list[str]) -> None:
     """``turn 5 [of 1200] [training] [over TurnMax|AllCrashed]``"""
-    ends = {name: status for status, name in _ENDS.items()}
-    rest = words[1:]
-    game["turn"] = _number(rest.pop(0) if rest else "", 0, 2**31 - 1)
-    while rest:
-        word = rest.pop(0)
-        if word == "training":
+    for word, value in _pairs(words, _TURN_WORDS, "turn 5 of 1200 training over TurnMax"):
+        if word == "turn":
+            game["turn"] = _number(value, 0, _MAX_INT)
+        elif word == "of":
+            game["max_turns"] = _number(value, -_MAX_INT - 1, _MAX_INT)
+        elif word == "training":
             game["training"] = 1
-        elif word == "of" and rest:
-            game["max_turns"] = _number(rest.pop(0), -(2**31), 2**31 - 1)
-        elif word == "over" and rest and rest[0] in ends:
-            game["status"] = ends[rest.pop(0)]
+        elif value in _STATUS_NAMES[1:]:
+            game["status"] = _STATUS_NAMES.index(value)
         else:
-            raise BoardError(f"{word!r} is not understood here; a turn is like 'turn 5 of 1200 training over TurnMax'")
+            raise BoardError(f"{value!r} is no end of a game ({', '.join(_STATUS_NAMES[1:])})")
 
 
 def _read_hero(game: Any, index: int, words: list[str]) -> int | None:
-    """``@1 life 20 gold 3 ...``, without the ``@1``; returns the number of mines that it states."""
+    """``@1 life 20 gold 3 ...``, without the ``@1``. Returns the number of mines that the line states."""
     mines = None
     hero, shown = game["hero"][index], int(game["hero"][index]["pos"]) != ABSENT[index]
-    rest = list(words)
-    while rest:
-        word = rest.pop(0)
-        if word not in _HERO_WORDS or len(rest) < _HERO_WORDS[word]:
-            raise BoardError(f"{word!r} is not understood here; a hero is like '@1 life 20 gold 3 spawn 0,4 last East crashed'")
-        value = rest.pop(0) if _HERO_WORDS[word] else ""
+    for word, value in _pairs(words, _HERO_WORDS, "@1 life 20 gold 3 spawn 0,4 last East crashed"):
         if word in ("at", "away") and shown:
-            raise BoardError(f"hero {index + 1} is shown in the picture, he cannot be elsewhere as well")
+            raise BoardError(f"hero {index + 1} is shown in the picture: leave out {word!r}")
         if word == "at":
             hero["pos"] = _place(value, int(game["size"]))
             if hero["spawn"] == ABSENT[index]:
@@ -330,9 +318,9 @@ def _read_hero(game: Any, index: int, words: list[str]) -> int | None:
                 raise BoardError(f"{value!r} is no direction ({', '.join(DIRECTIONS)})")
             hero["last_dir"] = DIRECTIONS.index(value)
         elif word == "life":
-            hero["life"] = _number(value, 1, 100)
+            hero["life"] = _number(value, 1, MAX_LIFE)
         elif word == "gold":
-            hero["gold"] = _number(value, 0, 2**31 - 1)
+            hero["gold"] = _number(value, 0, _MAX_INT)
         elif word == "crashed":
             hero["crashed"] = 1
         elif word == "mines":

@@ -1,7 +1,7 @@
-"""Events: what happens in a ply, as the rules list it in a variant of the kernels of their own (`sim.rules.play`).
+"""Events: what happens in a ply, as the variant of `sim.rules.play` with a log lists it.
 
-An event is a record of dtype `EVENT`. Heroes are 0..3 or `NOBODY`, squares those of `sim.game`. What the fields mean depends
-on the kind; fields that a kind does not name are 0:
+An event is a record of dtype `EVENT`. Heroes are 0..3 or `NOBODY`, squares those of `sim.game`. The kind says what the fields
+mean; a field that it does not name is 0:
 
 ===================  ========================================================================================
 kind                 fields
@@ -9,7 +9,7 @@ kind                 fields
 ``MOVED``            `hero` went from `square` to `to`
 ``DRANK``            `hero` drank at the tavern on `square` and got `amount` life
 ``TOOK_MINE``        `hero` took the mine on `square` from `other` (`NOBODY` if no hero owned it)
-``STRUCK``           `hero` struck `other`, who loses 20 life, or the rest of it: then a kill follows
+``STRUCK``           `hero` struck `other`, who loses 20 life, or all of it: then a kill follows
 ``KILLED``           `hero` killed `other` by a blow
 ``KILLED_ON_SPAWN``  `hero` respawned on the square of `other`, who dies
 ``DIED_IN_MINE``     `hero` died when it went for the mine on `square`
@@ -18,16 +18,15 @@ kind                 fields
 ``CRASHED``          `hero` crashed: it stays where it is from now on
 ===================  ========================================================================================
 
-The order is that of the rules. Thirst and income are no events: every ply has them.
+The order is that of the rules. Thirst and income happen in every ply and are not listed.
 """
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.kernel_types import EventLogRecord
+from sim.kernel_types import EventLogRecord, array_of, record
 from sim.kernels import kernel
 
 MOVED, DRANK, TOOK_MINE, STRUCK, KILLED, KILLED_ON_SPAWN, DIED_IN_MINE, INHERITED, RESPAWNED, CRASHED = range(10)
@@ -38,25 +37,17 @@ KINDS = (
 )
 #: The value of `other` where there is no hero.
 NOBODY = -1
-#: Most events of one ply. A ply has at most a step, three blows, and for each blow a death for each hero.
-MOST = 64
+#: Room for the events of one ply. A ply has at most one step, three blows, and a death of each hero per blow.
+MAX_EVENTS = 64
 
 #: One event: 10 bytes. See the module.
-EVENT = np.dtype(
-    (
-        np.record,
-        [
-            *(("kind", "u1"), ("hero", "i1"), ("other", "i1"), ("unused", "u1")),
-            *(("square", "i2"), ("to", "i2"), ("amount", "i2")),
-        ],
-    )
-)
+EVENT = record(kind="u1", hero="i1", other="i1", unused="u1", square="i2", to="i2", amount="i2")
 #: The events of one ply: the first `count` of `event`.
-EVENT_LOG = np.dtype((np.record, [("count", "i4"), ("event", EVENT, MOST)]))
+EVENT_LOG = record(count="i4", event=(EVENT, MAX_EVENTS))
 
-#: numba's names for the arrays that kernels take.
-EVENTS = numba.types.Array(numba.from_dtype(EVENT), 1, "C")
-EVENT_LOGS = numba.types.Array(numba.from_dtype(EVENT_LOG), 1, "C")
+#: numba's types of arrays of events, and of logs.
+EVENTS = array_of(EVENT)
+EVENT_LOGS = array_of(EVENT_LOG)
 
 #: An array of dtype `EVENT`.
 Events = NDArray[np.void]
@@ -64,8 +55,8 @@ Events = NDArray[np.void]
 
 @kernel
 def note(log: EventLogRecord, kind: int, hero: int, other: int, square: int, to: int, amount: int) -> None:
-    """Add an event to an `EVENT_LOG` record. Events beyond `MOST` are left out."""
-    if log.count < MOST:
+    """Add an event to an `EVENT_LOG` record. Events beyond `MAX_EVENTS` are left out."""
+    if log.count < MAX_EVENTS:
         event = log.event[log.count]
         event.kind, event.hero, event.other = kind, hero, other
         event.square, event.to, event.amount = square, to, amount

@@ -1,8 +1,8 @@
-"""The map generator of the original server (RULES section 10): a random quarter, mirrored, made one piece.
+"""The map generator of the original server (RULES section 10): a random quarter, mirrored, without unreachable parts.
 
-Equal seeds and arguments give equal maps, on every machine and with every version of numpy: the random numbers are our own.
-Even the original's odd choice of places for taverns is kept (see `_tavern_places`), so that maps are drawn from the
-same distribution; the statistics of both were compared.
+Equal seeds and arguments give equal maps on every machine and with every version of numpy, because the random numbers are our
+own. Maps have the same distribution as those of the original server, whose odd choice of places for taverns is kept (see
+`_tavern_places`).
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from numba import types
 from numpy.typing import NDArray
 
 from sim.game import AIR, CELLS, MAX_SIZE, MINE, STRIDE, TAVERN, WALL, mirrored, row_column
-from sim.kernel_types import int64, uint64
+from sim.kernel_types import BYTES, INT64S, int64, uint64
 from sim.kernels import entry, kernel
 from sim.maps import Map
 from sim.paths import FAR, flood
 from sim.playout import below, next_random, random_state
 
-#: The smallest size that the original generates.
+#: The smallest size.
 MIN_SIZE = 8
-#: How often a map, and how often a spawn on it, is tried.
+#: Largest number of attempts to draw a map, and to draw a spawn on it.
 ATTEMPTS = 100
 
 _DONE, _NO_SPAWN, _NO_MINE, _NO_TAVERN = range(4)
@@ -30,17 +30,14 @@ _MESSAGES = {
     _NO_TAVERN: "No place found for a tavern",
 }
 
-_BYTES = types.Array(types.uint8, 1, "C")
-_INT64S = types.Array(types.int64, 1, "C")
-
 
 class GeneratorError(ValueError):
-    """A map that cannot be generated; the message is the original's."""
+    """A map that cannot be generated. The message is that of the original server."""
 
 
 @kernel
 def _draw(state: NDArray[np.uint64], bound: int) -> int:
-    """A number in 0..bound-1; `state` is a uint64 array of one word, the generator's."""
+    """Return a random number in 0..bound-1; `state` (uint64[1]) is the state of the random generator."""
     state[0] = next_random(state[0])
     return below(state[0], bound)
 
@@ -60,7 +57,7 @@ def _put_mirrored(cells: NDArray[np.uint8], row: int, column: int, last: int, ti
 
 @kernel
 def _reach(cells: NDArray[np.uint8], start: int, reached: NDArray[np.uint8]) -> int:
-    """Mark in `reached` (uint8[1024]) the air that can be walked to from `start`, itself included; returns how much."""
+    """Mark the air in reach of `start`, itself included, in `reached` (uint8[1024]). Returns the number of these squares."""
     source, queue, distances = np.empty(1, np.int64), np.empty(CELLS, np.int16), np.empty(CELLS, np.int16)
     source[0] = start
     count = flood(cells, source, 1, FAR, FAR, distances, queue)
@@ -72,7 +69,7 @@ def _reach(cells: NDArray[np.uint8], start: int, reached: NDArray[np.uint8]) -> 
 
 @kernel
 def _touches(cells: NDArray[np.uint8], square: int, tile: int) -> bool:
-    """Whether one of the four neighbours of a square is `tile`."""
+    """Return whether one of the four neighbours of a square is `tile`."""
     north, south, east, west = cells[square - STRIDE], cells[square + STRIDE], cells[square + 1], cells[square - 1]
     touches: bool = north == tile or south == tile or east == tile or west == tile
     return touches
@@ -80,7 +77,7 @@ def _touches(cells: NDArray[np.uint8], square: int, tile: int) -> bool:
 
 @kernel
 def _mines_at_air(cells: NDArray[np.uint8]) -> int:
-    """How many mines have air beside them."""
+    """Return the number of mines with air beside them."""
     count = 0
     for square in range(STRIDE, CELLS - STRIDE):
         if cells[square] == MINE and _touches(cells, square, AIR):
@@ -90,7 +87,7 @@ def _mines_at_air(cells: NDArray[np.uint8]) -> int:
 
 @kernel
 def _find_spawn(cells: NDArray[np.uint8], size: int, state: NDArray[np.uint64], reached: NDArray[np.uint8]) -> int:
-    """A square from which its mirrors up-down and left-right can be walked to, and in `reached` what else; or 0."""
+    """Return a square from which its two mirrored squares are in reach, or 0. `reached` gets all squares in its reach."""
     half, last = size // 2, size - 1
     for _ in range(ATTEMPTS):
         row, column = _draw(state, half - 2), _draw(state, half - 2)
@@ -104,10 +101,10 @@ def _find_spawn(cells: NDArray[np.uint8], size: int, state: NDArray[np.uint64], 
 
 @kernel
 def _tavern_places(cells: NDArray[np.uint8], size: int, spawn: int, places: NDArray[np.int64]) -> int:
-    """The places tried for a tavern, as squares into `places`, in random order later; returns their number.
+    """Write the candidate squares of a tavern into `places`. Returns their number.
 
-    The original strings the left halves of all rows together and reads them as a square board, whose rows are of another
-    length; it floods that from the spawn's coordinates and uses the coordinates found on the real board.
+    The original server joins the left halves of all rows and reads them as a square board, whose rows have another length. It
+    floods that board from the spawn's coordinates, and uses the coordinates in reach on the real board.
     """
     half = size // 2
     width = int64(np.sqrt(size * half))
@@ -125,7 +122,7 @@ def _tavern_places(cells: NDArray[np.uint8], size: int, spawn: int, places: NDAr
 
 @kernel
 def _place_taverns(cells: NDArray[np.uint8], size: int, spawn: int, open_squares: int, state: NDArray[np.uint64]) -> bool:
-    """Put four mirrored taverns where they cut nothing off; whether there was such a place."""
+    """Put four mirrored taverns on squares where they block no way. Returns whether there are such squares."""
     last = size - 1
     places, reached = np.empty(CELLS, np.int64), np.empty(CELLS, np.uint8)
     count = _tavern_places(cells, size, spawn, places)
@@ -149,7 +146,7 @@ def _place_taverns(cells: NDArray[np.uint8], size: int, spawn: int, open_squares
 
 @kernel
 def _attempt(cells: NDArray[np.uint8], size: int, walls: int, mines: int, state: NDArray[np.uint64]) -> tuple[int, int]:
-    """One attempt to fill `cells` (uint8[1024]); returns (what came of it, spawn square of hero 1)."""
+    """Try once to fill `cells` (uint8[1024]). Returns (outcome, spawn square of hero 1)."""
     half, last = size // 2, size - 1
     cells[:] = WALL
     for row in range(half):
@@ -161,26 +158,26 @@ def _attempt(cells: NDArray[np.uint8], size: int, walls: int, mines: int, state:
     spawn = _find_spawn(cells, size, state, reached)
     if spawn == 0:
         return _NO_SPAWN, 0
-    open_squares, kept_mines = 0, 0
+    open_squares, mines_in_reach = 0, 0
     for square in range(STRIDE, CELLS - STRIDE):
         if reached[square]:
             open_squares += 1
         elif cells[square] == MINE and _touches(reached, square, 1):
-            kept_mines += 1
+            mines_in_reach += 1
         else:
             cells[square] = WALL
-    if kept_mines == 0:
+    if mines_in_reach == 0:
         return _NO_MINE, 0
     if not _place_taverns(cells, size, spawn, open_squares, state):
         return _NO_TAVERN, 0
     return _DONE, spawn
 
 
-@entry(types.int64(_BYTES, types.uint64, _INT64S, _INT64S))
+@entry(types.int64(BYTES, types.uint64, INT64S, INT64S))
 def _fill(cells: NDArray[np.uint8], seed: int, wanted: NDArray[np.int64], drawn: NDArray[np.int64]) -> int:
-    """Attempts until one succeeds; returns the spawn square of hero 1, or -(why the last one failed).
+    """Fill `cells` (uint8[1024]). Returns the spawn square of hero 1, or -(outcome) of the last attempt if all fail.
 
-    `wanted` holds size, wall and mine percentage, those below 0 left to the arena's draw; `drawn` gets what it came to.
+    `wanted` holds size, percentage of walls and percentage of mines; one below 0 is drawn. `drawn` gets the numbers used.
     """
     state = np.empty(1, np.uint64)
     state[0] = random_state(seed, 0)
@@ -199,12 +196,12 @@ def _fill(cells: NDArray[np.uint8], seed: int, wanted: NDArray[np.int64], drawn:
 
 
 def generate(seed: int, size: int | None = None, walls: int | None = None, mines: int | None = None) -> Map:
-    """The map of a seed (any int, of which 64 bits count).
+    """Return the map of a seed (an int; its low 64 bits count).
 
-    `size` is even, 8..28; `walls` and `mines` are percentages 0..100 of the squares before the map is tidied up. Those not
-    given are drawn uniformly as an arena draws them (sizes 10 to 28, walls 10 to 41, mines 3 to 9); what is drawn for one
-    does not depend on the others. Heroes start on their spawns. Raises `GeneratorError` for a wrong size or percentage, or
-    when 100 attempts failed.
+    `size` is even, 8..28. `walls` and `mines` are percentages 0..100 of the squares, before unreachable parts become wall. A
+    number that is not given is drawn uniformly and independently, like in the original server's arena: sizes 10 to 28, walls 10
+    to 41, mines 3 to 9. Heroes start on their spawns. Raises `GeneratorError` for a wrong size or percentage, or after 100 failed
+    attempts.
     """
     if size is not None and size < MIN_SIZE:
         raise GeneratorError(f"Board is too small: size {size}, at least {MIN_SIZE}")

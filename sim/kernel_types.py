@@ -1,7 +1,7 @@
-"""Types for the annotations of kernels.
+"""Types of kernels: for the annotations that people and mypy read, and for the signatures that numba compiles.
 
-numba ignores annotations; they are for people and mypy. Records have no Python type whose fields mypy knows, so they are `Any`
-by a name. Integers are `int` to mypy: ``int64(x)`` is the cast that compiled code needs after it has read a narrow field.
+numba ignores annotations. mypy knows no Python type with the fields of a record, so a record is `Any` under a name of its own.
+An integer is `int` to mypy; in compiled code, ``int64(x)`` is the cast that a narrow field needs after it was read.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numba
+import numpy as np
 from numba import types
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     uint64 = int
     uintp = int
 else:
-    from numpy import int64, uint64, uintp
+    from numpy import int64 as int64, uint64 as uint64, uintp as uintp
 
 #: One record of `sim.game.GAME`, `sim.game.HERO`, `sim.game.UNDO`, `sim.events.EVENT_LOG`.
 GameRecord = Any
@@ -24,10 +26,21 @@ HeroRecord = Any
 UndoRecord = Any
 EventLogRecord = Any
 
-__all__ = ["EventLogRecord", "GameRecord", "HeroRecord", "UndoRecord", "int64", "tuple_of", "uint64", "uintp"]
+#: numba's types of writable arrays with one dimension.
+BYTES, INT8S, INT16S, INT64S = (types.Array(item, 1, "C") for item in (types.uint8, types.int8, types.int16, types.int64))
+
+
+def record(**fields: Any) -> np.dtype[np.void]:
+    """The dtype of a structured record with these fields, in this order: a dtype each, or (dtype, length) for an array."""
+    return np.dtype((np.record, list(fields.items())))
+
+
+def array_of(item: np.dtype[np.void]) -> Any:
+    """numba's type of a writable array of such records, with one dimension."""
+    return types.Array(numba.from_dtype(item), 1, "C")
 
 
 def tuple_of(fields: Sequence[Any], kind: type = tuple) -> Any:
-    """numba's type of a tuple with fields of these types; of a NamedTuple, if `kind` is its class."""
+    """numba's type of a tuple with fields of these types; `kind` is `tuple`, or the class of a NamedTuple."""
     from_types: Any = types.BaseTuple.from_types  # numba does not annotate it
     return from_types(fields, kind)

@@ -1,23 +1,23 @@
-"""Compiled kernels: how they are declared, where their machine code is kept, how they are warmed.
+"""Compiled kernels: decorators that declare them, the cache of their machine code, and warming up.
 
-These decorators are the whole interface:
+The decorators:
 
 ``@kernel``
-    a helper that only other kernels call. It is linked into them and never cached on its own. ``@inlined`` is the same,
-    written out at every call.
+    a helper that only other kernels call. It is linked into them and has no cache of its own. ``@inlined`` is the same, inlined
+    at every call.
 ``@entry(signature)``
-    a function that Python calls. It has exactly one signature, is kept on disk, and is listed for `warm`.
+    a function that Python calls. It has exactly one signature, is cached on disk, and is compiled or loaded by `warm`.
 
-numba's cache looks only at the file of the entry function: a helper changed in another file, or an imported constant, would
-silently keep the old machine code. So the cache folder is named by a digest of every source file of ``sim`` and
-``behaviours`` and of the numba, numpy and Python versions; folders that were not used lately are removed.
+numba's own cache depends on the file of the entry function only; after a change of a helper or constant in another file, it would
+load old machine code. So the name of the cache folder is a digest of all source files of ``sim`` and ``behaviours`` and of the
+versions of numba, numpy and Python. The folders used least recently are removed.
 
-The kernels of any other module (a trait of a user's own) are kept in a folder of their own inside of that folder. Its name is
-a digest of the module's file and of the files of the user's that it imports: a change in one of them compiles these kernels
-again, and no others. Two modules of one name, of two bots, do not disturb each other.
+The kernels of any other module (a user's own trait) have a folder of their own inside that folder. Its name is a digest of the
+module's file and of the user's files that it imports; a change in one of them compiles these kernels again, and no others. Two
+bots may have modules of the same name.
 
-After `warm` no entry can compile any more: an argument of a new type (a read-only array, say) is an error that names the
-kernel, never a pause of seconds in the middle of a game.
+After `warm`, no entry can be compiled. An argument of a new type (for example, a read-only array) raises an error that names
+the kernel, instead of a pause of seconds during a game.
 """
 
 from __future__ import annotations
@@ -43,33 +43,35 @@ from filelock import FileLock
 from platformdirs import user_cache_path
 
 from sim import sources
-from sim.ownsources import own_sources, state
+from sim.ownsources import digest_of, own_sources
 
 __all__ = ["KernelError", "cache_folder", "entry", "inlined", "kernel", "warm"]
 
-#: A function as its author wrote it: to mypy, a kernel has the signature of its Python source.
+#: To mypy, a kernel has the signature of its Python source.
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: How many cache folders (one for each state of the sources) are kept.
-KEPT_FOLDERS = 4
-#: How many folders of users' own kernels (one for each state of a module's sources) are kept in each of them.
-KEPT_OWN_FOLDERS = 32
-#: Tells a child process which folder its parent settled on; a process that has read it passes it on to nobody.
+#: Largest number of cache folders (one per digest of the sources).
+MAX_FOLDERS = 4
+#: Largest number of folders for users' own kernels in each of them (one per digest of a module's sources).
+MAX_OWN_FOLDERS = 32
+#: The environment variable with the folder that a parent process chose. A process removes it when it reads it.
 FOLDER_VARIABLE = "VINDIBOT_KERNEL_CACHE"
-#: What our cache folders are called. A folder of somebody else that is called nearly so must not be removed.
+#: The exact name of our cache folders, so that no other folder is removed.
 _OURS = re.compile(r"kernels-[0-9a-f]{16}")
 #: The file in a cache folder that lists the entries compiled into it.
 LIST = "compiled.txt"
 
 
 class KernelError(Exception):
-    """A kernel that cannot be compiled. The message names it, and says where it is declared and what is wrong."""
+    """A kernel that cannot be compiled. The message has its name, file, line and the error."""
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """An entry kernel with its one signature and the folder of its machine code. `modules` are those of the user's own, by
-    name, that numba looks up while it loads that code."""
+    """An entry kernel with its one signature and the folder of its machine code.
+
+    `modules` are the user's own modules, by name, that numba looks up while it loads that code.
+    """
 
     dispatcher: Any
     signature: Any
@@ -78,13 +80,13 @@ class _Entry:
 
     @property
     def name(self) -> str:
-        """The module and the name of the function."""
+        """Return the module and the name of the function."""
         return f"{self.dispatcher.py_func.__module__}.{self.dispatcher.py_func.__qualname__}"
 
     def compile(self) -> None:
-        """Load the machine code, or make it."""
+        """Load the machine code, or compile it."""
         hidden = {name: sys.modules.get(name) for name in self.modules}
-        sys.modules.update(self.modules)  # another bot's modules may have these names at present
+        sys.modules.update(self.modules)  # now, these names may belong to another bot's modules
         try:
             self.dispatcher.compile(self.signature)
         finally:
@@ -99,12 +101,6 @@ _entries: list[_Entry] = []
 _warm = False
 
 
-def _digest() -> str:
-    """A name for the sources and tools that the machine code depends on."""
-    text = f"{sys.version} {numba.__version__} {np.__version__} {sources.digest()}"
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
 def _writable(folder: Path) -> bool:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -115,9 +111,10 @@ def _writable(folder: Path) -> bool:
 
 
 def _choose_folder() -> Path:
-    name = f"kernels-{_digest()}"
+    tools = f"{sys.version} {numba.__version__} {np.__version__} {sources.digest()}"
+    name = f"kernels-{hashlib.sha256(tools.encode()).hexdigest()[:16]}"
     inherited = os.environ.pop(FOLDER_VARIABLE, None)
-    # Only a parent with the same sources may choose for us.
+    # A parent with other sources has another folder.
     if inherited and Path(inherited).name == name and _writable(Path(inherited)):
         return Path(inherited)
     configured = os.environ.get("NUMBA_CACHE_DIR")
@@ -130,8 +127,8 @@ def _choose_folder() -> Path:
         folder = Path(scratch) / name
         folder.mkdir()
         warnings.warn(
-            f"the kernel cache {refused} cannot be written; kernels are compiled again into {folder} "
-            "(set NUMBA_CACHE_DIR to a folder of yours to keep them)",
+            f"the kernel cache {refused} cannot be written, so kernels are compiled for this run only, into {folder}; "
+            "set NUMBA_CACHE_DIR to a writable folder",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -141,33 +138,33 @@ def _choose_folder() -> Path:
 _folder = _choose_folder()
 numba.config.CACHE_DIR = str(_folder)  # type: ignore[attr-defined]  # made at run time
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-    np.seterr(over="ignore")  # integers wrap around, as they do in compiled code
+    np.seterr(over="ignore")  # integers wrap around, like in compiled code
 
 
 def cache_folder() -> Path:
-    """Where the machine code of this state of the sources is kept."""
+    """Return the folder with the machine code of the present sources."""
     return _folder
 
 
 def kernel(function: Function) -> Function:
     """Compile a helper that only kernels call."""
-    return cast("Function", numba.njit(error_model="numpy", nogil=True)(_named_apart(function)))
+    return cast("Function", numba.njit(error_model="numpy", nogil=True)(_with_own_name(function)))
 
 
 def inlined(function: Function) -> Function:
-    """Like `kernel`, and written out wherever it is called: for the few that a loop calls millions of times a second."""
-    return cast("Function", numba.njit(error_model="numpy", nogil=True, forceinline=True)(_named_apart(function)))
+    """Compile a helper like `kernel`, inlined at every call: for the few that a loop calls millions of times a second."""
+    return cast("Function", numba.njit(error_model="numpy", nogil=True, forceinline=True)(_with_own_name(function)))
 
 
 def entry(signature: Any) -> Callable[[Function], Function]:
-    """Compile a kernel that Python calls, with this one `signature`, kept on disk between runs."""
+    """Compile a kernel that Python calls, with this one `signature`, and cache it on disk."""
 
     def decorate(function: Function) -> Function:
         own = own_sources(function)
-        folder = _folder / f"own-{state(own)}" if own else _folder
+        folder = _folder / f"own-{digest_of(own)}" if own else _folder
         numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]  # njit reads it
         try:
-            dispatcher = numba.njit(error_model="numpy", nogil=True, cache=True)(_named_apart(function))
+            dispatcher = numba.njit(error_model="numpy", nogil=True, cache=True)(_with_own_name(function))
         finally:
             numba.config.CACHE_DIR = str(_folder)  # type: ignore[attr-defined]
         modules = {name: sys.modules[name] for name in own if name in sys.modules}
@@ -178,17 +175,17 @@ def entry(signature: Any) -> Callable[[Function], Function]:
 
 
 def entries() -> list[tuple[Any, Any]]:
-    """All entry kernels imported so far with their signatures, in the order of their declaration."""
+    """Return all entry kernels imported so far with their signatures, in the order of their declaration."""
     return [(entry.dispatcher, entry.signature) for entry in _entries]
 
 
-def _named_apart(function: Function) -> Function:
-    """The function; the name of one of a user's own is changed so that it differs between the states of its sources.
+def _with_own_name(function: Function) -> Function:
+    """Return the function. Adds a digest of its sources to the name of a function of the user's own.
 
-    Machine code is linked by these names when it is loaded: two bots may both have a helper of one name.
+    Machine code is linked by these names when it is loaded, and two bots may both have a helper of one name.
     """
     if own := own_sources(function):
-        function.__qualname__ += f"_{state(own)[:8]}"
+        function.__qualname__ += f"_{digest_of(own)[:8]}"
     return function
 
 
@@ -196,17 +193,17 @@ def _named_apart(function: Function) -> Function:
 
 
 def _jit_is_off() -> bool:
-    """Whether kernels run as plain Python (NUMBA_DISABLE_JIT=1), to find what compiled code hides."""
+    """Return whether kernels run as plain Python (NUMBA_DISABLE_JIT=1)."""
     return bool(getattr(numba.config, "DISABLE_JIT", 0))
 
 
 def _names(folder: Path) -> set[str]:
-    """The entries of a folder that this process has imported."""
+    """Return the entries of a folder that this process has imported."""
     return {entry.name for entry in _entries if entry.folder == folder}
 
 
 def _compiled(folder: Path) -> set[str]:
-    """The entries that some process has compiled into a folder, as its list says."""
+    """Return the entries compiled into a folder by any process, from its list."""
     try:
         return set((folder / LIST).read_text("utf-8").splitlines())
     except (OSError, UnicodeDecodeError):
@@ -214,31 +211,31 @@ def _compiled(folder: Path) -> set[str]:
 
 
 def _note_compiled(folder: Path) -> None:
-    """Add our entries to the list; a list that is cut off has names missing, and costs a look at the cache."""
+    """Add our entries to the list of a folder. A damaged list only costs time: its missing entries are looked up in the cache."""
     with contextlib.suppress(OSError):
         (folder / LIST).write_text("\n".join(sorted(_compiled(folder) | _names(folder))) + "\n", "utf-8")
 
 
 def _folders() -> list[Path]:
-    """The folders of all entries, that of the built-in ones first."""
+    """Return the folders of all entries, that of the built-in ones first."""
     return list(dict.fromkeys([_folder, *(entry.folder for entry in _entries)]))
 
 
 def cached() -> bool:
-    """Whether `warm` will find what it needs on disk, so that it takes a moment and not a minute."""
+    """Return whether the cache has all entries imported so far: then `warm` takes about a second, else up to minutes."""
     return _jit_is_off() or all(_names(folder) <= _compiled(folder) for folder in _folders())
 
 
 def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
-    """Load or compile every entry kernel that has been imported, and forbid compilation from then on.
+    """Load or compile every entry kernel imported so far, and forbid compilation from then on.
 
-    The first process compiles under a file lock while others wait for its result. `progress` is told
-    (done, total, name of the kernel that comes next). Unreadable cache files are removed and made again.
+    The first process compiles under a file lock, and others wait for its result. `progress` is called with (done, total, name of
+    the next kernel). Unreadable cache files are removed and written again. Raises `KernelError`.
     """
     global _warm
     if _jit_is_off():
         return
-    _writable(_folder)  # somebody may have removed it since we started
+    _writable(_folder)  # the folder may have been removed since the start
     if cached():
         _load_or_compile(progress)
     else:
@@ -264,42 +261,40 @@ def _load_or_compile(progress: Callable[[int, int, str], None] | None) -> None:
 
 
 def _load_or_repair(entry: _Entry) -> None:
-    """Have one kernel ready. What the cache has of it is made anew if it cannot be read; the rest of the cache is left alone."""
+    """Load or compile one kernel. If that fails, remove its cache files (no others) and compile it again."""
     try:
         entry.compile()
         return
-    except Exception as problem:  # whatever a damaged index or object file makes numba raise, or the kernel itself
+    except Exception as problem:  # a damaged index or object file makes numba raise anything, and so does a wrong kernel
         first = problem
+    function = entry.dispatcher.py_func
     try:
         cache = entry.dispatcher._cache  # noqa: SLF001  # numba offers no other way
         Path(cache.cache_path).mkdir(parents=True, exist_ok=True)
         cache.flush()
         entry.compile()
     except Exception as problem:
-        code = entry.dispatcher.py_func.__code__
-        where = f"{code.co_filename}, line {code.co_firstlineno}"
-        name = entry.dispatcher.py_func.__name__
-        raise KernelError(f"the kernel {name} ({where}) cannot be compiled: {type(problem).__name__}: {problem}") from problem
+        where = f"{function.__code__.co_filename}, line {function.__code__.co_firstlineno}"
+        message = f"the kernel {function.__name__} ({where}) cannot be compiled: {type(problem).__name__}: {problem}"
+        raise KernelError(message) from problem
     warnings.warn(
-        f"the kernel cache {entry.folder} could not be read ({type(first).__name__}); compiling "
-        f"{entry.dispatcher.py_func.__name__} again",
+        f"the kernel cache {entry.folder} could not be read ({type(first).__name__}); compiling {function.__name__} again",
         RuntimeWarning,
         stacklevel=4,
     )
 
 
 def _remove_old_folders() -> None:
-    """Keep the folders used last; the time of use is the modification time of the folder."""
-    with contextlib.suppress(OSError):  # another process is tidying up, or the folder is not ours to clean
+    """Remove all cache folders but those used last. The modification time of a folder is the time of its last use."""
+    with contextlib.suppress(OSError):  # another process removes them at the same time, or the folder is not ours
         for folder in _folders():
             os.utime(folder)
-        for old in _lately_used(path for path in _folder.parent.iterdir() if _OURS.fullmatch(path.name))[KEPT_FOLDERS:]:
+        ours = [path for path in _folder.parent.iterdir() if _OURS.fullmatch(path.name)]
+        for old in [*_oldest(ours, MAX_FOLDERS), *_oldest(_folder.glob("own-*"), MAX_OWN_FOLDERS)]:
             shutil.rmtree(old, ignore_errors=True)
             old.with_suffix(".lock").unlink(missing_ok=True)
-        for old in _lately_used(_folder.glob("own-*"))[KEPT_OWN_FOLDERS:]:
-            shutil.rmtree(old, ignore_errors=True)
 
 
-def _lately_used(paths: Iterable[Path]) -> list[Path]:
-    """Those of the paths that are folders, the one used last first."""
-    return sorted((path for path in paths if path.is_dir()), key=lambda path: path.stat().st_mtime, reverse=True)
+def _oldest(paths: Iterable[Path], keep: int) -> list[Path]:
+    """Return the folders among `paths` without the `keep` that were used last."""
+    return sorted((path for path in paths if path.is_dir()), key=lambda path: path.stat().st_mtime, reverse=True)[keep:]

@@ -1,7 +1,7 @@
-"""Maps: what never changes during a game.
+"""Maps: everything that never changes during a game.
 
-A `Map` comes from a text (`parse_map`), from the maps that we ship (`named_map`), from either (`read_map`), from the generator
-(`sim.generator.generate`), or from a game in progress (`map_of`).
+A `Map` is made of a text (`parse_map`), of the name of a map that ships (`named_map`), of either (`read_map`), by the generator
+(`sim.generator.generate`), or of a game in progress (`map_of`).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from sim.game import (
 from sim.paths import all_pairs
 from sim.structure import chokes_and_dead_ends
 
-#: Maps of running games that are kept; each may hold two megabytes of distances.
-KEPT_MAPS = 16
+#: Largest number of maps of running games in the cache; each may hold two megabytes of distances.
+MAX_CACHED_MAPS = 16
 
 
 class MapError(ValueError):
-    """A map text that is refused. `line` and `column` count characters from 1; the message begins with them."""
+    """A text that is not a map. `line` and `column` (of characters) count from 1; the message begins with them."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
         super().__init__(f"line {line}, column {column}: {message}")
@@ -47,7 +47,7 @@ class MapError(ValueError):
 
 
 class UnknownMapError(KeyError):
-    """A name that none of our own maps has; the message lists those there are."""
+    """An unknown name of a map. The message lists the known names."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -56,9 +56,9 @@ class UnknownMapError(KeyError):
 class Map:
     """A map. Immutable: do not write into its arrays.
 
-    `size` is 1..28; `tiles` a (size, size) uint8 array of tile codes without heroes, owners of mines as given; `starts` and
-    `spawns` hold (row, column) of heroes 1..4, None for one who is not there. Equal maps have equal tiles, starts and
-    spawns; the name does not matter.
+    `size` is 1..28. `tiles` is a (size, size) uint8 array of tile codes without heroes, with the owners of mines as given.
+    `starts` and `spawns` hold (row, column) of heroes 1..4, None for an absent hero. Two maps are equal if their tiles, starts
+    and spawns are; names do not matter.
     """
 
     def __init__(self, tiles: NDArray[np.uint8], starts: list[Place], spawns: list[Place], name: str = "") -> None:
@@ -79,7 +79,7 @@ class Map:
         return f"<Map {self.name or self.digest} {self.size}x{self.size}>"
 
     def text(self) -> str:
-        """The map as text, one line per row, heroes on their starts; `parse_map` reads it (spawns follow from hero 1)."""
+        """Return the map as text, one line per row, heroes on their starts. `parse_map` reads it (spawns follow from hero 1)."""
         rows = [[TILE_NAMES[tile] for tile in row] for row in self.tiles.tolist()]
         for hero, start in enumerate(self.starts, 1):
             if start is not None:
@@ -87,18 +87,18 @@ class Map:
         return "\n".join("".join(row) for row in rows) + "\n"
 
     def new_game(self, max_turns: int = 1200, training: bool = False) -> Game:
-        """A game on this map before its first ply; `max_turns` counts plies."""
+        """Return a game on this map before its first ply; `max_turns` counts plies."""
         return new_game(self.tiles, self.starts, self.spawns, max_turns=max_turns, training=training)
 
     @cached_property
     def digest(self) -> str:
-        """16 hexadecimal digits that name the map's contents."""
+        """A digest of size, tiles, starts and spawns: 16 hexadecimal digits."""
         places = repr((self.size, self.starts, self.spawns)).encode()
         return hashlib.sha256(places + self.tiles.tobytes()).hexdigest()[:16]
 
     @cached_property
     def cells(self) -> NDArray[np.uint8]:
-        """The padded board (uint8[1024], see `sim.game`) with nobody's mines and no heroes."""
+        """The padded board (uint8[1024], see `sim.game`) without heroes and without owners of mines."""
         cells = np.full((STRIDE, STRIDE), WALL, np.uint8)
         cells[1 : self.size + 1, 1 : self.size + 1] = np.minimum(self.tiles, MINE)
         return cells.ravel()
@@ -108,22 +108,22 @@ class Map:
 
     @cached_property
     def mines(self) -> NDArray[np.int64]:
-        """The squares of all mines, in the order of rows."""
+        """The squares of all mines, row by row: int64."""
         return self._squares(MINE)
 
     @cached_property
     def taverns(self) -> NDArray[np.int64]:
-        """The squares of all taverns, in the order of rows."""
+        """The squares of all taverns, row by row: int64."""
         return self._squares(TAVERN)
 
     @cached_property
     def open(self) -> NDArray[np.int64]:
-        """The squares of air, in the order of rows."""
+        """The squares of air, row by row: int64."""
         return self._squares(AIR)
 
     @cached_property
     def distances(self) -> NDArray[np.int16]:
-        """Moves between any two squares, int16 [1024, 1024], as `sim.paths.all_pairs`; some milliseconds at first use."""
+        """The moves between any two squares, int16 [1024, 1024] (`sim.paths.all_pairs`); takes some milliseconds at first use."""
         return all_pairs(self.cells)
 
     @cached_property
@@ -132,28 +132,28 @@ class Map:
 
     @property
     def choke(self) -> NDArray[np.uint8]:
-        """The squares of air without which their surroundings fall apart, uint8[1024]; see `sim.structure`."""
+        """The choke points (1, else 0), uint8[1024]; see `sim.structure`."""
         return self._structure[0]
 
     @property
     def dead_end(self) -> NDArray[np.uint8]:
-        """How many moves a square in a dead end is from its mouth, uint8[1024], 0 elsewhere; see `sim.structure`."""
+        """The moves from each square in a dead end to its mouth, uint8[1024], 0 elsewhere; see `sim.structure`."""
         return self._structure[1]
 
 
 # ---- The map of a running game ----
 
-# Every cell without its hero and with nobody's mine.
+# Every cell without its hero and without the owner of its mine.
 _NEUTRAL = np.array([min(cell & TILE_BITS, MINE) for cell in range(256)], np.uint8)
 
 
 def map_of(games: Games, index: int = 0) -> Map:
-    """The map of a running game: mines are nobody's, and heroes start on their spawns. Kept for the games met last."""
+    """Return the map of a running game, from a cache. Its mines have no owners, and its heroes start on their spawns."""
     game = games[index]
     return _map_for(int(game["size"]), _NEUTRAL.take(game["cell"]).tobytes(), game["hero"]["spawn"].tobytes())
 
 
-@lru_cache(maxsize=KEPT_MAPS)
+@lru_cache(maxsize=MAX_CACHED_MAPS)
 def _map_for(size: int, cells: bytes, spawns: bytes) -> Map:
     board = np.frombuffer(cells, np.uint8).reshape(STRIDE, STRIDE)[1 : size + 1, 1 : size + 1]
     squares = np.frombuffer(spawns, np.int16).tolist()
@@ -167,12 +167,12 @@ _LINE_END = re.compile("\r\n|\n|\f")
 
 
 def parse_map(text: str, name: str = "") -> Map:
-    """Read a custom map as the original server does (RULES section 9), as far as it is square.
+    """Read a custom square map like the original server (RULES section 9).
 
-    Lines are cut into pairs, short ones filled up with air, missing ones added below. ``$`` and a digit is a mine of that
-    owner, ``$`` and anything else nobody's; ``@`` and a digit is a hero. Exactly four different digits must occur; in their
-    order they are heroes 1..4 (of two places with the same digit the later counts). Hero 1 spawns where he stands and the
-    others on the mirrored squares, wherever they start. Raises `MapError` with line and column.
+    A line is a row of pairs of characters. Short lines get air at the end, and missing lines are air. ``$`` and a digit is a mine
+    of that owner, ``$`` and another character a mine without an owner; ``@`` and a digit is a hero. There must be exactly four
+    different digits of heroes; sorted, they are heroes 1..4. If a digit occurs twice, the later place counts. Hero 1 spawns on
+    its start, the others on the mirrored squares, wherever they start. Raises `MapError` with line and column.
     """
     lines = _LINE_END.split(text)
     dropped = 0
@@ -198,7 +198,7 @@ def parse_map(text: str, name: str = "") -> Map:
                 tiles[row, column] = MINE
             else:
                 known = "two blanks, ##, [], $- or $ and a digit, @ and a digit"
-                raise MapError(f"{pair!r} is no square ({known})", row + dropped + 1, 2 * column + 1)
+                raise MapError(f"{pair!r} is no square (known are {known})", row + dropped + 1, 2 * column + 1)
     if len(heroes) != 4:
         seen = ", ".join(f"@{digit}" for digit in sorted(heroes)) or "none"
         raise MapError(f"a map has four heroes, here is {seen}", dropped + len(lines), len(lines[-1]) + 1)
@@ -209,7 +209,7 @@ def parse_map(text: str, name: str = "") -> Map:
 
 
 def _size_of(lines: list[str], dropped: int) -> int:
-    """The size of a square map of these lines (`dropped` empty ones stood before them)."""
+    """Return the size of a square map of these lines, after `dropped` empty lines. Raises `MapError`."""
     if not lines:
         raise MapError("the map is empty", 1, 1)
     longest = max(range(len(lines)), key=lambda row: len(lines[row]))
@@ -226,11 +226,11 @@ def _size_of(lines: list[str], dropped: int) -> int:
     return size
 
 
-# ---- The maps that we ship ----
+# ---- The maps that ship ----
 
 
 def named_map(name: str) -> Map:
-    """One of our own maps, by its name (see `NAMES`) or as ``m1`` .. ``m6``. Raises `UnknownMapError` for any other name."""
+    """Return the map with a name of `NAMES` or `ALIASES` (``m1`` .. ``m6``). Raises `UnknownMapError` for any other name."""
     full = ALIASES.get(name, name)
     if full not in ATLAS:
         raise UnknownMapError(f"there is no map named {name[:40]!r}; there are {', '.join([*ALIASES, *NAMES])}")
@@ -238,16 +238,16 @@ def named_map(name: str) -> Map:
 
 
 def read_map(text: str) -> Map:
-    """The map that a text from elsewhere means: one of our own by its name, or else the one that the text draws.
+    """Return the map of a text from the network: the name of a map that ships, or else a drawn map (`parse_map`).
 
-    Opens no file. Raises `MapError`, or `UnknownMapError` for what looks like a name.
+    Opens no file. Raises `MapError`, or `UnknownMapError` for a text of letters and digits that is not a known name.
     """
     if text in ALIASES or text in NAMES or text.replace("-", "").replace("_", "").isalnum():
         return named_map(text)
     return parse_map(text)
 
 
-#: The names of our own maps, the six first also answer to ``m1`` .. ``m6``.
+#: The names of the maps that ship.
 NAMES: tuple[str, ...] = tuple(ATLAS)
-#: The original server's names of its six maps, for our own.
+#: The original server's names of its six maps, for our first six.
 ALIASES = {f"m{number}": name for number, name in enumerate(NAMES[:6], 1)}

@@ -1,4 +1,4 @@
-"""The files of a user's own on which a kernel depends, and a name for what stands in them."""
+"""The user's own files on which a kernel depends, and a digest of them."""
 
 from __future__ import annotations
 
@@ -15,33 +15,36 @@ from typing import Any
 
 from sim.sources import PACKAGES
 
-#: The folder in which our packages lie.
+#: The folder with our packages.
 TOP = Path(__file__).resolve().parent.parent
 
 
 def own_sources(function: Callable[..., Any]) -> dict[str, Path]:
-    """The files of the user's own on which a function depends, by the names of the modules: the file that it is declared in,
-    and those that this one imports, directly or not.
+    """Return the user's own files on which a function depends, by the names of their modules.
 
-    Modules of Python, of ours and of other installed packages are left out. Empty for a function of ours, and for one that has
-    no file.
+    These are the file of the function and the files that it imports, directly or indirectly. Modules of Python, of ours and of
+    other installed packages are left out. Empty for a function of ours, and for one without a file.
     """
     source = Path(function.__code__.co_filename).resolve()
     if not source.is_file() or any(source.is_relative_to(TOP / package) for package in PACKAGES):
         return {}
 
     def locate(name: str) -> dict[str, Path]:
-        path = _located(name) if _may_be_own(name) else None
-        own = path is not None and (_same_package(name, function.__module__) or not _is_installed(path))
-        return {name: path} if path is not None and own else {}
+        path = _find(name) if _may_be_own(name) else None
+        if path is None:
+            return {}
+        same_package = name.partition(".")[0] == function.__module__.partition(".")[0]
+        return {name: path} if same_package or {"site-packages", "dist-packages"}.isdisjoint(path.parts) else {}
 
     return follow({function.__module__: source}, locate)
 
 
 def follow(start: Mapping[str, Path], locate: Callable[[str], Mapping[str, Path]]) -> dict[str, Path]:
-    """These files, by the names of their modules, with those of all modules that are imported from them, directly or not, as far
-    as `locate` finds them: the file of a module, perhaps with those of the packages around it; nothing for one that does not
-    count, or is none."""
+    """Return the files `start`, by the names of their modules, and all files that they import, directly or indirectly.
+
+    `locate` returns the file of a module by its name, perhaps with those of the packages around it. It returns nothing for a
+    module that is to be left out, or does not exist.
+    """
     found: dict[str, Path] = {}
     waiting = list(start.items())
     while waiting:
@@ -54,23 +57,23 @@ def follow(start: Mapping[str, Path], locate: Callable[[str], Mapping[str, Path]
 
 
 def _imports(name: str, path: Path) -> set[str]:
-    """The modules that a module may import, anywhere in it, and the packages around them; of ``from a import b`` both ``a`` and
-    ``a.b``."""
+    """Return the modules that a module may import, anywhere in it, and the packages around them.
+
+    ``from a import b`` counts as ``a`` and ``a.b``.
+    """
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found = set()
     with contextlib.suppress(OSError):
         for other in _read(path)[1]:
-            with contextlib.suppress(ImportError):  # it begins with more dots than there are packages
+            with contextlib.suppress(ImportError):  # more dots than there are packages
                 found.add(resolve_name(other, package))
     return found
 
 
-def state(sources: Mapping[str, Path]) -> str:
-    """A name for what stands in these files, and for where they lie."""
-    digest = hashlib.sha256()
-    for path in sorted(set(sources.values())):
-        digest.update(f"{path} {_read(path)[0]} ".encode())
-    return digest.hexdigest()[:16]
+def digest_of(sources: Mapping[str, Path]) -> str:
+    """Return a digest of these files and their paths: 16 hexadecimal digits."""
+    text = "".join(f"{path} {_read(path)[0]} " for path in sorted(set(sources.values())))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _may_be_own(name: str) -> bool:
@@ -78,16 +81,8 @@ def _may_be_own(name: str) -> bool:
     return bool(top) and top not in sys.stdlib_module_names and top not in (*PACKAGES, "vindibot")
 
 
-def _same_package(name: str, other: str) -> bool:
-    return name.partition(".")[0] == other.partition(".")[0]
-
-
-def _is_installed(path: Path) -> bool:
-    return not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
-
-
-def _located(name: str) -> Path | None:
-    """The source of the module of this name, found without importing anything; None if there is no such module."""
+def _find(name: str) -> Path | None:
+    """Return the source of a module without importing anything; None if there is no such module."""
     spec, search = None, None
     parts = name.split(".")
     for count in range(len(parts)):
@@ -100,7 +95,7 @@ def _located(name: str) -> Path | None:
 
 
 def _read(path: Path) -> tuple[str, frozenset[str]]:
-    """A digest of a source, and the names that it imports; relative ones begin with dots, and some are no modules."""
+    """Return the digest of a source, and the names that it imports. Relative names begin with dots; some are not modules."""
     status = path.stat()
     return _read_once(path, status.st_mtime_ns, status.st_size)
 

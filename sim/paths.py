@@ -1,9 +1,9 @@
 """Distances in hero moves, and the steps that shorten them.
 
-Heroes walk over air; a mine or a tavern is reached by bumping into it, so it ends a way and never lies on one::
+Heroes walk over air. A hero uses a mine or a tavern by a move against it, so these end a way and never lie on one::
 
-    3  2  ##        distances from the tavern: the hero two
-    2  1  []        squares from it drinks with his second move
+    3  2  ##        distances from the tavern: a hero on a 2
+    2  1  []        drinks with its second move
     3  2  1
 
 The kernels (`spread`, `flood`, `descend`) are for other kernels; `distances_from`, `next_steps`, `all_pairs` and `step_table`
@@ -17,19 +17,14 @@ from numba import types
 from numpy.typing import NDArray
 
 from sim.game import AIR, CELLS, GAMES, HERO_SHIFT, OFFSET, STRIDE, TILE_BITS, WALL, Games
-from sim.kernel_types import int64
+from sim.kernel_types import BYTES, INT16S, INT64S, int64
 from sim.kernels import entry, kernel
 
-#: The distance of what cannot be reached.
+#: The distance of a square that cannot be reached.
 FAR = 9999
 
-#: Nothing is blocked. Shared: never write into it.
+#: No square is blocked. Shared: never write into it.
 NOTHING_BLOCKED: NDArray[np.uint8] = np.zeros(CELLS, np.uint8)
-
-_INT16S = types.Array(types.int16, 1, "C")
-_TABLE = types.Array(types.int16, 2, "C")
-_INT64S = types.Array(types.int64, 1, "C")
-_BYTES = types.Array(types.uint8, 1, "C")
 
 
 @kernel
@@ -46,9 +41,9 @@ def spread(
     distances: NDArray[np.int16],
     queue: NDArray[np.int16],
 ) -> None:
-    """Breadth-first distances from all `sources` at once, into `distances` (int16[1024], overwritten).
+    """Write the breadth-first distances from the nearest of `sources` into `distances` (int16[1024]).
 
-    `cells` is the padded board of a game, `queue` any int16[1024]. For the meaning see `distances_from`.
+    `cells` is the padded board of a game, `queue` any int16[1024]. `distances_from` says what the distances mean.
     """
     distances[:] = FAR
     head, tail = 0, 0
@@ -83,11 +78,10 @@ def flood(
     distances: NDArray[np.uint8] | NDArray[np.int16],
     queue: NDArray[np.int16],
 ) -> int:
-    """Breadth-first distances over the squares where `cells` is `AIR`, from ``sources[:count]``, whatever these are.
+    """Write the breadth-first distances from the nearest of ``sources[:count]`` over squares where `cells` is `AIR`.
 
-    `distances` is overwritten: `far` marks what cannot be reached in `limit` moves. `queue` gets the squares that can, the
-    sources first, in the order of their distances. Returns how many they are. Unlike `spread` it gives no distance to mines
-    and taverns.
+    The sources may be any squares. `distances` gets `far` for a square out of reach of `limit` moves. `queue` gets the squares in
+    reach, in the order of their distances, the sources first. Returns their number. Unlike `spread`, mines and taverns get `far`.
     """
     distances[:] = far
     head, tail = 0, 0
@@ -115,7 +109,7 @@ def flood(
 def descend(
     cells: NDArray[np.uint8], start: int, distances: NDArray[np.int16], blocked: NDArray[np.uint8], through_heroes: bool
 ) -> int:
-    """The directions (bit d is direction d) from the square `start` that begin a shortest way down to distance 0."""
+    """Return the directions (bit d is direction d) from the square `start` that begin a shortest way down to distance 0."""
     mask = 0
     wanted = int64(distances[start]) - 1
     if wanted < 0 or wanted >= FAR - 1:
@@ -129,7 +123,7 @@ def descend(
     return mask
 
 
-@entry(_INT16S(GAMES, types.int64, _INT64S, _BYTES, types.boolean))
+@entry(INT16S(GAMES, types.int64, INT64S, BYTES, types.boolean))
 def _distances_from(
     games: Games, index: int, sources: NDArray[np.int64], blocked: NDArray[np.uint8], through_heroes: bool
 ) -> NDArray[np.int16]:
@@ -138,7 +132,7 @@ def _distances_from(
     return distances
 
 
-@entry(types.int64(GAMES, types.int64, types.int64, _INT16S, _BYTES, types.boolean))
+@entry(types.int64(GAMES, types.int64, types.int64, INT16S, BYTES, types.boolean))
 def _next_steps(
     games: Games, index: int, hero: int, distances: NDArray[np.int16], blocked: NDArray[np.uint8], through_heroes: bool
 ) -> int:
@@ -146,8 +140,13 @@ def _next_steps(
     return descend(game.cell, int64(game.hero[hero].pos), distances, blocked, through_heroes)
 
 
-@entry(_BYTES(_BYTES, _INT16S))
-def _step_table(cells: NDArray[np.uint8], distances: NDArray[np.int16]) -> NDArray[np.uint8]:
+@entry(BYTES(BYTES, INT16S))
+def step_table(cells: NDArray[np.uint8], distances: NDArray[np.int16]) -> NDArray[np.uint8]:
+    """Return the first step of a shortest way from every square down to distance 0, as uint8[1024].
+
+    A step is a direction, the lowest of equally good ones; 0 where there is no way, or none is needed. Heroes do not block.
+    `cells` is a padded board, `distances` (int16[1024]) are distances on it, such as a row of `all_pairs`; both are writable.
+    """
     steps, nothing = np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint8)
     for square in range(STRIDE, CELLS - STRIDE):
         mask = descend(cells, square, distances, nothing, True)
@@ -157,8 +156,13 @@ def _step_table(cells: NDArray[np.uint8], distances: NDArray[np.int16]) -> NDArr
     return steps
 
 
-@entry(_TABLE(_BYTES))
-def _all_pairs(cells: NDArray[np.uint8]) -> NDArray[np.int16]:
+@entry(types.Array(types.int16, 2, "C")(BYTES))
+def all_pairs(cells: NDArray[np.uint8]) -> NDArray[np.int16]:
+    """Return the distances between all squares of a padded board (writable uint8[1024]), as int16 [1024, 1024].
+
+    Symmetric. Heroes do not block. Mines and taverns only end a way; walls and squares out of reach are `FAR`. Two neighbouring
+    mines are 1 apart, although no hero can stand on either.
+    """
     table = np.empty((CELLS, CELLS), np.int16)
     table[:, :] = FAR
     source, queue = np.empty(1, np.int64), np.empty(CELLS, np.int16)
@@ -177,12 +181,11 @@ def distances_from(
     blocked: NDArray[np.uint8] = NOTHING_BLOCKED,
     through_heroes: bool = False,
 ) -> NDArray[np.int16]:
-    """How many moves every square is away from the nearest of `sources` (squares), as int16[1024] by square.
+    """Return the number of moves from every square to the nearest of `sources` (squares), as int16[1024] by square.
 
-    Sources get 0 whatever they are. Ways lead over air that is not `blocked` (uint8[1024], 1 = keep out) and, unless
-    `through_heroes`, not occupied. Any other square that is no wall gets a distance from its neighbours, but no way leads
-    on from it: run it from all taverns and read the distance at a hero's own square (1 = beside one). Walls and what
-    cannot be reached are `FAR`.
+    Every source gets 0. Ways lead over air that is not `blocked` (uint8[1024], 1 = keep out) and, unless `through_heroes`, has no
+    hero on it. Any other square but a wall gets the distance of its best neighbour plus 1, and ends the way. So the distance from
+    all taverns at a hero's own square is its way to a beer (1 = beside a tavern). Walls and squares out of reach are `FAR`.
     """
     return _distances_from(games, index, np.array(sources, np.int64, ndmin=1), blocked, through_heroes)
 
@@ -195,27 +198,9 @@ def next_steps(
     blocked: NDArray[np.uint8] = NOTHING_BLOCKED,
     through_heroes: bool = False,
 ) -> int:
-    """The directions that begin a shortest way of `hero` (0..3) down to a source, as a set: bit d is direction d.
+    """Return the directions that begin a shortest way of `hero` (0..3) to a source, as a set: bit d is direction d.
 
-    `distances` came from `distances_from` with the same `blocked` and `through_heroes`. The set is empty (0) where no
-    source can be reached, or the hero stands on one.
+    `distances` is the result of `distances_from` with the same `blocked` and `through_heroes`. The set is empty (0) if no source
+    is in reach, or the hero stands on one.
     """
     return int(_next_steps(games, index, hero, distances, blocked, through_heroes))
-
-
-def all_pairs(cells: NDArray[np.uint8]) -> NDArray[np.int16]:
-    """Distances between all squares of a padded board (uint8[1024]), as int16 [1024, 1024]; heroes are not in the way.
-
-    Symmetric. Mines and taverns are ends of ways only; walls and what cannot be reached are `FAR`. Two neighbouring mines
-    are 1 apart although nobody can stand on either.
-    """
-    return _all_pairs(cells)
-
-
-def step_table(cells: NDArray[np.uint8], distances: NDArray[np.int16]) -> NDArray[np.uint8]:
-    """The first step of a shortest way from every square down to distance 0, as uint8[1024]: a direction, the lowest of equally
-    good ones; 0 where there is no way, or none is needed. Heroes are not in the way.
-
-    `cells` is a padded board, `distances` (int16[1024]) those from some squares on it, such as a row of `all_pairs`.
-    """
-    return _step_table(cells, distances)

@@ -1,4 +1,4 @@
-"""Playouts: whole games played to their end inside one kernel call, every hero following a policy kernel."""
+"""Playouts with random moves, and the random numbers of kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _12, _25, _27, _29, _32 = (uint64(bits) for bits in (12, 25, 27, 29, 32))
 
 @kernel
 def random_state(seed: int, stream: int) -> int:
-    """The start of random stream number `stream` of `seed`: never 0 (splitmix64, Steele, Lea and Flood 2014)."""
+    """Return the first generator state of random stream number `stream` of `seed`, never 0 (splitmix64, Steele et al. 2014)."""
     word = uint64(seed) * _GOLDEN + (uint64(stream) + uint64(1)) * _STREAM
     word ^= word >> _29
     word *= _FINISH
@@ -28,7 +28,7 @@ def random_state(seed: int, stream: int) -> int:
 
 @kernel
 def next_random(state: int) -> int:
-    """The next state of the generator (xorshift64*, Vigna 2016)."""
+    """Return the next state of the generator (xorshift64*, Vigna 2016)."""
     state ^= state >> _12
     state ^= state << _25
     state ^= state >> _27
@@ -37,23 +37,14 @@ def next_random(state: int) -> int:
 
 @kernel
 def below(state: int, bound: int) -> int:
-    """A number in 0..bound-1 out of a generator state, by scaling its high 32 bits."""
+    """Return a number in 0..bound-1 for a generator state: its high 32 bits, scaled."""
     return int64((((state * _MULTIPLIER) >> _32) * uint64(bound)) >> _32)
 
 
 @kernel
 def random_move(game: GameRecord, state: int) -> int:
-    """The uniform policy: any of the five moves, looking at nothing. `state` is a fresh generator state."""
+    """Return one of the five moves, all equally likely: the uniform policy. `state` is a fresh generator state."""
     return below(state, 5)
-
-
-@kernel
-def play_out(game: GameRecord, state: int) -> int:
-    """Play `game` to its end with `random_move` for everybody; returns the generator state it ended with."""
-    while game.status == RUNNING:
-        state = next_random(state)
-        play(game, random_move(game, state), None)
-    return state
 
 
 @entry(types.int64(GAMES, types.int64))
@@ -64,8 +55,10 @@ def play_out_all(games: Games, seed: int) -> int:
     """
     plies = 0
     for index in range(len(games)):
-        game = games[index]
+        game, state = games[index], random_state(seed, index)
         before = game.turn
-        play_out(game, random_state(seed, index))
+        while game.status == RUNNING:
+            state = next_random(state)
+            play(game, random_move(game, state), None)
         plies += game.turn - before
     return plies

@@ -1,4 +1,4 @@
-"""Many plies at once: a game is played on by a list of moves, with or without the events of each ply."""
+"""Many plies at once: play a list of moves, with or without the events of each ply."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from sim.events import EVENT, EVENT_LOG, EVENT_LOGS, EVENTS, MOST, Events
+from sim.events import EVENT, EVENT_LOG, EVENT_LOGS, EVENTS, MAX_EVENTS, Events
 from sim.game import CRASH, GAMES, RUNNING, Games, copy_of
-from sim.kernel_types import int64
+from sim.kernel_types import INT8S, INT64S, int64
 from sim.kernels import entry
 from sim.rules import play
 
 #: Moves as `play_moves` takes them.
 Moves = NDArray[np.int8]
-_MOVES = types.Array(types.int8, 1, "C")
 
 
-@entry(types.int64(GAMES, types.int64, _MOVES))
+@entry(types.int64(GAMES, types.int64, INT8S))
 def play_moves(games: Games, index: int, moves: Moves) -> int:
-    """Play ``games[index]`` on in place by `moves` (int8, 0..4 or `CRASH`, writable) until the game is over.
+    """Play `moves` (int8, 0..4 or `CRASH`, writable) in ``games[index]``, in place, until the game is over.
 
-    Returns the number of moves played. A number that is no move ends the play as well.
+    Returns the number of moves played. Stops at a number that is not a move.
     """
     game = games[index]
     for number in range(len(moves)):
@@ -34,9 +33,9 @@ def play_moves(games: Games, index: int, moves: Moves) -> int:
     return len(moves)
 
 
-@entry(types.int64(GAMES, types.int64, _MOVES, EVENT_LOGS, EVENTS, types.Array(types.int64, 1, "C")))
+@entry(types.int64(GAMES, types.int64, INT8S, EVENT_LOGS, EVENTS, INT64S))
 def _play_logged(games: Games, index: int, moves: Moves, logs: NDArray[np.void], events: Events, ends: NDArray[np.int64]) -> int:
-    """As `play_moves`; ``events[ends[k - 1]:ends[k]]`` becomes what happened in ply k. ``logs[0]`` is working memory."""
+    """Play like `play_moves`; ``events[ends[k - 1]:ends[k]]`` becomes the events of ply k. ``logs[0]`` is working memory."""
     game, log = games[index], logs[0]
     total = 0
     for number in range(len(moves)):
@@ -53,18 +52,18 @@ def _play_logged(games: Games, index: int, moves: Moves, logs: NDArray[np.void],
 
 
 def moves_of(moves: Sequence[int] | bytes | bytearray) -> Moves:
-    """Moves as an array that kernels take."""
+    """Return moves as an array that kernels take."""
     return np.array(list(moves), np.int8)
 
 
 def events_of(games: Games, moves: Sequence[int] | bytes | bytearray) -> tuple[Events, NDArray[np.int64]]:
-    """What happens when a `Game` (which is not changed) is played on by `moves` (0..4 or `CRASH`).
+    """Return the events of playing `moves` (0..4 or `CRASH`) in a `Game`, which does not change, until it is over.
 
-    Returns the events of all plies, one after the other, and for each ply that was played the number of events up to its end.
-    Plies end with the game.
+    The first array holds the events of all plies, one after the other. The second holds, for each ply played, the number of
+    events up to its end.
     """
     wanted = moves_of(moves)
-    events, ends = np.empty(MOST * len(wanted), EVENT), np.empty(len(wanted), np.int64)
+    events, ends = np.empty(MAX_EVENTS * len(wanted), EVENT), np.empty(len(wanted), np.int64)
     played = _play_logged(copy_of(games), 0, wanted, np.zeros(1, EVENT_LOG), events, ends)
     ends = ends[:played]
     return events[: ends[-1] if played else 0].copy(), ends

@@ -1,11 +1,9 @@
-"""The rules, exactly: one ply, and taking one back.
+"""The rules: play one ply, and take it back.
 
-`play` and `undo` are kernels over one `sim.game.GAME` record; `step` and `step_all` call them from Python. `play` is compiled
-once more with a log, for callers that need the events (`sim.events`, `sim.replay`). The order of a ply is fixed: the move is
-noted, reach, fights (North, East, South, West), a day of thirst, income, the count of turns. What happens in each is the
-specification of the original server, verified against games recorded from it.
-
-Nothing here draws a random number or looks at a clock: equal games and equal orders give equal games.
+`play` and `undo` are kernels over one `sim.game.GAME` record; `step` and `step_all` call them from Python. A second variant of
+`play` writes a log of events (`sim.events`, `sim.replay`). The parts of a ply have a fixed order: set `last_dir`, move or act,
+fight (North, East, South, West), lose one life to thirst, get the income, count the turn. The rules are those of the original
+server (RULES), verified against recorded games. They are deterministic: equal games and equal moves give equal games.
 """
 
 from __future__ import annotations
@@ -39,30 +37,30 @@ from sim.game import (
     WALL,
     Games,
 )
-from sim.kernel_types import EventLogRecord, GameRecord, HeroRecord, UndoRecord, int64, uint64, uintp
+from sim.kernel_types import INT8S, EventLogRecord, GameRecord, HeroRecord, UndoRecord, int64, uint64, uintp
 from sim.kernels import entry, inlined, kernel
 
-# Indexing with an unsigned word spares the test for negative indices in the hottest places.
+# An unsigned index needs no test for negative values, which saves time in the kernels called most.
 _WORD = uintp
-# Small numbers as bytes in memory. A byte that is computed becomes a word in compiled code, and so would all it meets.
+# Small numbers as bytes, read from memory. A computed byte becomes a word in compiled code, and so does what it is combined with.
 _BYTE = np.arange(TILE_BITS + 1, dtype=np.uint8)
 
 
 @kernel
 def _end(game: GameRecord) -> int:
-    """The square after the last row in use."""
+    """Return the square after the last row in use."""
     return (int64(game["size"]) + 1) * STRIDE
 
 
 @kernel
 def tile_at(game: GameRecord, square: int) -> int:
-    """The tile code of a square, whoever stands there."""
+    """Return the tile code of a square, with or without a hero on it."""
     return int64(game.cell[_WORD(square)]) & TILE_BITS
 
 
 @kernel
 def hero_at(game: GameRecord, square: int) -> int:
-    """Id (1..4) of the hero on a square, the lowest if two share it; 0 for nobody."""
+    """Return the id (1..4) of the hero on a square, the lowest if two share it; 0 for none."""
     return int64(game.cell[_WORD(square)]) >> HERO_SHIFT
 
 
@@ -80,18 +78,18 @@ def _refresh(game: GameRecord, square: int) -> None:
 
 
 @kernel
-def _transfer_mines(game: GameRecord, loser: int, heir: int, log: EventLogRecord | None) -> None:
-    """All mines of hero `loser` (0..3) go to the hero with id `heir` (1..4), or to nobody (0)."""
+def _transfer_mines(game: GameRecord, loser: int, new_owner: int, log: EventLogRecord | None) -> None:
+    """Give all mines of hero `loser` (0..3) to the hero with id `new_owner` (1..4), or to no hero (0)."""
     count = game.hero[_WORD(loser)].mines
     if count == 0:
         return
     if log is not None:
-        events.note(log, events.INHERITED, loser, heir - 1, 0, 0, count)
+        events.note(log, events.INHERITED, loser, new_owner - 1, 0, 0, count)
     game.hero[_WORD(loser)].mines = 0
-    if heir:
-        game.hero[_WORD(heir - 1)].mines += count
-    # One masked pass over the rows in use: it is compiled to wide vector instructions and beats a list of mines.
-    old, new, low = MINE + 1 + loser, MINE + heir, _BYTE[TILE_BITS]
+    if new_owner:
+        game.hero[_WORD(new_owner - 1)].mines += count
+    # One masked pass over the rows in use is compiled to vector instructions; it is faster than a list of mines.
+    old, new, low = MINE + 1 + loser, MINE + new_owner, _BYTE[TILE_BITS]
     was, change = _BYTE[_WORD(old)], _BYTE[_WORD(old ^ new)]
     for square in range(STRIDE, _end(game)):
         cell = game.cell[_WORD(square)]
@@ -99,13 +97,13 @@ def _transfer_mines(game: GameRecord, loser: int, heir: int, log: EventLogRecord
 
 
 @kernel
-def _respawn(game: GameRecord, hero: int, heir: int, log: EventLogRecord | None) -> int:
-    """Hero (0..3) dies and his mines go to `heir` (id, or 0); then the chain of those who stand on spawn squares.
+def _respawn(game: GameRecord, hero: int, new_owner: int, log: EventLogRecord | None) -> int:
+    """Respawn a dead hero (0..3); its mines go to `new_owner` (id, or 0). A hero on its spawn dies and respawns in turn.
 
-    Returns the set (a bit per hero) of those who respawned.
+    Returns the set (a bit per hero) of the heroes that respawned.
     """
-    born = 0
-    _transfer_mines(game, hero, heir, log)
+    respawned = 0
+    _transfer_mines(game, hero, new_owner, log)
     while True:
         left, spawn = int64(game.hero[_WORD(hero)].pos), int64(game.hero[_WORD(hero)].spawn)
         there = _first_at(game, spawn) - 1
@@ -115,9 +113,9 @@ def _respawn(game: GameRecord, hero: int, heir: int, log: EventLogRecord | None)
         game.hero[_WORD(hero)].life = MAX_LIFE
         _refresh(game, left)
         _refresh(game, spawn)
-        born |= 1 << hero
+        respawned |= 1 << hero
         if there < 0 or there == hero:
-            return born
+            return respawned
         if log is not None:
             events.note(log, events.KILLED_ON_SPAWN, hero, there, 0, 0, 0)
         _transfer_mines(game, there, hero + 1, log)
@@ -131,19 +129,19 @@ def _save_board(game: GameRecord, undo: UndoRecord | None) -> None:
 
 
 @kernel
-def _fight(game: GameRecord, me: int, born: int, undo: UndoRecord | None, log: EventLogRecord | None) -> int:
-    """Blows on all neighbours of the mover; returns `born` with those who respawned."""
+def _fight(game: GameRecord, me: int, respawned: int, undo: UndoRecord | None, log: EventLogRecord | None) -> int:
+    """Strike all neighbours of the mover. Returns `respawned` (a bit per hero) with the heroes that respawned."""
     pos = int64(game.hero[me].pos)
-    # The enemies are listed before any blow: four bits each, North first.
+    # The enemies are listed before the first blow, four bits each, North lowest.
     north, south = hero_at(game, pos - STRIDE), hero_at(game, pos + STRIDE)
     east, west = hero_at(game, pos + 1), hero_at(game, pos - 1)
     listed = north | (east << 4) | (south << 8) | (west << 12)
     while listed:
         enemy = (listed & 15) - 1
         listed >>= 4
-        if enemy < 0 or (born >> enemy) & 1:
+        if enemy < 0 or (respawned >> enemy) & 1:
             continue
-        if (born >> me) & 1:
+        if (respawned >> me) & 1:
             break
         if log is not None:
             events.note(log, events.STRUCK, me, enemy, 0, 0, 0)
@@ -154,18 +152,18 @@ def _fight(game: GameRecord, me: int, born: int, undo: UndoRecord | None, log: E
             _save_board(game, undo)
             if log is not None:
                 events.note(log, events.KILLED, me, enemy, 0, 0, 0)
-            born |= _respawn(game, enemy, me + 1, log)
+            respawned |= _respawn(game, enemy, me + 1, log)
             if undo is not None:
-                undo.deaths = born
-    return born
+                undo.deaths = respawned
+    return respawned
 
 
 @inlined
 def play(game: GameRecord, direction: int, undo: UndoRecord | None, log: EventLogRecord | None = None) -> None:
-    """Play one ply of the hero whose turn it is. The game must be running and `direction` be 0..4 or `CRASH`.
+    """Play one ply of the hero to move, in place. The game must be running, and `direction` must be 0..4 or `CRASH`.
 
-    `undo` is None, or an `UNDO` record that gets what `undo` needs (never for a crash). `log` is None, or an
-    `sim.events.EVENT_LOG` record to which the events are added. What is None leaves no trace in the machine code.
+    `undo` is None, or an `UNDO` record that this fills for the kernel `undo` (not for a crash). `log` is None, or an
+    `sim.events.EVENT_LOG` record to which this adds the events. Each None compiles to a variant without that work.
     """
     me = int64(game.turn) & 3
     hero = game.hero[me]
@@ -185,12 +183,12 @@ def play(game: GameRecord, direction: int, undo: UndoRecord | None, log: EventLo
         if game.training or others:
             game.status = ALL_CRASHED
     else:
-        born = 0
+        respawned = 0
         hero.last_dir = direction
         start = int64(hero.pos)
         target = start + OFFSET[_WORD(direction)]
         there = int64(game.cell[_WORD(target)])
-        # Moving without a branch: whether the square is free is what a processor cannot predict.
+        # A move without a branch: a processor cannot predict whether the square is free.
         pos = target if there == AIR else start
         game.cell[_WORD(start)] &= np.uint8(TILE_BITS)
         game.cell[_WORD(pos)] |= np.uint8((me + 1) << HERO_SHIFT)
@@ -227,14 +225,14 @@ def play(game: GameRecord, direction: int, undo: UndoRecord | None, log: EventLo
                     _save_board(game, undo)
                     if log is not None:
                         events.note(log, events.DIED_IN_MINE, me, events.NOBODY, target, 0, 0)
-                    born = _respawn(game, me, 0, log)
+                    respawned = _respawn(game, me, 0, log)
                     if undo is not None:
-                        undo.deaths = born
+                        undo.deaths = respawned
         pos = int64(hero.pos)
         near = game.cell[_WORD(pos - STRIDE)] | game.cell[_WORD(pos + 1)]
         near |= game.cell[_WORD(pos + STRIDE)] | game.cell[_WORD(pos - 1)]
         if near >> HERO_SHIFT:
-            _fight(game, me, born, undo, log)
+            _fight(game, me, respawned, undo, log)
     hero.life = max(1, int64(hero.life) - 1)
     hero.gold += hero.mines
     if game.status == RUNNING:
@@ -245,7 +243,7 @@ def play(game: GameRecord, direction: int, undo: UndoRecord | None, log: EventLo
 
 @inlined
 def undo(game: GameRecord, saved: UndoRecord) -> None:
-    """Take back the ply that filled `saved` (an `UNDO` record); it must be the last one, and not a crash."""
+    """Take back the ply that filled `saved` (an `UNDO` record). It must be the last ply, and not a crash."""
     game.turn -= 1
     game.status = saved.status
     me = int64(game.turn) & 3
@@ -264,7 +262,7 @@ def undo(game: GameRecord, saved: UndoRecord) -> None:
         game.cell[_WORD(saved.mine)] = saved.mine_was
 
 
-# ---- The hash that search keys its tables with. ----
+# ---- The hash of positions ----
 
 _MIX_1 = uint64(0x9E3779B97F4A7C15)
 _MIX_2 = uint64(0xD6E8FEB86659FD93)
@@ -273,7 +271,7 @@ _SHIFT = uint64(32)
 
 @kernel
 def _mix(word: int) -> int:
-    """Spread a small number over 64 bits (multiply and fold, twice)."""
+    """Return a small number spread over 64 bits (multiply and fold, twice)."""
     mixed = uint64(word) * _MIX_1
     mixed = (mixed ^ (mixed >> _SHIFT)) * _MIX_2
     return mixed ^ (mixed >> _SHIFT)
@@ -296,9 +294,10 @@ def _mover_key(index: int) -> int:
 
 @kernel
 def hash_of(game: GameRecord) -> int:
-    """A 64-bit hash of what decides the play from here, gold, the turn number and last directions left out.
+    """Return a 64-bit hash of a position, the key of a search's tables.
 
-    It covers the hero to move, every hero's square, life and crash, and every mine's owner.
+    It covers the hero to move, the square, life and crash of each hero, and the owner of each mine; not gold, the turn number and
+    last directions.
     """
     total = _mover_key(int64(game.turn) & 3)
     for hero in range(4):
@@ -312,7 +311,7 @@ def hash_of(game: GameRecord) -> int:
 
 @kernel
 def rehash(old: int, game: GameRecord, saved: UndoRecord) -> int:
-    """The hash after a ply, from the hash before it (`old`), the game after it and the `UNDO` record that the ply filled."""
+    """Return the hash after a ply: from `old`, the hash before it, the game after it, and the `UNDO` record that it filled."""
     me = int64(game.turn - 1) & 3
     new = old ^ _mover_key(me) ^ _mover_key((me + 1) & 3)
     for hero in range(4):
@@ -331,13 +330,15 @@ def rehash(old: int, game: GameRecord, saved: UndoRecord) -> int:
     return new
 
 
-# ---- What an order would do. ----
+# ---- Effective moves ----
 
 
 @kernel
 def has_effect(game: GameRecord, hero: int, direction: int) -> bool:
-    """Whether an order of `hero` (0..3) would do something of its own; Stay does. All others are Stay by another name:
-    walls, edges, heroes, own mines, and a tavern with less gold than a beer costs."""
+    """Return whether a move of `hero` (0..3) differs from Stay in what it does; True for Stay itself.
+
+    A move against a wall, the edge, a hero, an own mine, or a tavern with less gold than a beer costs has no effect.
+    """
     if direction == STAY:
         return True
     there = int64(game.cell[_WORD(int64(game.hero[hero].pos) + OFFSET[_WORD(direction)])])
@@ -348,7 +349,7 @@ def has_effect(game: GameRecord, hero: int, direction: int) -> bool:
     return MINE <= there <= LAST_MINE and there != MINE + 1 + hero
 
 
-# ---- For Python: an array of games, and an index or all of them. ----
+# ---- Entries for Python ----
 
 
 @kernel
@@ -361,16 +362,16 @@ def _step(game: GameRecord, direction: int) -> bool:
 
 @entry(types.boolean(GAMES, types.int64, types.int64))
 def step(games: Games, index: int, direction: int) -> bool:
-    """Play one ply of ``games[index]`` in place. A finished game is left alone and the answer is False.
+    """Play one ply of ``games[index]`` in place. Returns False for a finished game, which does not change.
 
-    `direction` is 0..4 or `CRASH`; any other number is Stay, as any unknown word is on the wire.
+    `direction` is 0..4 or `CRASH`; any other number is Stay, like an unknown word on the wire.
     """
     return _step(games[index], direction)
 
 
-@entry(types.int64(GAMES, types.Array(types.int8, 1, "C")))
+@entry(types.int64(GAMES, INT8S))
 def step_all(games: Games, directions: NDArray[np.int8]) -> int:
-    """Play one ply of every game in place, ``directions[i]`` (int8) in ``games[i]``; returns how many were running."""
+    """Play one ply of each game in place, ``directions[i]`` (int8) in ``games[i]``. Returns the number of running games."""
     moved = 0
     for index in range(min(len(games), len(directions))):
         if _step(games[index], int64(directions[index])):
@@ -380,7 +381,7 @@ def step_all(games: Games, directions: NDArray[np.int8]) -> int:
 
 @entry(types.boolean(GAMES, types.int64, types.int64, UNDOS, types.int64))
 def step_saving(games: Games, index: int, direction: int, undos: NDArray[np.void], slot: int) -> bool:
-    """Like `step`, and fill ``undos[slot]``. A crash (it cannot be taken back) and a finished game are refused: False."""
+    """Play one ply like `step`, and fill ``undos[slot]``. Returns False, and changes nothing, for a crash or a finished game."""
     game = games[index]
     if game.status != RUNNING or direction == CRASH:
         return False
@@ -390,25 +391,25 @@ def step_saving(games: Games, index: int, direction: int, undos: NDArray[np.void
 
 @entry(types.void(GAMES, types.int64, UNDOS, types.int64))
 def step_back(games: Games, index: int, undos: NDArray[np.void], slot: int) -> None:
-    """Take back the last ply of ``games[index]``, which filled ``undos[slot]``."""
+    """Take back the last ply of ``games[index]``, the one that filled ``undos[slot]``."""
     undo(games[index], undos[slot])
 
 
 @entry(types.uint64(GAMES, types.int64))
 def position_hash(games: Games, index: int) -> int:
-    """`hash_of` for Python."""
+    """Return `hash_of` of ``games[index]``."""
     return hash_of(games[index])
 
 
 @entry(types.uint64(types.uint64, GAMES, types.int64, UNDOS, types.int64))
 def position_rehash(old: int, games: Games, index: int, undos: NDArray[np.void], slot: int) -> int:
-    """`rehash` for Python."""
+    """Return `rehash` for ``games[index]`` and ``undos[slot]``."""
     return rehash(uint64(old), games[index], undos[slot])
 
 
 @entry(types.int64(GAMES, types.int64, types.int64))
-def effects(games: Games, index: int, hero: int) -> int:
-    """The orders of `hero` (0..3) that have an effect of their own, as a set: bit d is direction d. Stay is always in."""
+def effective_moves(games: Games, index: int, hero: int) -> int:
+    """Return the moves of `hero` (0..3) for which `has_effect` is true, as a set: bit d is direction d. Stay is always in."""
     mask = 0
     for direction in range(5):
         if has_effect(games[index], hero, direction):

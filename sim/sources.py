@@ -1,16 +1,16 @@
-"""A digest of the sources that moves follow from: the rules and the traits."""
+"""A digest of the sources that decide moves: the rules and the traits."""
 
 from __future__ import annotations
 
 import hashlib
 from pathlib import Path
 
-#: The packages whose files count.
+#: The packages in the digest.
 PACKAGES = ("sim", "behaviours")
 
 
 def digest() -> str:
-    """16 hexadecimal digits of the names and contents of all Python files of `PACKAGES`, comments included."""
+    """Return a digest of all Python files of `PACKAGES`, names and comments included: 16 hexadecimal digits."""
     found = hashlib.sha256()
     top = Path(__file__).resolve().parent.parent
     for package in PACKAGES:

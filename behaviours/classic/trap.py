@@ -22,7 +22,7 @@ from pydantic import Field
 from behaviours.base import Behaviour, View, Votes
 from sim.game import AIR, CELLS, OFFSET, TAVERN
 from sim.kernels import entry
-from sim.maps import KEPT_MAPS, Map
+from sim.maps import MAX_CACHED_MAPS, Map
 
 #: Blocked sides that make a square a trap, and half a trap.
 TRAP_SIDES = 3
@@ -61,7 +61,7 @@ def _blocked_sides(cells: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArr
     return counts
 
 
-@lru_cache(maxsize=KEPT_MAPS)
+@lru_cache(maxsize=MAX_CACHED_MAPS)
 def trap_map(where: Map) -> NDArray[np.uint8]:
     """The number of blocked sides (0..4) by square, uint8[1024]; 0 beside taverns and where nobody can stand.
 

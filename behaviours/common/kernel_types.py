@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.kernel_types import GameRecord, HeroRecord, UndoRecord, int64, tuple_of, uint64, uintp
+from sim.kernel_types import (
+    GameRecord as GameRecord,
+    HeroRecord as HeroRecord,
+    UndoRecord as UndoRecord,
+    int64 as int64,
+    tuple_of as tuple_of,
+    uint64 as uint64,
+    uintp as uintp,
+)
 
 #: One record of `behaviours.common.map_tables.MAP_TABLES`, `behaviours.common.evaluation.WEIGHTS`.
 MapRecord = Any
 WeightsRecord = Any
-
-__all__ = ["GameRecord", "HeroRecord", "MapRecord", "UndoRecord", "WeightsRecord", "int64", "tuple_of", "uint64", "uintp"]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.game import CELLS
-from sim.maps import KEPT_MAPS, Map
+from sim.maps import MAX_CACHED_MAPS, Map
 from sim.paths import step_table
 
 #: Mines that the record has room for; on (hand-made) maps with more, those after them are left out.
@@ -52,7 +52,7 @@ MAP_TABLES = np.dtype(
 MAP_TABLES_ARRAY = numba.types.Array(numba.from_dtype(MAP_TABLES), 1, "C")
 
 
-@lru_cache(maxsize=KEPT_MAPS)
+@lru_cache(maxsize=MAX_CACHED_MAPS)
 def map_tables_of(where: Map) -> NDArray[np.void]:
     """The ground of a map: an array of one `MAP_TABLES` record, 1.3 megabytes, made once for each map. Do not change it."""
     tables_array = np.zeros(1, MAP_TABLES)

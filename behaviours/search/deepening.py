@@ -21,7 +21,7 @@ from behaviours.search.engine import search_below
 from behaviours.search.records import ENTRY, INFINITE, MEMORY, TASK, WORK
 from sim.game import Game, copy_of
 from sim.maps import Map
-from sim.rules import effects
+from sim.rules import effective_moves
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _deepen(
     work.begin(params)
     position = copy_of(games)
     tables, compiled = map_tables_of(where), compiled_weights(weights)
-    mask = effects(position, 0, params.me)
+    mask = effective_moves(position, 0, params.me)
     order = [move for move in (1, 3, 2, 4, 0) if mask >> move & 1]
     known: dict[int, int] = {}
     means: dict[int, float] = {}

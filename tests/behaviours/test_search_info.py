@@ -1,4 +1,4 @@
-"""Thoughts, votes with what led to them: what is one, and that it comes through whole."""
+"""SearchInfo: its plain form, its errors, and its way from the trait to the recording."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WHOLE = SearchInfo({NORTH: 1}, depth=9, score=-12.5, nodes=81234, pv=(NORTH, EAS
 PLAIN_VOTES = (0.0, 1.0, 0.0, 0.0, 0.0)
 
 
-def test_a_thought_is_brought_into_one_form() -> None:
+def test_search_info_is_brought_into_one_form() -> None:
     plain = plain_info(WHOLE)
     assert plain == SearchInfo(PLAIN_VOTES, 9, -12.5, 81234, (1, 3, 0, 2, 4), GOAL)
     assert plain_info(plain) == plain
@@ -45,7 +45,7 @@ def test_a_thought_is_brought_into_one_form() -> None:
     assert plain_info(1) is None
 
 
-def test_a_long_line_is_cut_off() -> None:
+def test_a_long_pv_is_cut_off() -> None:
     plain = plain_info(SearchInfo(0, pv=[1, 2] * 40))
     assert plain is not None
     assert plain.pv == (1, 2) * (LONGEST_PV // 2)
@@ -56,8 +56,8 @@ def test_a_long_line_is_cut_off() -> None:
     [
         ({"votes": float("nan")}, "not a float"),
         ({"votes": [0.0, float("nan"), 0, 0, 0]}, "a vote of nan is not finite"),
-        ({"votes": SearchInfo(1)}, "a thought themselves"),
-        ({"depth": -1}, "depth of a thought must be a whole number from 0, not -1"),
+        ({"votes": SearchInfo(1)}, "a SearchInfo themselves"),
+        ({"depth": -1}, "depth of a SearchInfo must be a whole number from 0, not -1"),
         ({"depth": 2.5}, "depth"),
         ({"depth": True}, "depth"),
         ({"nodes": 2**63}, "nodes"),
@@ -70,7 +70,7 @@ def test_a_long_line_is_cut_off() -> None:
         ({"goal": (3, 4)}, "goal"),
     ],
 )
-def test_what_is_no_thought_is_said(fields: dict[str, Any], message: str) -> None:
+def test_a_wrong_field_raises_an_error_that_names_it(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(VoteError, match=message):
         plain_info(SearchInfo(**{"votes": 1, **fields}))
 
@@ -102,7 +102,7 @@ IN_PROCESS = pytest.mark.parametrize("in_process", [False, True], ids=["pool", "
 
 
 @IN_PROCESS
-async def test_thoughts_come_through_and_the_latest_counts(in_process: bool) -> None:
+async def test_search_info_comes_through_and_the_latest_counts(in_process: bool) -> None:
     said = [trait("Guesses", what=what) for what in ("empty", "zeros", "silent")]
     async with asked(in_process, trait("Thinks"), trait("Thinks", steps=18), trait("Thinks", steps=0), *said) as voters:
         short, long, none, empty, zeros, silent = await ask(voters)
@@ -110,19 +110,19 @@ async def test_thoughts_come_through_and_the_latest_counts(in_process: bool) -> 
     assert (short.votes, short.info) == (list(votes), SearchInfo(votes, 3, -1.5, 1000, (3, 3, 3), square(3, 2)))
     assert long.info == SearchInfo((0.0, 0.0, 0.0, 1.8, 0.0), 18, -9.0, 10**18, (3,) * 18, square(18, 2))
     assert (none.votes, none.info) == (None, None)
-    assert (empty.votes, empty.info) == ([0, 0, 1, 0, 0], None), "nothing but votes is no thought"
+    assert (empty.votes, empty.info) == ([0, 0, 1, 0, 0], None), "votes alone have no SearchInfo"
     assert zeros.info == SearchInfo((0.0, 0.0, 1.0, 0.0, 0.0), 0, 0.0, 0, (), square(0, 0)), "a zero is not nothing"
     assert (silent.votes, silent.info) == (None, SearchInfo(None, score=3.5))
     assert [entry.status for entry in (short, long, none, empty, zeros, silent)] == ["ok"] * 6
 
 
 @IN_PROCESS
-async def test_bad_thoughts_are_void_and_named(in_process: bool) -> None:
+async def test_wrong_search_info_is_void_and_named(in_process: bool) -> None:
     bad = [trait("Guesses", what=what) for what in ("text", "score", "line")]
     async with asked(in_process, *bad, trait("Thinks", wrong=True)) as voters:
         entries = await ask(voters)
     assert [entry.status for entry in entries] == ["void"] * 4
-    notes = ("a vote is a direction", "a score of nan", "9 is no direction", "depth of a thought")
+    notes = ("a vote is a direction", "a score of nan", "9 is no direction", "depth of a SearchInfo")
     for entry, note in zip(entries, notes, strict=True):
         assert note in entry.note
     assert [entry.info for entry in entries[:3]] == [None] * 3
@@ -146,7 +146,7 @@ def test_a_slot_never_gives_half_of_a_vote() -> None:
 
 directions = st.integers(0, 4)
 weights = st.floats(-1e9, 1e9)
-thoughts = st.builds(
+infos = st.builds(
     SearchInfo,
     st.none() | st.tuples(weights, weights, weights, weights, weights),
     depth=st.none() | st.integers(0, 2**31 - 1),
@@ -157,8 +157,8 @@ thoughts = st.builds(
 )
 
 
-@given(thoughts)
-def test_every_thought_comes_through_a_slot_and_a_file(info: SearchInfo) -> None:
+@given(infos)
+def test_every_search_info_comes_through_a_slot_and_a_file(info: SearchInfo) -> None:
     assert plain_info(info) == info
     votes, said = understood(info)
     board = Board(bytearray(Board.size(1)))
@@ -188,7 +188,7 @@ def test_a_recording_holds_what_is_set(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"pv": "NX"}, {"pv": "N\n"}, {"goal": [28, 0]}, {"depth": -1}, {"pv": "N" * 25}])
-def test_a_bad_thought_in_a_recording_is_said(tmp_path: Path, wrong: dict[str, Any]) -> None:
+def test_a_wrong_search_info_in_a_recording_raises_an_error(tmp_path: Path, wrong: dict[str, Any]) -> None:
     path = record(tmp_path, states_of(1, plies=8), 1).path
     lines = path.read_text().splitlines()
     line = json.loads(lines[1])
@@ -199,7 +199,7 @@ def test_a_bad_thought_in_a_recording_is_said(tmp_path: Path, wrong: dict[str, A
         read_recording(path)
 
 
-def test_a_test_may_look_at_a_thought() -> None:
+def test_a_test_may_read_the_search_info() -> None:
     here = view(game(), me=0)
     make_importable([str(BOTS)])
     deep = search_info(trait("Thinks", steps=5).build(), here)

@@ -41,7 +41,7 @@ def failure(trait: Behaviour, seconds: float = 1.0) -> ConformanceError:
         ("Divides", {}, "odd", "ZeroDivisionError", "no enemies"),
         ("Doomed", {}, "answers, odd", "a vote of nan is not finite", "where NaN and infinity come from"),
         ("Halfway", {}, "answers, odd", "not 'north'", "answer with a direction"),
-        ("Muddled", {}, "answers, odd", "depth of a thought", "answer with a direction"),
+        ("Muddled", {}, "answers, odd", "depth of a SearchInfo", "answer with a direction"),
         ("Answers", {"what": "shape"}, "answers, odd", "five numbers", "answer with a direction"),
         ("Raises", {}, "answers, odd", "RuntimeError: no idea", "under a debugger"),
         ("Exits", {}, "answers, odd", "SystemExit", "under a debugger"),

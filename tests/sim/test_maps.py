@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from sim.game import MINE, Games, equal, mirrored
-from sim.maps import ALIASES, KEPT_MAPS, NAMES, MapError, map_of, named_map, parse_map
+from sim.maps import ALIASES, MAX_CACHED_MAPS, NAMES, MapError, map_of, named_map, parse_map
 from sim.paths import FAR
 from sim.rules import step
 from tests.support.worlds import moves, odd_games, played_games
@@ -106,7 +106,7 @@ def test_the_map_of_a_game_stays_the_same_object(games: Games, given_orders: lis
 def test_few_maps_are_kept() -> None:
     first = named_map("courtyard").new_game()
     kept = map_of(first)
-    for column in range(KEPT_MAPS):
+    for column in range(MAX_CACHED_MAPS):
         other = first.copy()
         other[0]["cell"][33 + column] ^= 1
         map_of(other)

@@ -1,6 +1,6 @@
-"""Perft: distinct states after so many plies, from positions that are hard on the rules, against files and a second opinion.
+"""Perft: distinct states after a number of plies, from positions that are hard on the rules, against files and a second opinion.
 
-A file is a drawing and then lines ``perft DEPTH STATES DIGEST``; what stands before the drawing says where it comes from.
+A file is a drawing and then lines ``perft DEPTH STATES DIGEST``; comments before the drawing say where it comes from.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sim.board import draw, parse
-from sim.perft import distinct_states, perft, state_line
+from tests.support.perft import distinct_states, perft, state_line
 from tests.support.reference import Reference, reference
 from tests.support.worlds import DATA
 

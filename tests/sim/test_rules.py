@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from sim.board import draw, parse
 from sim.game import CRASH, DIRECTIONS, STAY, UNDO, Games, equal
-from sim.rules import effects, position_hash, position_rehash, step, step_all, step_back, step_saving
+from sim.rules import effective_moves, position_hash, position_rehash, step, step_all, step_back, step_saving
 from tests.support.reference import reference, snapshot
 from tests.support.worlds import DATA, moves, odd_games, played_games
 
@@ -98,7 +98,7 @@ def test_the_hash_leaves_out_gold_and_the_turn_number_but_no_more(games: Games) 
 @given(odd_games())
 def test_a_move_has_an_effect_or_is_stay_by_another_name(games: Games) -> None:
     me = int(games[0]["turn"]) % 4
-    mask = effects(games, 0, me)
+    mask = effective_moves(games, 0, me)
     stayed = games.copy()
     step(stayed, 0, STAY)
     for move in range(5):

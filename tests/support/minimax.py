@@ -18,12 +18,12 @@ from behaviours.search.deepening import SearchParams
 from behaviours.search.records import BEST_REPLY, PARANOID
 from sim.game import BLOW, RUNNING, STAY, UNDO, Games
 from sim.maps import map_of
-from sim.rules import effects, step_back, step_saving
+from sim.rules import effective_moves, step_back, step_saving
 
 
 def moves_of(games: Games, hero: int) -> list[int]:
     """The directions that have an effect of their own, Stay first."""
-    mask = effects(games, 0, hero)
+    mask = effective_moves(games, 0, hero)
     return [move for move in range(5) if mask >> move & 1]
 
 

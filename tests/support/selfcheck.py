@@ -19,7 +19,7 @@ from sim.generator import generate
 from sim.maps import map_of
 from sim.paths import distances_from, next_steps
 from sim.playout import play_out_all
-from sim.rules import effects, position_hash, position_rehash, step, step_all, step_back, step_saving
+from sim.rules import effective_moves, position_hash, position_rehash, step, step_all, step_back, step_saving
 from tests.support.paths import DATA
 from vindibot.games.verify import verify
 
@@ -46,7 +46,7 @@ def digest() -> str:
     for seed in range(3):
         games = generate(seed, 8 + 2 * seed).new_game(max_turns=160)
         distances = distances_from(games, 0, map_of(games).taverns)
-        digest.update(f"{next_steps(games, 0, 1, distances)} {effects(games, 0, 2)}".encode())
+        digest.update(f"{next_steps(games, 0, 1, distances)} {effective_moves(games, 0, 2)}".encode())
         play_out_all(games, seed)
         digest.update(distances.tobytes() + games.tobytes())
     digest.update(map_of(generate(1, 8).new_game()).distances.tobytes())

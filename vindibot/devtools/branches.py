@@ -19,7 +19,7 @@ from behaviours.search.deepening import SearchParams, borrowed
 from behaviours.search.engine import search_below
 from behaviours.search.records import BEST_REPLY, BEST_REPLY_PLUS, INFINITE, PARANOID
 from sim.game import RUNNING, STAY, UNDO, copy_of
-from sim.rules import effects, step_back, step_saving
+from sim.rules import effective_moves, step_back, step_saving
 
 #: The order in which moves are tried of which nothing is known.
 _ORDER = (1, 3, 2, 4, 0)
@@ -174,7 +174,7 @@ class _Grower:
         """His moves, the best one of the depth before first."""
         if not free:
             return [usual]
-        mask = effects(self._games, 0, hero)
+        mask = effective_moves(self._games, 0, hero)
         first = self._best.get(tuple(self._path))
         return sorted((move for move in _ORDER if mask >> move & 1), key=lambda move: move != first)
 

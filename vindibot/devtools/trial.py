@@ -129,7 +129,7 @@ def _changed(view: View, before: bytes, past: bytes) -> str:
     if view.recent.tobytes() != past:
         return "the history (view.recent)"
     for direction in range(5):
-        if ("after", direction) in view._kept:  # noqa: SLF001  # what the trait has computed
+        if ("after", direction) in view._cache:  # noqa: SLF001  # what the trait has computed
             games = copy_of(view.games)
             step(games, 0, direction)
             if games.tobytes() != view.after(direction).tobytes():

@@ -9,7 +9,7 @@ from behaviours.classic.lookahead import LookAhead, look_ahead
 from sim.board import parse
 from sim.game import ABSENT, EAST, STAY, WEST, Games, mover, place_heroes
 from sim.generator import generate
-from sim.rules import effects, step
+from sim.rules import effective_moves, step
 from tests.support.worlds import odd_games, played_games
 from vindibot.testing import favourites, view, votes
 
@@ -36,7 +36,7 @@ def every_sequence(games: Games, me: int, depth: int) -> list[int]:
     def worths(games: Games, left: int) -> list[int]:
         found = []
         for direction in range(5):
-            if effects(games, 0, me) >> direction & 1:
+            if effective_moves(games, 0, me) >> direction & 1:
                 after = games.copy()
                 step(after, 0, direction)
                 after[0]["turn"] += 3
@@ -86,7 +86,7 @@ def test_more_mines_than_a_key_can_tell_apart() -> None:
     def after(games: Games) -> dict[int, Games]:
         found = {}
         for direction in range(5):
-            if effects(games, 0, 0) >> direction & 1:
+            if effective_moves(games, 0, 0) >> direction & 1:
                 found[direction] = games.copy()
                 step(found[direction], 0, direction)
                 found[direction][0]["turn"] += 3

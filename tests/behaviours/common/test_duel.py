@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from behaviours.common.duel import duel, killed_by, struck
 from sim.board import parse
 from sim.game import ABSENT, EAST, NORTH, OFFSET, RUNNING, SOUTH, STAY, TAVERN, TILE_BITS, UNDO, WEST, Games, copy_of
-from sim.rules import effects, step, step_saving
+from sim.rules import effective_moves, step, step_saving
 from vindibot.testing import view
 
 #: Boards on which two heroes meet: beside each other, in line, across a corner; taverns beside either, both, or none.
@@ -62,7 +62,7 @@ def best(games: Games, me: int, waits: int) -> int:
     outcomes = []
     for move in range(5):
         there = int(game["cell"][int(game["hero"][me]["pos"]) + int(OFFSET[move])]) & TILE_BITS
-        if not effects(games, 0, me) >> move & 1 or (there != TAVERN and move != STAY and close):
+        if not effective_moves(games, 0, me) >> move & 1 or (there != TAVERN and move != STAY and close):
             continue
         after, saved = copy_of(games), np.zeros(1, UNDO)
         step_saving(after, 0, move, saved, 0)

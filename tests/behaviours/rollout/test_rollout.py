@@ -24,7 +24,7 @@ from sim.board import draw
 from sim.game import STAY, TAVERN, Games, mover, row_column
 from sim.generator import generate
 from sim.maps import map_of
-from sim.rules import effects, step
+from sim.rules import effective_moves, step
 from tests.support.positions import dead_ends_of, played_positions, small_positions
 from tests.support.reference import reference
 from tests.support.reference_styles import Follower
@@ -287,20 +287,20 @@ def test_rounds_that_are_missing_are_passed_over() -> None:
     assert hits.max() <= 3
 
 
-def thoughts(trait: Rollout, games: Games, nodes: int, **more: Any) -> list[SearchInfo]:
+def search_infos(trait: Rollout, games: Games, nodes: int, **more: Any) -> list[SearchInfo]:
     return list(trait.vote(View(games, mover(games), budget=Budget(nodes=nodes), **more)))
 
 
 def test_votes_improve_and_depend_on_the_budget_alone() -> None:
     games = games_under_way(4, 240)
-    said = thoughts(Rollout(), games, 100_000)
-    assert said == thoughts(Rollout(), games.copy(), 100_000, seed=99)
+    said = search_infos(Rollout(), games, 100_000)
+    assert said == search_infos(Rollout(), games.copy(), 100_000, seed=99)
     nodes = [info.nodes or 0 for info in said]
     assert nodes == sorted(nodes)
     assert nodes[0] == 0
     assert len(said) > 4
     assert 100_000 <= nodes[-1] < 140_000  # the last scenario is finished
-    mask = effects(games, 0, mover(games))
+    mask = effective_moves(games, 0, mover(games))
     assert all(set(info.votes) == {move for move in range(5) if mask >> move & 1} for info in said)
 
 
@@ -309,7 +309,7 @@ def test_the_best_direction_is_voted_nothing_against(seed: int) -> None:
     """Also where a plan begins with an order that does nothing: into a hero, or to a tavern without the gold for a beer."""
     games = games_under_way(seed, 41 * (seed + 1) % 700, size=8)
     games["hero"]["gold"] = seed % 3
-    for info in thoughts(Rollout(), games, 5_000):
+    for info in search_infos(Rollout(), games, 5_000):
         assert isinstance(info.votes, dict)
         assert max(info.votes.values()) == 0
         assert min(info.votes.values()) >= -1
@@ -369,7 +369,7 @@ def test_nothing_is_said_after_the_end() -> None:
 def test_a_lead_counts_besides_only_towards_the_end() -> None:
     games = games_under_way(4, 240)
     left = View(games, mover(games)).plies_left
-    never, not_yet, now = (thoughts(Rollout(lead_rounds=rounds), games, 20_000) for rounds in (0, left - 1, left))
+    never, not_yet, now = (search_infos(Rollout(lead_rounds=rounds), games, 20_000) for rounds in (0, left - 1, left))
     assert never == not_yet
     assert never[-1] != now[-1]
-    assert now[-1] == thoughts(Rollout(lead_rounds=300), games, 20_000)[-1]
+    assert now[-1] == search_infos(Rollout(lead_rounds=300), games, 20_000)[-1]

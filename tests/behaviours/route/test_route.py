@@ -255,9 +255,9 @@ def test_more_budget_is_never_worse() -> None:
 def test_it_stops_when_it_is_told_to() -> None:
     games = generate(3, size=28, walls=20, mines=9).new_game()
     stopped = np.ones(1, np.int64)
-    thoughts = list(Route().vote(View(games, 0, budget=Budget(None, stopped))))
-    assert len(thoughts) == 1
-    assert isinstance(thoughts[0], SearchInfo)
+    infos = list(Route().vote(View(games, 0, budget=Budget(None, stopped))))
+    assert len(infos) == 1
+    assert isinstance(infos[0], SearchInfo)
     few = list(Route(nodes=1_000_000).vote(View(games, 0, budget=Budget(500))))[-1]
     assert few is not None
     assert few.nodes is not None

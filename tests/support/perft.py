@@ -1,7 +1,7 @@
-"""Perft: how many different states there are after so many plies, and a digest of them.
+"""Perft: the number of distinct states after a number of plies, and a digest of them.
 
-Every hero always has five orders, so that counting sequences proves nothing. Counted are distinct states, last directions
-aside (they decide nothing); a finished game stays as it is. A rule that is wrong anywhere within reach changes the digest.
+Every hero always has five moves, so the number of sequences says nothing about the rules. Distinct states are counted, without
+last directions (they decide nothing); a finished game stays as it is. A wrong rule within reach changes the digest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sim.rules import step_all
 
 
 def distinct_states(games: Games, depth: int) -> Games:
-    """The distinct states that any orders (crashes apart) lead to in `depth` plies from any of `games`, as an array."""
+    """Return the distinct states that any moves (but no crashes) lead to in `depth` plies from any of `games`, as an array."""
     states = games.copy()
     states["hero"]["last_dir"] = NO_DIRECTION
     for _ in range(depth):
@@ -29,8 +29,8 @@ def distinct_states(games: Games, depth: int) -> Games:
 
 
 def state_line(games: Games, index: int = 0) -> str:
-    """A state in one line that depends on the rules alone: turn, status, row, column, life, gold, mines and crash of every
-    hero, tiles."""
+    """Return a state as one line: turn, status, then row, column, life, gold, mines and crash of each
+    hero, then the tiles."""
     game = games[index]
     heroes = [
         [*row_column(int(hero["pos"])), *(int(hero[name]) for name in ("life", "gold", "mines", "crashed"))]
@@ -41,7 +41,7 @@ def state_line(games: Games, index: int = 0) -> str:
 
 
 def perft(games: Game, depth: int) -> tuple[int, str]:
-    """The number of distinct states `depth` plies after ``games[0]``, and 16 hexadecimal digits that name them."""
+    """Return the number of distinct states `depth` plies after ``games[0]``, and a digest of them (16 hexadecimal digits)."""
     states = distinct_states(games[:1], depth)
     lines = sorted(state_line(states, index) for index in range(len(states)))
     return len(states), hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
