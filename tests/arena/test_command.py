@@ -24,7 +24,7 @@ from tests.support.commands import environment
 from tests.support.crash_output import JAVA
 from vindibot.arena.dispatch import given_up
 from vindibot.arena.results import read
-from vindibot.arena.sandbox import Played
+from vindibot.arena.sandbox import PlayedGame
 from vindibot.arena.store import Store, StoreError, records_path, setup_path, to_toml
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
@@ -354,10 +354,10 @@ def test_ctrl_c_ends_an_arena_whose_fork_server_does_not_answer(tmp_path: Path) 
 # ---- The store ----
 
 
-def some_game(number: int) -> Played:
+def some_game(number: int) -> PlayedGame:
     task = list(schedule("seed", "malvert", "random", "stay", blocks=3).tasks())[number]
     played = given_up(task, "made up")
-    return Played(played.line, played.record)
+    return PlayedGame(played.line, played.record)
 
 
 DIGEST = some_game(0).line.tournament

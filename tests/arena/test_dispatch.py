@@ -19,15 +19,15 @@ from tests.support.arenabots import bad_trait, line_bot, nobody_left, schedule, 
 from tests.support.paths import TOP
 from vindibot.arena.dispatch import ATTEMPTS, Dispatcher, Stop, given_up
 from vindibot.arena.local import local_workers
-from vindibot.arena.sandbox import Played
+from vindibot.arena.sandbox import PlayedGame
 from vindibot.arena.schedule import GameTask, Schedule
 from vindibot.base.errors import VindibotError
 from vindibot.games import game_record as gamerecord
 
 
-def fake(task: GameTask) -> Played:
+def fake(task: GameTask) -> PlayedGame:
     """A game of no plies."""
-    return Played(given_up(task, "fake").line.model_copy(update={"ending": "finished"}), b"{}")
+    return PlayedGame(given_up(task, "fake").line.model_copy(update={"ending": "finished"}), b"{}")
 
 
 class Broken(Executor):
@@ -35,15 +35,15 @@ class Broken(Executor):
 
     def __init__(self, deadly: set[str], log: list[str]) -> None:
         self.deadly, self.log, self.broken = deadly, log, False
-        self.pending: list[tuple[Future[Played], GameTask]] = []
+        self.pending: list[tuple[Future[PlayedGame], GameTask]] = []
 
-    def submit(self, fn: Callable[..., Played], /, *args: object, **kwargs: object) -> Future[Played]:  # type: ignore[override]
+    def submit(self, fn: Callable[..., PlayedGame], /, *args: object, **kwargs: object) -> Future[PlayedGame]:  # type: ignore[override]
         (task,) = args
         assert isinstance(task, GameTask)
         if self.broken:
             raise BrokenProcessPool("broken before")
         self.log.append(task.name)
-        future: Future[Played] = Future()
+        future: Future[PlayedGame] = Future()
         self.pending.append((future, task))
         if task.name in self.deadly:
             self.broken = True
@@ -91,7 +91,7 @@ def test_games_are_not_to_blame_for_workers_that_die_anyway() -> None:
 
 def test_workers_that_die_at_once_are_hopeless() -> None:
     class Dead(Executor):
-        def submit(self, fn: object, /, *args: object, **kwargs: object) -> Future[Played]:  # type: ignore[override]
+        def submit(self, fn: object, /, *args: object, **kwargs: object) -> Future[PlayedGame]:  # type: ignore[override]
             raise BrokenProcessPool("dead")
 
     with pytest.raises(VindibotError, match="again and again"):
@@ -101,7 +101,7 @@ def test_workers_that_die_at_once_are_hopeless() -> None:
 def test_a_game_that_fails_is_tried_again_and_given_up() -> None:
     seen: list[str] = []
 
-    def play(task: GameTask) -> Played:
+    def play(task: GameTask) -> PlayedGame:
         seen.append(task.name)
         if task.game == 1:
             raise VindibotError("no way")
@@ -118,7 +118,7 @@ def test_stopping_soon_lets_the_running_games_end() -> None:
     stop = Stop()
     running = threading.Semaphore(0)
 
-    def play(task: GameTask) -> Played:
+    def play(task: GameTask) -> PlayedGame:
         running.release()
         while not stop.soon:
             time.sleep(0.001)

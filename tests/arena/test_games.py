@@ -13,10 +13,10 @@ from sim.game import copy_of, equal
 from sim.maps import map_of
 from sim.rules import step
 from tests.support.arenabots import bad_trait, first_game, first_task, nobody_left, schedule
-from vindibot.arena.referee import Deeds, decided, recompute
+from vindibot.arena.referee import GameStats, decided, replay
 from vindibot.arena.sandbox import play_task
 from vindibot.arena.schedule import map_of_task
-from vindibot.arena.seats import InProcess
+from vindibot.arena.seats import InProcessSeat
 from vindibot.config.bots import load_bot
 from vindibot.engine.agent import Agent, voters
 from vindibot.engine.deadline import Deadline
@@ -64,8 +64,8 @@ def test_deeds_are_counted_from_the_orders() -> None:
     """Against what can be seen from one state to the next: who jumped to his spawn with full life."""
     task = first_task("random", "random", "random", "random", rounds=400, size=10, seed=11)
     moves = gamerecord.loads(play_task(task).record).moves
-    last, deeds = recompute(map_of_task(task), 400, moves)
-    games, seen = map_of_task(task).new_game(1600), Deeds()
+    last, deeds = replay(map_of_task(task), 400, moves)
+    games, seen = map_of_task(task).new_game(1600), GameStats()
     for ply, move in enumerate(moves):
         before = copy_of(games)
         step(games, 0, move)
@@ -217,7 +217,7 @@ def test_decided_is_sound() -> None:
 def test_in_process_needs_no_thread_with_a_node_budget() -> None:
     seat = first_task("seed", *QUIET, limits__nodes=10).seats[0]
     assert seat.entrant.bot is not None
-    player = InProcess(load_bot("seed"), seat.entrant.limits, 1)
+    player = InProcessSeat(load_bot("seed"), seat.entrant.limits, 1)
     games = map_of_task(first_task("seed", *QUIET)).new_game(48)
     player.start(games, 0)
     player.move(games)

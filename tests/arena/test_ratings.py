@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
-from vindibot.arena.luce import PRIOR, collect, strengths
-from vindibot.arena.ratings import FEWEST_BLOCKS, Running, elo, expected, rate
+from vindibot.arena.luce import PRIOR, collect, fit_strengths
+from vindibot.arena.ratings import MIN_BLOCKS, Running, elo, expected, rate
 
 
 def log_likelihood(games: list[tuple[list[int], list[float]]], found: np.ndarray) -> float:
@@ -38,7 +38,7 @@ one_game = st.tuples(
 @settings(max_examples=30)
 @given(st.lists(one_game, min_size=1, max_size=6))
 def test_the_fit_is_the_maximum_of_the_likelihood(games: list[tuple[list[int], list[float]]]) -> None:
-    found = strengths(collect([(number, *game) for number, game in enumerate(games)], 5))
+    found = fit_strengths(collect([(number, *game) for number, game in enumerate(games)], 5))
     best = log_likelihood(games, found)
     for player in range(5):
         for step in (-0.01, 0.01):
@@ -50,7 +50,7 @@ def test_the_fit_is_the_maximum_of_the_likelihood(games: list[tuple[list[int], l
 def test_two_players_have_the_closed_form() -> None:
     # Both are symmetric about the phantom, so s = -t, and 30 - 40 p(2s) + PRIOR (1 - 2 p(s)) = 0.
     orders = collect([(0, [0, 1], [1, 2])] * 30 + [(0, [0, 1], [2, 1])] * 10, 2)
-    s, t = strengths(orders)
+    s, t = fit_strengths(orders)
     assert s == pytest.approx(-t)
     assert 30 - 40 / (1 + math.exp(-2 * s)) + PRIOR * (1 - 2 / (1 + math.exp(-s))) == pytest.approx(0, abs=1e-4)
     assert s - t == pytest.approx(math.log(3), abs=0.05)
@@ -110,7 +110,7 @@ def test_the_order_of_the_games_changes_nothing() -> None:
 
 
 def test_few_blocks_have_no_interval() -> None:
-    games = made_up(SEATINGS, {"a": 30.0, "b": 0.0}, FEWEST_BLOCKS - 1, np.random.default_rng(6))
+    games = made_up(SEATINGS, {"a": 30.0, "b": 0.0}, MIN_BLOCKS - 1, np.random.default_rng(6))
     assert [(one.low, one.los) for one in rate(games)] == [(None, None)] * 2
     assert rate([]) == []
     assert [one.rating for one in rate([], ["a", "b"])] == [0, 0]

@@ -15,7 +15,7 @@ from vindibot.arena.entrants import read_entrants
 from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.sandbox import play_task
 from vindibot.arena.schedule import SEATS, rotations, seatings
-from vindibot.arena.seeds import derive
+from vindibot.arena.seeds import derive_seed
 from vindibot.arena.settings import ArenaSettings, MapSettings
 from vindibot.arena.tournament import prepare
 from vindibot.base.errors import UsageError
@@ -112,11 +112,11 @@ def test_a_changed_bot_is_seen_in_its_digest_and_not_in_that_of_the_tournament(t
 
 @given(st.integers(0, 2**63 - 1), st.lists(st.integers(0, 100) | st.text(max_size=5), max_size=4))
 def test_derived_numbers(seed: int, purpose: list[int | str]) -> None:
-    number = derive(seed, *purpose)
+    number = derive_seed(seed, *purpose)
     assert 0 <= number < 2**63
-    assert number == derive(seed, *purpose)
-    assert number != derive(seed, *purpose, 0)
-    assert derive(seed, 1) != derive(seed, "1")
+    assert number == derive_seed(seed, *purpose)
+    assert number != derive_seed(seed, *purpose, 0)
+    assert derive_seed(seed, 1) != derive_seed(seed, "1")
 
 
 # ---- Maps ----

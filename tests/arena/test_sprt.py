@@ -9,9 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.arenagames import SEATINGS, game_line, made_up, wrong_verdicts
-from vindibot.arena.bounds import Bounds
+from vindibot.arena.bounds import SprtSettings
 from vindibot.arena.results import GameLine
-from vindibot.arena.sprt import Sequential, block_score, difference, distinct_share, follow, game_score, whole_blocks
+from vindibot.arena.sprt import SequentialTest, block_score, difference, distinct_share, game_score, run_sprt, whole_blocks
 
 
 def block(number: int, golds: tuple[int, int, int, int], *, played: str | None = None) -> list[GameLine]:
@@ -35,55 +35,55 @@ def test_a_block_counts_when_it_is_whole() -> None:
     games = [*block(1, (9, 7, 5, 3)), *block(0, (9, 7, 5, 3))[1:]]
     assert list(whole_blocks(games)) == [1]
     assert [line.game for line in whole_blocks(games[::-1])[1]] == list(range(6))
-    assert follow(games, "a").blocks == 0  # the first is not whole: what comes later waits
+    assert run_sprt(games, "a").blocks == 0  # the first is not whole: what comes later waits
 
 
 def test_the_order_in_which_games_end_changes_nothing() -> None:
     rng = np.random.default_rng(1)
     games = made_up(SEATINGS, {"a": 60.0, "b": 0.0}, 150, rng)
     shuffled = [games[index] for index in rng.permutation(len(games))]
-    state = follow(games, "a")
-    assert state == follow(shuffled, "a")
+    state = run_sprt(games, "a")
+    assert state == run_sprt(shuffled, "a")
     assert state.verdict == "H1"
     assert state.blocks < 150
-    assert follow(games, "b").verdict == "H0"
+    assert run_sprt(games, "b").verdict == "H0"
 
 
 def test_a_verdict_is_final() -> None:
-    test = Sequential()
+    test = SequentialTest()
     while (state := test.add(0.7 + test.state().blocks % 2 / 10)).verdict == "running":
-        assert state.lower < state.llr < state.upper or state.blocks < Bounds().fewest
+        assert state.lower < state.llr < state.upper or state.blocks < SprtSettings().fewest
     assert state.verdict == "H1"
     assert [test.add(0.0).verdict for _ in range(100)] == ["H1"] * 100
 
 
 def test_no_verdict_from_a_few_blocks() -> None:
-    test = Sequential(Bounds(fewest=30))
+    test = SequentialTest(SprtSettings(fewest=30))
     assert [test.add(1.0).verdict for _ in range(30)] == ["running"] * 29 + ["H1"]
 
 
 def test_no_verdict_from_the_same_games_over_and_over() -> None:
     same = [line for number in range(60) for line in block(number, (9, 9, 9, 0), played="0")]
     assert distinct_share(same) == 1 / 360
-    assert follow(same, "a").verdict == "repeated"
+    assert run_sprt(same, "a").verdict == "repeated"
     # Deterministic A against deterministic A: every block is one game, six times over.
     sixfold = [line for number in range(60) for line in block(number, (9, 7, 5, 3), played=str(number))]
-    state = follow(sixfold, "a")
+    state = run_sprt(sixfold, "a")
     assert (state.verdict, state.distinct) == ("repeated", pytest.approx(1 / 6))
-    assert follow(sixfold, "a", Bounds(distinct=0.1)).verdict in ("H0", "running")
+    assert run_sprt(sixfold, "a", SprtSettings(distinct=0.1)).verdict in ("H0", "running")
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"beta": 0.7}, {"fewest": 1}, {"elo2": 3}])
 def test_bounds_that_make_no_sense(wrong: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
-        Bounds.model_validate(wrong)
+        SprtSettings.model_validate(wrong)
 
 
 def test_bounds_must_be_apart() -> None:
-    assert not Bounds().conflicts()
-    assert Bounds(elo0=5, elo1=5).conflicts()
+    assert not SprtSettings().conflicts()
+    assert SprtSettings(elo0=5, elo1=5).conflicts()
     with pytest.raises(ValueError, match="elo1 must be more than elo0"):
-        Sequential(Bounds(elo0=5, elo1=5))
+        SequentialTest(SprtSettings(elo0=5, elo1=5))
 
 
 def test_the_size_of_a_difference() -> None:
@@ -113,13 +113,13 @@ def most(matches: int, rate: float, doubts: float = 3.1) -> tuple[float, float]:
 @pytest.mark.parametrize("true", [0.0, 20.0])
 def test_rates_of_error(true: float) -> None:
     low, high = most(500, 0.05)
-    assert low <= wrong_verdicts(Bounds(), true, 500, 0.4, seed=11) <= high
+    assert low <= wrong_verdicts(SprtSettings(), true, 500, 0.4, seed=11) <= high
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.2, 0.4, 1.0])
 @pytest.mark.parametrize(("elo0", "elo1", "which"), [(0, 20, 0), (0, 20, 1), (-10, 10, 0), (-10, 10, 1), (0, 10, 0), (0, 10, 1)])
 def test_rates_of_error_in_two_thousand_matches(elo0: float, elo1: float, which: int, spread: float) -> None:
-    bounds = Bounds(elo0=elo0, elo1=elo1)
+    bounds = SprtSettings(elo0=elo0, elo1=elo1)
     low, high = most(2000, 0.05)
     assert low <= wrong_verdicts(bounds, (elo0, elo1)[which], 2000, spread, seed=12) <= high

@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
-from vindibot.arena.bounds import Bounds
-from vindibot.arena.live import GameRate, Watch, duration
-from vindibot.arena.reporter import Outlook, Reporter, Silent
+from vindibot.arena.bounds import SprtSettings
+from vindibot.arena.live import ConsoleReporter, GameRate, duration
+from vindibot.arena.reporter import Reporter, Silent, TournamentInfo
 from vindibot.arena.results import GameLine
 from vindibot.arena.summary import Pair, Summary, summarise
 from vindibot.arena.table import percent, points, show
@@ -99,7 +99,7 @@ def test_the_size_is_told_only_of_a_fixed_number_of_blocks() -> None:
     for summary in (
         summarise(games, "ab", planned=61),
         summarise(games, "ab"),
-        summarise(games, "ab", planned=60, bounds=Bounds(stop=True)),
+        summarise(games, "ab", planned=60, bounds=SprtSettings(stop=True)),
     ):
         assert summary.match is not None
         assert summary.match.difference is None
@@ -158,7 +158,7 @@ def test_the_pace_is_that_of_the_last_games() -> None:
 
 
 def run(reporter: Reporter, games: Sequence[GameLine], before: int = 0) -> None:
-    reporter.begin(Outlook("a test", "all", tuple("abcd"), len(games), 20, 2, games[:before]))
+    reporter.begin(TournamentInfo("a test", "all", tuple("abcd"), len(games), 20, 2, games[:before]))
     for line in games[before:]:
         reporter.finished(line)
     reporter.note("a worker was started anew [red]")
@@ -169,7 +169,7 @@ def test_plain_lines_say_where_it_stands() -> None:
     games = made_up(rotations("abcd"), {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 20, np.random.default_rng(3))
     games[30] = forfeited(games[30], 2, Reason.TIMEOUT)
     out = io.StringIO()
-    run(Watch(Console(file=out, width=60)), games, before=10)
+    run(ConsoleReporter(Console(file=out, width=60)), games, before=10)
     lines = out.getvalue().splitlines()
     assert lines[0] == "a test: 80 games in 20 blocks, 2 at once: a, b, c, d; 10 of them are there already"
     assert "a worker was started anew [red]" in lines
@@ -182,7 +182,7 @@ def test_plain_lines_say_where_it_stands() -> None:
 def test_a_terminal_shows_a_bar_and_the_table_so_far_and_cleans_up() -> None:
     games = made_up(rotations("abcd"), {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 10, np.random.default_rng(3))
     out = io.StringIO()
-    run(Watch(Console(file=out, force_terminal=True, width=100, height=30)), games)
+    run(ConsoleReporter(Console(file=out, force_terminal=True, width=100, height=30)), games)
     text = out.getvalue()
     assert "40/40 games" in text
     assert "rating" in text
@@ -193,7 +193,7 @@ def test_a_terminal_shows_a_bar_and_the_table_so_far_and_cleans_up() -> None:
 def test_a_hundred_forfeits_are_not_a_hundred_lines() -> None:
     games = [forfeited(game_line("abcd", (1, 2, 3, 4), block=n), 0, Reason.CRASH) for n in range(100)]
     out = io.StringIO()
-    run(Watch(Console(file=out, width=60)), games)
+    run(ConsoleReporter(Console(file=out, width=60)), games)
     told = [line for line in out.getvalue().splitlines() if "@1 a crash" in line]
     assert len(told) == 5 + 3
     assert "(number 80)" in told[-1]
@@ -212,8 +212,8 @@ def check_a_terminal_that_is_gone() -> None:
         def write(self, text: str) -> int:
             raise BrokenPipeError
 
-    run(Watch(Console(file=Gone(), width=60)), [game_line("abcd", (1, 2, 3, 4))])
-    run(Watch(Console(file=Gone(), width=60, force_terminal=True)), [game_line("abcd", (1, 2, 3, 4))])
+    run(ConsoleReporter(Console(file=Gone(), width=60)), [game_line("abcd", (1, 2, 3, 4))])
+    run(ConsoleReporter(Console(file=Gone(), width=60, force_terminal=True)), [game_line("abcd", (1, 2, 3, 4))])
 
 
 def test_a_terminal_that_takes_nothing_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +225,7 @@ def test_a_terminal_that_takes_nothing_stops_nothing(monkeypatch: pytest.MonkeyP
             free.wait()
             return len(text)
 
-    run(Watch(Console(file=Stopped(), width=60)), [game_line("abcd", (1, 2, 3, 4), block=n) for n in range(50)])
+    run(ConsoleReporter(Console(file=Stopped(), width=60)), [game_line("abcd", (1, 2, 3, 4), block=n) for n in range(50)])
     free.set()
 
 

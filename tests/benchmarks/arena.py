@@ -16,9 +16,9 @@ from rich.console import Console
 
 from sim.kernels import warm
 from tests.support.arenagames import made_up, rotations, wrong_verdicts
-from vindibot.arena.bounds import Bounds
+from vindibot.arena.bounds import SprtSettings
 from vindibot.arena.journal import Journal
-from vindibot.arena.referee import Course, line_of, play
+from vindibot.arena.referee import GameRun, line_of, play
 from vindibot.arena.reporter import Silent
 from vindibot.arena.results import read
 from vindibot.arena.schedule import GameTask
@@ -52,7 +52,7 @@ def _tournament(folder: Path, **settings: Any) -> Tournament:
     return prepare(load_config(ArenaSettings, None, {"results": str(path), "workers": 1, "seed": 1, **settings}, environ={}))
 
 
-def _play(task: GameTask) -> Course:
+def _play(task: GameTask) -> GameRun:
     """A game in this process, as a worker plays it."""
     journal = Journal(4 * task.rounds)
     try:
@@ -170,7 +170,7 @@ def _same(folder: Path) -> Row:
 
 def _errors() -> list[Row]:
     """The sequential test in 2,000 simulated matches where each hypothesis is true."""
-    bounds = Bounds()
+    bounds = SprtSettings()
     found = []
     for name, true in (("H1 where H0 is true", bounds.elo0), ("H0 where H1 is true", bounds.elo1)):
         wrong = wrong_verdicts(bounds, true, 2000, 0.4, seed=21)

@@ -8,10 +8,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from vindibot.arena.bounds import Bounds
+from vindibot.arena.bounds import SprtSettings
 from vindibot.arena.ratings import POINTS, expected
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places
-from vindibot.arena.sprt import Sequential
+from vindibot.arena.sprt import SequentialTest
 
 #: The six ways in which two bots share the four seats.
 SEATINGS = [tuple("a" if seat in pair else "b" for seat in range(4)) for pair in combinations(range(4), 2)]
@@ -80,14 +80,14 @@ def tilted(scores: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
     return chances
 
 
-def wrong_verdicts(bounds: Bounds, true: float, matches: int, spread: float, seed: int) -> int:
+def wrong_verdicts(bounds: SprtSettings, true: float, matches: int, spread: float, seed: int) -> int:
     """How many of so many simulated matches end with the wrong verdict, if A is stronger by `true`."""
     rng = np.random.default_rng(seed)
     scores = population(rng, spread)
     ladder = np.cumsum(tilted(scores, expected(true)))
     wrong = 0
     for _ in range(matches):
-        test = Sequential(bounds)
+        test = SequentialTest(bounds)
         verdict = "running"
         while verdict == "running":
             drawn = scores[np.searchsorted(ladder, rng.random(100)).clip(max=len(scores) - 1)]

@@ -20,7 +20,7 @@ from sim.maps import map_of, named_map
 from sim.rules import step
 from tests.support.paths import TOP
 from vindibot.arena.entrants import Limits
-from vindibot.arena.seats import InProcess
+from vindibot.arena.seats import InProcessSeat
 from vindibot.config.bots import Bot, load_bot
 from vindibot.games.ballot import BallotEntry
 
@@ -44,7 +44,7 @@ def transcript(bot: Bot) -> str:
     """The game of four of the same bot: a heading, then a line per round with the moves, gold, mines and life of heroes 1 to 4,
     and a digest of all votes."""
     games = named_map(MAP).new_game(max_turns=4 * ROUNDS)
-    seats = [InProcess(bot, Limits(nodes=NODES), seed) for seed in range(4)]
+    seats = [InProcessSeat(bot, Limits(nodes=NODES), seed) for seed in range(4)]
     lines = [f"bot {bot.name}", f"version {bot.version}", f"map {MAP} {map_of(games).digest}", f"nodes {NODES}", ""]
     for me, seat in enumerate(seats):
         seat.start(games, me)

@@ -1,4 +1,4 @@
-from .live import Watch as Watch
+from .live import ConsoleReporter as ConsoleReporter
 from .report import write_beside as write_beside
 from .settings import (
     WORDS as WORDS,
@@ -12,4 +12,4 @@ from .tournament import (
     interruptible as interruptible,
     prepare as prepare,
 )
-from .versions import mixture as mixture
+from .versions import mixed_versions as mixed_versions

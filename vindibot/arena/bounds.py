@@ -12,7 +12,7 @@ _Points = Annotated[float, Field(ge=-1000, le=1000, allow_inf_nan=False)]
 _Rate = Annotated[float, Field(gt=0, lt=0.5)]
 
 
-class Bounds(Settings):
+class SprtSettings(Settings):
     """The bounds of a sequential test, and how often it may be wrong (see `vindibot.arena.sprt`).
 
     With `stop` the match ends at the verdict, and the size of the difference is not told; without, all blocks are played

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from vindibot.arena.referee import Course, line_of
-from vindibot.arena.sandbox import Played, play_task
+from vindibot.arena.referee import GameRun, line_of
+from vindibot.arena.sandbox import PlayedGame, play_task
 from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats import Forfeit
 from vindibot.base import VindibotError
@@ -47,22 +47,22 @@ class Dispatcher:
 
     factory: Callable[[], Executor]
     slots: int
-    play: Callable[[GameTask], Played] = play_task
+    play: Callable[[GameTask], PlayedGame] = play_task
     tell: Callable[[str], None] = lambda text: None
     stop: Stop = field(default_factory=Stop)
     _again: deque[GameTask] = field(default_factory=deque)
     _failures: Counter[str] = field(default_factory=Counter)
     _executor: Executor | None = None
-    _held: list[Played] = field(default_factory=list)
+    _held: list[PlayedGame] = field(default_factory=list)
     _hopeless: int = 0
 
-    def run(self, tasks: Iterable[GameTask]) -> Iterator[Played]:
+    def run(self, tasks: Iterable[GameTask]) -> Iterator[PlayedGame]:
         """Play all games and hand over each as it ends, in any order, every one once. Ends early when told to `stop`.
 
         Raises `VindibotError` if no executor holds, and whatever the factory raises.
         """
         ahead = iter(tasks)
-        running: dict[Future[Played], GameTask] = {}
+        running: dict[Future[PlayedGame], GameTask] = {}
         try:
             while not self.stop.now:
                 if not self.stop.soon:
@@ -77,7 +77,7 @@ class Dispatcher:
         finally:
             self._close()
 
-    def _hand_out(self, ahead: Iterator[GameTask], running: dict[Future[Played], GameTask]) -> None:
+    def _hand_out(self, ahead: Iterator[GameTask], running: dict[Future[PlayedGame], GameTask]) -> None:
         while len(running) < self.slots and not self.stop.soon:
             if self._again:
                 if running:
@@ -101,7 +101,7 @@ class Dispatcher:
             if alone:
                 return
 
-    def _collect(self, running: dict[Future[Played], GameTask]) -> Iterator[Played]:
+    def _collect(self, running: dict[Future[PlayedGame], GameTask]) -> Iterator[PlayedGame]:
         broken: list[GameTask] = []
         for future in [future for future in running if future.done()]:
             task = running.pop(future)
@@ -134,7 +134,7 @@ class Dispatcher:
             return
         self._failed(lost[0], "its worker died")
 
-    def _release(self) -> Iterator[Played]:
+    def _release(self) -> Iterator[PlayedGame]:
         """The games that were given up, once it is known that others can be played: else it is not they who are to blame."""
         held, self._held = self._held, []
         yield from held
@@ -166,10 +166,10 @@ class Dispatcher:
         executor.shutdown(wait=not self.stop.now, cancel_futures=True)
 
 
-def given_up(task: GameTask, why: str) -> Played:
+def given_up(task: GameTask, why: str) -> PlayedGame:
     """A game that nobody could play: no ply of it is known, and nobody is to blame more than another."""
-    course = Course(stopped=Reason.ABORTED)
+    course = GameRun(stopped=Reason.ABORTED)
     for seat in course.seats:
         seat.forfeit(Forfeit(Reason.ABORTED, why.strip().splitlines()[-1]))
     line, record = line_of(task, course)
-    return Played(line, record)
+    return PlayedGame(line, record)

@@ -17,7 +17,7 @@ from pathlib import Path
 from sim.game import CRASH, copy_of
 from vindibot.arena.journal import Journal
 from vindibot.arena.programs import Program
-from vindibot.arena.referee import Course, decided
+from vindibot.arena.referee import GameRun, decided
 from vindibot.arena.schedule import SEATS, GameTask, map_of_task
 from vindibot.arena.seats import Forfeit, Seat
 from vindibot.games import Reason
@@ -38,7 +38,7 @@ def environment(server: str, key: str) -> dict[str, str]:
     return {"VINDINIUM_SERVER": server, "VINDINIUM_KEY": key, "VINDIBOT_KEY": key}
 
 
-class Hosted:
+class HostedGame:
     """One game. `seats` are those that are asked here, None for programs that speak HTTP. An observer of its room."""
 
     def __init__(self, task: GameTask, seats: Sequence[Seat | None], journal: Journal, logs: Sequence[Path | None]) -> None:
@@ -46,13 +46,13 @@ class Hosted:
         self._programs = {
             number: Program(task.seats[number].entrant, logs[number]) for number, seat in enumerate(seats) if seat is None
         }
-        self._course = Course()
+        self._course = GameRun()
         self._map = map_of_task(task)
         self._room: Room | None = None
         self._over = asyncio.Event()
         self._asked_at = 0.0
 
-    async def play(self) -> Course:
+    async def play(self) -> GameRun:
         """Play it to its end; every program is gone afterwards."""
         began = time.monotonic()
         settings = ServerSettings(time_limit_ms=UNTIMED, keys="registered")
@@ -76,7 +76,7 @@ class Hosted:
                 await asyncio.gather(over, watch, *tasks, return_exceptions=True)
         return self._told(time.monotonic() - began)
 
-    def _told(self, seconds: float) -> Course:
+    def _told(self, seconds: float) -> GameRun:
         assert self._room is not None
         self._course.moves = list(self._room.moves)
         self._course.seconds = seconds
@@ -228,10 +228,10 @@ class Hosted:
         self._over.set()
 
 
-def play_hosted(task: GameTask, seats: Sequence[Seat | None], journal: Journal, logs: Sequence[Path | None]) -> Course:
+def play_hosted(task: GameTask, seats: Sequence[Seat | None], journal: Journal, logs: Sequence[Path | None]) -> GameRun:
     """Play a game in which some seats (None) are programs that speak HTTP, in an event loop of its own."""
 
-    async def run() -> Course:
-        return await Hosted(task, seats, journal, logs).play()
+    async def run() -> GameRun:
+        return await HostedGame(task, seats, journal, logs).play()
 
     return asyncio.run(run())

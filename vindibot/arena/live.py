@@ -22,9 +22,9 @@ from rich.table import Table
 from rich.text import Text
 
 from vindibot.arena.ratings import Running
-from vindibot.arena.reporter import Outlook
+from vindibot.arena.reporter import TournamentInfo
 from vindibot.arena.results import GameLine
-from vindibot.arena.summary import standing
+from vindibot.arena.summary import bot_stats
 from vindibot.arena.table import points, standings_table
 from vindibot.base import counted, printable, terminal
 
@@ -74,7 +74,7 @@ class GameRate:
         return f"{duration(games / pace * 60)} left" if pace and games else ""
 
 
-class Watch:
+class ConsoleReporter:
     """A `Reporter` for people. `live` says whether to draw; None: where `console` is a terminal that can do it."""
 
     def __init__(self, console: Console | None = None, *, live: bool | None = None, every: float = EVERY) -> None:
@@ -89,10 +89,10 @@ class Watch:
         self._table: RenderableType = ""
         self._table_due = 0.0
 
-    def begin(self, outlook: Outlook) -> None:
+    def begin(self, info: TournamentInfo) -> None:
         """See `Reporter`."""
-        self._outlook, self._pace = outlook, GameRate()
-        for line in outlook.before:
+        self._outlook, self._pace = info, GameRate()
+        for line in info.before:
             self._take(line)
         self._thread = Thread(target=self._work, name="vindibot-arena-watch", daemon=True)
         self._thread.start()
@@ -176,11 +176,11 @@ class Watch:
         return found
 
     def _opening(self) -> str:
-        outlook = self._outlook
-        bots = ", ".join(outlook.bots[:NAMED]) + (f" and {len(outlook.bots) - NAMED} more" if len(outlook.bots) > NAMED else "")
-        done = f"; {len(outlook.before)} of them are there already" if outlook.before else ""
-        at_once = f", {outlook.workers} at once" if outlook.workers > 1 else ""
-        return f"{outlook.title}: {counted(outlook.games, 'game')} in {counted(outlook.blocks, 'block')}{at_once}: {bots}{done}"
+        info = self._outlook
+        bots = ", ".join(info.bots[:NAMED]) + (f" and {len(info.bots) - NAMED} more" if len(info.bots) > NAMED else "")
+        done = f"; {len(info.before)} of them are there already" if info.before else ""
+        at_once = f", {info.workers} at once" if info.workers > 1 else ""
+        return f"{info.title}: {counted(info.games, 'game')} in {counted(info.blocks, 'block')}{at_once}: {bots}{done}"
 
     def progress(self) -> str:
         """How far it has come, with the pace and the time left."""
@@ -203,7 +203,7 @@ class Watch:
         now = time.monotonic()
         if now >= self._table_due:
             ranked = sorted(self._outlook.bots, key=lambda bot: -self._ratings.rating(bot)[0])
-            standings = [standing(bot, self._games) for bot in ranked]
+            standings = [bot_stats(bot, self._games) for bot in ranked]
             self._table = standings_table(standings, {bot: self._ratings.rating(bot) for bot in ranked})
             self._table_due = now + max(1.0, 20 * (time.monotonic() - now))
         bar = ProgressBar(total=max(1, self._outlook.games), completed=len(self._games), width=min(30, self.console.width // 3))

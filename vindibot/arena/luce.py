@@ -43,7 +43,7 @@ class _Counts:
 
 
 @dataclass(frozen=True)
-class Orders:
+class Rankings:
     """What the likelihood needs of many games, in blocks, so that blocks can be weighted.
 
     `sets` has one row per different set of players among whom one came in next: players as numbers, -1 for none; a
@@ -58,7 +58,7 @@ class Orders:
     draws: _Counts
 
 
-def collect(games: Iterable[tuple[int, Sequence[int], Sequence[float]]], players: int) -> Orders:
+def collect(games: Iterable[tuple[int, Sequence[int], Sequence[float]]], players: int) -> Rankings:
     """Gather games: for each its block (any number), the players in it (0..players-1, repeats are fine) and their places
     (smaller is better, equals tie). Every block that occurs becomes a row, in the order of their numbers."""
     blocks: dict[int, int] = {}
@@ -84,7 +84,7 @@ def collect(games: Iterable[tuple[int, Sequence[int], Sequence[float]]], players
     members = np.full((len(sets), width), -1, np.int64)
     for drawn, number in sets.items():
         members[number, : len(drawn)] = drawn
-    return Orders(players, len(blocks), members, _counts(wins, rank, players), _counts(draws, rank, len(sets)))
+    return Rankings(players, len(blocks), members, _counts(wins, rank, players), _counts(draws, rank, len(sets)))
 
 
 def _counts(sparse: dict[tuple[int, int], float], rank: NDArray[np.int64], columns: int) -> _Counts:
@@ -105,8 +105,8 @@ def _drawn_from(who: tuple[int, ...], where: tuple[float, ...]) -> list[tuple[tu
     return found
 
 
-def strengths(
-    orders: Orders,
+def fit_strengths(
+    orders: Rankings,
     weights: Floats | None = None,
     start: Floats | None = None,
     prior: Floats | None = None,

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from sim.generator import GeneratorError, generate
 from sim.maps import Map
-from vindibot.arena.seeds import derive
+from vindibot.arena.seeds import derive_seed
 from vindibot.arena.settings import MapSettings
 from vindibot.base import UsageError, VindibotError
 from vindibot.config import RANDOM, load_map, standard_maps
@@ -39,7 +39,7 @@ class MapSet:
 @lru_cache(maxsize=64)
 def _random_map(seed: int, block: int, size: int | None) -> Map:
     for attempt in range(ATTEMPTS):
-        number = derive(seed, "map", block, attempt) >> 31
+        number = derive_seed(seed, "map", block, attempt) >> 31
         try:
             found = generate(number, size)
         except GeneratorError:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from openskill.models import PlackettLuce, PlackettLuceRating
 
-from vindibot.arena.luce import PRIOR, Floats, collect, strengths
+from vindibot.arena.luce import PRIOR, Floats, collect, fit_strengths
 from vindibot.arena.results import GameLine
 
 #: Rating points for one unit of strength (a natural logarithm).
@@ -27,7 +27,7 @@ POINTS = 400 / math.log(10)
 #: Resamples of the bootstrap.
 RESAMPLES = 1000
 #: Fewer blocks say nothing about how much blocks differ: no interval.
-FEWEST_BLOCKS = 5
+MIN_BLOCKS = 5
 
 
 @dataclass(frozen=True)
@@ -80,17 +80,17 @@ def rate(
         zero = found[..., [number[anchor]]] if anchor in number else found.mean(axis=-1, keepdims=True)
         return (found - zero) * POINTS
 
-    best = strengths(orders)
+    best = fit_strengths(orders)
     points = on_scale(best)
     ranked = sorted(range(len(names)), key=lambda index: (-points[index], names[index]))
-    if orders.blocks < FEWEST_BLOCKS or not resamples:
+    if orders.blocks < MIN_BLOCKS or not resamples:
         return [Rating(names[index], float(points[index])) for index in ranked]
     rng = np.random.default_rng(seed)
     drawn = np.empty((resamples, len(names)))
     for row in drawn:
         weights = np.bincount(rng.integers(orders.blocks, size=orders.blocks), minlength=orders.blocks).astype(float)
         prior = PRIOR * rng.exponential(size=(len(names), 2))
-        row[:] = strengths(orders, weights, best, prior)
+        row[:] = fit_strengths(orders, weights, best, prior)
     drawn = on_scale(drawn)
     low, high = np.percentile(drawn, (2.5, 97.5), axis=0)
     table = []

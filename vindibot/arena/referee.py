@@ -1,7 +1,7 @@
 """The referee: one game from the first ply to the last, and what came of it.
 
 `play` is for games whose seats are all asked in this process; games with programs that speak HTTP are played on a server
-(`vindibot.arena.hosting`) and come to the same `Course`. `line_of` recomputes everything else from the orders.
+(`vindibot.arena.hosting`) and come to the same `GameRun`. `line_of` recomputes everything else from the orders.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MESSAGE_LENGTH = 300
 
 
 @dataclass
-class SeatCourse:
+class SeatRun:
     """How a seat fared so far: how its part ended, and the milliseconds of its moves."""
 
     outcome: Outcome = field(default_factory=Outcome)
@@ -43,12 +43,12 @@ class SeatCourse:
 
 
 @dataclass
-class Course:
+class GameRun:
     """How a game went. `moves` are 0..4 or `sim.game.CRASH`; `stopped` is why the game ended if its last state is still
     running."""
 
     moves: list[int] = field(default_factory=list)
-    seats: list[SeatCourse] = field(default_factory=lambda: [SeatCourse() for _ in range(SEATS)])
+    seats: list[SeatRun] = field(default_factory=lambda: [SeatRun() for _ in range(SEATS)])
     stopped: Reason = Reason.ADJUDICATED
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     seconds: float = 0.0
@@ -59,9 +59,9 @@ class Course:
         return any(not seat.outcome.finished for seat in self.seats)
 
 
-def play(task: GameTask, seats: Sequence[Seat], journal: Journal) -> Course:
+def play(task: GameTask, seats: Sequence[Seat], journal: Journal) -> GameRun:
     """Play the game with these seats, which are started and closed here. A seat that forfeits has its hero crashed."""
-    course, began = Course(), time.monotonic()
+    course, began = GameRun(), time.monotonic()
     where = map_of_task(task)
     games = where.new_game(SEATS * task.rounds)
     status, turn, crashed = games["status"], games["turn"], games["hero"]["crashed"][0]
@@ -88,7 +88,7 @@ def play(task: GameTask, seats: Sequence[Seat], journal: Journal) -> Course:
     return course
 
 
-def _ask(seat: Seat, games: Games, mover: int, course: Course, journal: Journal) -> int:
+def _ask(seat: Seat, games: Games, mover: int, course: GameRun, journal: Journal) -> int:
     """The order of a seat, or the crash of its hero."""
     own = course.seats[mover]
     if not own.outcome.finished:
@@ -115,7 +115,7 @@ def decided(games: Games, mines: int) -> bool:
 
 
 @dataclass
-class Deeds:
+class GameStats:
     """What the heroes did in a game, by hero: how often they died, killed, took a mine, and rounds in which they were stalled."""
 
     deaths: list[int] = field(default_factory=lambda: [0] * SEATS)
@@ -124,10 +124,10 @@ class Deeds:
     stalled: list[int] = field(default_factory=lambda: [0] * SEATS)
 
 
-def recompute(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, Deeds]:
+def replay(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, GameStats]:
     """The last state of a game and the deeds, from its orders. Whoever dies in a hero's ply is his kill, himself excepted:
     by his blow, or by the return of one he struck down."""
-    history, deeds = GameHistory(first=where.new_game(SEATS * rounds)), Deeds()
+    history, deeds = GameHistory(first=where.new_game(SEATS * rounds)), GameStats()
     history.play_all(moves)
     happened, ends = history.events()
     for hero in happened["hero"][happened["kind"] == TOOK_MINE].tolist():
@@ -143,10 +143,10 @@ def recompute(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, Dee
     return history.last, deeds
 
 
-def line_of(task: GameTask, course: Course) -> tuple[GameLine, bytes]:
+def line_of(task: GameTask, course: GameRun) -> tuple[GameLine, bytes]:
     """The line of results and the game record (a line of JSON, without its end) of a game."""
     where = map_of_task(task)
-    games, deeds = recompute(where, task.rounds, course.moves)
+    games, deeds = replay(where, task.rounds, course.moves)
     heroes = games["hero"][0]
     golds = heroes["gold"].tolist()
     status = games["status"].item(0)

@@ -19,9 +19,9 @@ from vindibot import __version__
 from vindibot.arena.charts import Curve, Range, colour, lines, ranges
 from vindibot.arena.results import GameLine
 from vindibot.arena.store import REPORT_MARK, logs_path, owned, records_path, report_path
-from vindibot.arena.summary import Standing, Summary
+from vindibot.arena.summary import BotStats, Summary
 from vindibot.arena.table import head_line, interval, match_lines, milliseconds, percent, points, rounds
-from vindibot.arena.versions import builds, mixture
+from vindibot.arena.versions import builds, mixed_versions
 from vindibot.base import VindibotError, render
 from vindibot.games import GameHistory, GameRecord, Reason, read_records
 
@@ -95,7 +95,7 @@ def report(
         files=[(_address(path, folder), said) for path, said in files if path is not None],
         games=sorted(games, key=lambda game: (all(seat.outcome.finished for seat in game.seats), game.block, game.game)),
         listed=LISTED,
-        mixture=mixture(games),
+        mixed_versions=mixed_versions(games),
         builds="; ".join(map(str, builds(games))) or __version__,
         colour=lambda bot: colour(number[bot]),
         **{function.__name__: function for function in (interval, milliseconds, percent, points, rounds)},
@@ -123,7 +123,7 @@ def _ratings(summary: Summary, number: Mapping[str, int]) -> str:
     return ranges(rows, "Ratings with 95 % intervals", "rating, with its 95 % interval", zero=True)
 
 
-def _gold(played: Sequence[Standing], number: Mapping[str, int]) -> str:
+def _gold(played: Sequence[BotStats], number: Mapping[str, int]) -> str:
     """How gold at the end is spread."""
     rows = []
     for one in played:
@@ -133,7 +133,7 @@ def _gold(played: Sequence[Standing], number: Mapping[str, int]) -> str:
     return ranges(rows, "Distribution of gold", "gold at the end: median, middle half, 5 % to 95 %")
 
 
-def _gold_over_time(records: Path, games: Sequence[GameLine], played: Sequence[Standing], number: Mapping[str, int]) -> str:
+def _gold_over_time(records: Path, games: Sequence[GameLine], played: Sequence[BotStats], number: Mapping[str, int]) -> str:
     """Mean gold after every round, recomputed from game records; "" if none of them is of these games."""
     curves, recomputed = gold_curves(records, {line.record for line in games if line.record})
     series = [Curve(one.bot, number[one.bot], curves[one.bot]) for one in played if one.bot in curves]

@@ -3,7 +3,7 @@
 The scheduler calls the methods from one thread, in this order::
 
     reporter.begin(outlook)        once, before the first game
-    reporter.finished(line)        for every game, as it ends; lines of a resumed file come in `outlook.before`
+    reporter.finished(line)        for every game, as it ends; lines of a resumed file come in `info.before`
     reporter.note("...")           at any time between: one line for people (a worker was rebuilt, a bot is slow to start)
     reporter.end()                 once, in any case, also after an interruption
 
@@ -21,7 +21,7 @@ from vindibot.arena.results import Format, GameLine
 
 
 @dataclass(frozen=True)
-class Outlook:
+class TournamentInfo:
     """What lies ahead: the labels of the bots in the order of the configuration, the number of games of the whole
     tournament, what a resumed file holds of them already, and how many are played at once."""
 
@@ -37,7 +37,7 @@ class Outlook:
 class Reporter(Protocol):
     """See the module."""
 
-    def begin(self, outlook: Outlook) -> None:
+    def begin(self, info: TournamentInfo) -> None:
         """The tournament begins, or goes on."""
 
     def finished(self, line: GameLine) -> None:
@@ -53,7 +53,7 @@ class Reporter(Protocol):
 class Silent:
     """Tells nobody."""
 
-    def begin(self, outlook: Outlook) -> None:
+    def begin(self, info: TournamentInfo) -> None:
         """Nothing."""
 
     def finished(self, line: GameLine) -> None:

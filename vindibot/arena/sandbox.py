@@ -31,11 +31,11 @@ from typing import NoReturn
 from sim import kernels
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.journal import NOBODY, Journal
-from vindibot.arena.referee import Course, line_of, play
+from vindibot.arena.referee import GameRun, line_of, play
 from vindibot.arena.results import GameLine
 from vindibot.arena.schedule import SEATS, GameTask, SeatTask
-from vindibot.arena.seats import Forfeit, Scripted, Seat, local_seat
-from vindibot.arena.stdio import LineSpeaker
+from vindibot.arena.seats import Forfeit, ScriptedSeat, Seat, local_seat
+from vindibot.arena.stdio import StdioSeat
 from vindibot.base import VindibotError, adopt_orphans, die_with_parent, end_descendants
 from vindibot.games import Reason
 
@@ -53,7 +53,7 @@ _adopting = False
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedGame:
     """A game that was played: its line of results, and its record as a line of JSON."""
 
     line: GameLine
@@ -94,23 +94,23 @@ def _end_with(lifeline: int) -> None:
         os._exit(1)
 
 
-def play_task(task: GameTask) -> Played:
+def play_task(task: GameTask) -> PlayedGame:
     """Play a game, whatever its bots do. Raises `GameError`."""
     _prepare(task)
     journal = Journal(SEATS * task.rounds)
-    scripts: dict[int, Scripted] = {}
+    scripts: dict[int, ScriptedSeat] = {}
     deadline = time.monotonic() + task.wall_s
     try:
         for _ in range(SEATS + 1):
             journal.clear()
             outcome = _Attempt(task, scripts, journal, deadline).run()
-            if isinstance(outcome, Course):
+            if isinstance(outcome, GameRun):
                 _tidy_logs(task, outcome)
                 line, record = line_of(task, outcome)
-                return Played(line, record)
+                return PlayedGame(line, record)
             seat, forfeit = outcome
             moves = journal.moves()[seat::SEATS]
-            scripts[seat] = Scripted(moves, forfeit)
+            scripts[seat] = ScriptedSeat(moves, forfeit)
     finally:
         journal.close()
     raise GameError(f"game {task.name} cannot be played")
@@ -141,7 +141,7 @@ def _log_path(task: GameTask, what: str) -> Path | None:
     return Path(task.logs, f"{task.name}-{what}.log") if task.logs else None
 
 
-def _tidy_logs(task: GameTask, course: Course) -> None:
+def _tidy_logs(task: GameTask, course: GameRun) -> None:
     """Keep the logs of games with trouble only, unless all are wanted."""
     if task.logs and not task.all_logs and not course.trouble:
         for path in Path(task.logs).glob(f"{task.name}-*.log"):
@@ -151,13 +151,13 @@ def _tidy_logs(task: GameTask, course: Course) -> None:
 class _Attempt:
     """One try at a game in a forked process: to its end, or until somebody is to blame."""
 
-    def __init__(self, task: GameTask, scripts: Mapping[int, Scripted], journal: Journal, deadline: float) -> None:
+    def __init__(self, task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal, deadline: float) -> None:
         self._task, self._scripts, self._journal, self._deadline = task, scripts, journal, deadline
         self._answer = bytearray()
         self._output = bytearray()
         self._began = time.monotonic()
 
-    def run(self) -> Course | tuple[int, Forfeit]:
+    def run(self) -> GameRun | tuple[int, Forfeit]:
         """The course of the game, or who ended it and how."""
         answer, answer_end = os.pipe()
         output, output_end = os.pipe()
@@ -209,13 +209,13 @@ class _Attempt:
             return Forfeit(Reason.TIMEOUT, f"it did not come back in {waited:.1f} s and had to be killed")
         return None
 
-    def _judge(self, status: int, killed: Forfeit | None) -> Course | tuple[int, Forfeit]:
+    def _judge(self, status: int, killed: Forfeit | None) -> GameRun | tuple[int, Forfeit]:
         if self._answer and killed is None:
             try:
                 told = pickle.loads(self._answer)
             except Exception:  # cut off: it died while it wrote
                 told = None
-            if isinstance(told, Course):
+            if isinstance(told, GameRun):
                 return told
             if isinstance(told, str):
                 raise GameError(f"game {self._task.name} failed: {told}")
@@ -226,9 +226,9 @@ class _Attempt:
             raise GameError(f"the process of game {self._task.name} ended in between two plies with {_said(status)}")
         return seat, killed or _why(status, self._task.seats[seat].entrant)
 
-    def _ended_at_the_wall(self, seat: int, killed: Forfeit) -> Course:
+    def _ended_at_the_wall(self, seat: int, killed: Forfeit) -> GameRun:
         """A game that is ended where it stands, whoever is being asked forfeits."""
-        course = Course(moves=self._journal.moves(), stopped=Reason.TIMEOUT, seconds=time.monotonic() - self._began)
+        course = GameRun(moves=self._journal.moves(), stopped=Reason.TIMEOUT, seconds=time.monotonic() - self._began)
         if seat != NOBODY:
             course.seats[seat].forfeit(killed)
         return course
@@ -281,8 +281,8 @@ def _end(pid: int) -> int:
 # ---- In the game's process ----
 
 
-def _play_and_exit(task: GameTask, scripts: Mapping[int, Scripted], journal: Journal, answer: int, output: int) -> NoReturn:
-    told: Course | str = "?"
+def _play_and_exit(task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal, answer: int, output: int) -> NoReturn:
+    told: GameRun | str = "?"
     try:
         signal.signal(signal.SIGIO, signal.SIG_DFL)
         die_with_parent()
@@ -323,7 +323,7 @@ def _limit_memory(task: GameTask) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def _play(task: GameTask, scripts: Mapping[int, Scripted], journal: Journal) -> Course:
+def _play(task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal) -> GameRun:
     seats: list[Seat | None] = []
     logs: list[Path | None] = []
     for number, seat in enumerate(task.seats):
@@ -334,7 +334,7 @@ def _play(task: GameTask, scripts: Mapping[int, Scripted], journal: Journal) -> 
         elif seat.entrant.kind == "http":
             seats.append(None)
         elif seat.entrant.kind == "stdio":
-            seats.append(LineSpeaker(seat.entrant, log))
+            seats.append(StdioSeat(seat.entrant, log))
         else:
             with journal.asked(number):
                 seats.append(_local(seat))
@@ -350,4 +350,4 @@ def _local(seat: SeatTask) -> Seat:
     try:
         return local_seat(seat)
     except Forfeit as forfeit:
-        return Scripted((), forfeit)
+        return ScriptedSeat((), forfeit)

@@ -18,7 +18,7 @@ from sim.maps import Map, parse_map
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.mapsets import MapSet
 from vindibot.arena.results import Format
-from vindibot.arena.seeds import derive
+from vindibot.arena.seeds import derive_seed
 from vindibot.base import UsageError
 from vindibot.config import Build, build
 
@@ -153,7 +153,7 @@ class Schedule:
                     games=len(seatings),
                     map_text=where.text(),
                     map_name=where.name or where.digest,
-                    seed=derive(self.seed, "game", block, game),
+                    seed=derive_seed(self.seed, "game", block, game),
                     rounds=self.rounds,
                     seats=seats,
                     adjudicate=self.adjudicate,
@@ -168,7 +168,7 @@ class Schedule:
         play one game over and over."""
         for seat, index in enumerate(seating):
             entrant, nth = self.entrants[index], seating[:seat].count(index)
-            yield SeatTask(entrant, derive(self.seed, "bot", block, game, entrant.label, nth))
+            yield SeatTask(entrant, derive_seed(self.seed, "bot", block, game, entrant.label, nth))
 
 
 def wall_seconds(seats: Sequence[SeatTask], rounds: int) -> float:

@@ -68,7 +68,7 @@ class BuiltIn:
         """Nothing to do."""
 
 
-class Scripted:
+class ScriptedSeat:
     """Repeats the orders of a bot that had to be ended in an earlier attempt at the same game, then forfeits as it did."""
 
     def __init__(self, moves: Sequence[int], forfeit: Forfeit) -> None:
@@ -89,7 +89,7 @@ class Scripted:
         """Nothing to do."""
 
 
-class InProcess:
+class InProcessSeat:
     """A bot file, its traits in this very process.
 
     With a number of nodes nothing is timed. Else the stop word is set after `move_ms`; a Python loop that does not look at it
@@ -170,6 +170,6 @@ def local_seat(task: SeatTask) -> Seat:
         return BuiltIn(entrant.kind, task.seed)
     assert entrant.bot is not None
     try:
-        return InProcess(entrant.bot, entrant.limits, task.seed)
+        return InProcessSeat(entrant.bot, entrant.limits, task.seed)
     except Exception as problem:
         raise Forfeit(Reason.STALL, f"{type(problem).__name__}: {problem}"[:300]) from problem

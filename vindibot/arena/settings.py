@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from vindibot.arena.bounds import Bounds
+from vindibot.arena.bounds import SprtSettings
 from vindibot.config import LogSettings, Nodes, OptionalFile, Seed, Settings, Workers, word, worded
 
 Milliseconds = Annotated[int, Field(ge=1, le=600_000)]
@@ -101,7 +101,7 @@ class ArenaSettings(Settings):
     )
     limits: LimitSettings = LimitSettings()
     maps: MapSettings = MapSettings()
-    sprt: Bounds = Bounds()
+    sprt: SprtSettings = SprtSettings()
     entrants: dict[str, EntrantSettings] = Field(default={}, description="bots that need more than a name: [entrants.NAME]")
     log: LogSettings = LogSettings(level="warning")
 

@@ -4,7 +4,7 @@ The score of a game is the share of pairs of seats (one of A, one of B) in which
 the score of a block is the mean over its games. Blocks are independent, games of one block are not: only block scores are
 used here.
 
-`Sequential` is a generalised sequential probability ratio test (Wald's test, with the unknown spread of the block scores
+`SequentialTest` is a generalised sequential probability ratio test (Wald's test, with the unknown spread of the block scores
 estimated from the blocks themselves). H0: A's true mean score is the one that goes with a difference of `elo0`; H1: with
 `elo1`. After n blocks with mean m and variance v (around their mean)::
 
@@ -33,8 +33,8 @@ from typing import Literal
 
 import numpy as np
 
-from vindibot.arena.bounds import Bounds
-from vindibot.arena.ratings import FEWEST_BLOCKS, elo, expected
+from vindibot.arena.bounds import SprtSettings
+from vindibot.arena.ratings import MIN_BLOCKS, elo, expected
 from vindibot.arena.results import GameLine
 
 #: What the test says: "H1" A is stronger (by `elo1` rather than `elo0`), "H0" it is not; "running" it cannot say yet;
@@ -50,7 +50,7 @@ RESAMPLES = 4000
 
 
 @dataclass(frozen=True)
-class State:
+class SprtState:
     """Where the test stands: the verdict, the LLR and the bounds between which it still runs, the blocks it is from, and
     the share of distinct games (None if the games tell nothing of it)."""
 
@@ -63,7 +63,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class EloDifference:
+class EloEstimate:
     """How much stronger A is, from a fixed number of blocks: mean score (0..1) and rating points, with 95 % intervals."""
 
     score: float
@@ -111,10 +111,10 @@ _DOUBT = 0.01
 
 
 @dataclass
-class Sequential:
+class SequentialTest:
     """The test over the blocks so far; `add` them in their order, and stop at the first verdict."""
 
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: SprtSettings = field(default_factory=SprtSettings)
     _count: int = 0
     _mean: float = 0.0
     _squares: float = 0.0  # the sum of squared deviations from the mean
@@ -124,7 +124,7 @@ class Sequential:
         if self.bounds.conflicts():
             raise ValueError(f"elo1 must be more than elo0, not {self.bounds.elo1:g} against {self.bounds.elo0:g}")
 
-    def add(self, score: float, distinct: float | None = None) -> State:
+    def add(self, score: float, distinct: float | None = None) -> SprtState:
         """Take in the next block's score (0..1). `distinct` is the share of distinct games so far, if known.
 
         A verdict H0 or H1 is final: what comes later does not change it.
@@ -135,20 +135,20 @@ class Sequential:
         self._squares += before * (score - self._mean)
         return self.state(distinct)
 
-    def state(self, distinct: float | None = None) -> State:
+    def state(self, distinct: float | None = None) -> SprtState:
         """Where the test stands now."""
         llr, step = self._llr()
         lower = math.log(self.bounds.beta / (1 - self.bounds.alpha)) + _OVERSHOOT * step
         upper = math.log((1 - self.bounds.beta) / self.bounds.alpha) - _OVERSHOOT * step
         if self._verdict == "running" and self._count >= self.bounds.fewest:
             if distinct is not None and distinct < self.bounds.distinct:
-                return State("repeated", llr, lower, upper, self._count, distinct)
+                return SprtState("repeated", llr, lower, upper, self._count, distinct)
             beyond = self._beyond()
             if llr >= upper or beyond > _FAR:
                 self._verdict = "H1"
             elif llr <= lower or beyond < -_FAR:
                 self._verdict = "H0"
-        return State(self._verdict, llr, lower, upper, self._count, distinct)
+        return SprtState(self._verdict, llr, lower, upper, self._count, distinct)
 
     def _llr(self) -> tuple[float, float]:
         """The log likelihood ratio, and the spread of one block's part in it."""
@@ -168,10 +168,10 @@ class Sequential:
         return (max(0.0, self._mean - s1) + min(0.0, self._mean - s0)) / math.sqrt(self._variance() / self._count)
 
 
-def follow(games: Iterable[GameLine], a: str, bounds: Bounds | None = None) -> State:
+def run_sprt(games: Iterable[GameLine], a: str, bounds: SprtSettings | None = None) -> SprtState:
     """The test over the games so far, block by block in the order of the blocks, up to the first that is not whole or the
     first verdict. So the verdict depends neither on the order in which games ended nor on what was played beyond it."""
-    test = Sequential(bounds or Bounds())
+    test = SequentialTest(bounds or SprtSettings())
     state = test.state()
     seen: set[str] = set()
     told = 0
@@ -188,14 +188,14 @@ def follow(games: Iterable[GameLine], a: str, bounds: Bounds | None = None) -> S
     return state
 
 
-def difference(scores: Sequence[float], seed: int = 0) -> EloDifference | None:
+def difference(scores: Sequence[float], seed: int = 0) -> EloEstimate | None:
     """How much stronger A is, from the scores of a number of blocks that was fixed before the first game; None below
-    `FEWEST_BLOCKS`.
+    `MIN_BLOCKS`.
 
     The interval is a bootstrap over blocks, widened by sqrt(n / (n - 1)) as the spread of few blocks is underestimated.
     In rating points an end is infinite where its score is 0 or 1.
     """
-    if len(scores) < FEWEST_BLOCKS:
+    if len(scores) < MIN_BLOCKS:
         return None
     values = np.asarray(scores, dtype=np.float64)
     rng = np.random.default_rng(seed)
@@ -205,4 +205,4 @@ def difference(scores: Sequence[float], seed: int = 0) -> EloDifference | None:
     mean = float(values.mean())
     ends = np.percentile(means, (2.5, 97.5)) - mean
     low, high = (float(np.clip(mean + end * math.sqrt(len(values) / (len(values) - 1)), 0, 1)) for end in ends)
-    return EloDifference(mean, low, high, elo(mean), elo(low), elo(high), len(values))
+    return EloEstimate(mean, low, high, elo(mean), elo(low), elo(high), len(values))

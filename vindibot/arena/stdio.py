@@ -52,7 +52,7 @@ _SIGNS = {AIR: ".", WALL: "#", TAVERN: "T"}
 EXPERT = "EXPERT_INPUT"
 
 
-class LineSpeaker:
+class StdioSeat:
     """The seat of such a program."""
 
     def __init__(self, entrant: Entrant, log: Path | None = None) -> None:

@@ -25,7 +25,7 @@ from typing import Any
 import tomli_w
 
 from vindibot.arena.results import GameLine, read
-from vindibot.arena.sandbox import Played
+from vindibot.arena.sandbox import PlayedGame
 from vindibot.base import Output, UsageError, VindibotError, begins_with
 from vindibot.config import short
 
@@ -126,7 +126,7 @@ class Store:
         if not self.before:
             setup_file.write(f"{SETUP_MARK}, which writes it anew: change a copy of it.\n{to_toml(setup)}")
 
-    def append(self, played: Played) -> None:
+    def append(self, played: PlayedGame) -> None:
         """Keep a game. Raises `StoreError`."""
         if self._records is not None:
             self._records.append(played.record)

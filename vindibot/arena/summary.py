@@ -11,15 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from vindibot.arena.bounds import Bounds
+from vindibot.arena.bounds import SprtSettings
 from vindibot.arena.ratings import RESAMPLES, Rating, rate
 from vindibot.arena.results import Format, GameLine, SeatLine
-from vindibot.arena.sprt import EloDifference, State, block_score, difference, distinct_share, follow, whole_blocks
+from vindibot.arena.sprt import EloEstimate, SprtState, block_score, difference, distinct_share, run_sprt, whole_blocks
 from vindibot.games import Reason
 
 
 @dataclass(frozen=True)
-class Standing:
+class BotStats:
     """How one bot fared. A bot that sits in several seats of a game counts as one game, won once if one of its seats is
     alone on most gold; the other figures are means over its seats.
 
@@ -82,12 +82,12 @@ class MatchSummary:
 
     a: str
     b: str
-    bounds: Bounds
-    state: State
+    bounds: SprtSettings
+    state: SprtState
     blocks: int
     score: float
     complete: bool = False
-    difference: EloDifference | None = None
+    difference: EloEstimate | None = None
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Summary:
     whole: int
     distinct: float | None
     seconds: float
-    standings: tuple[Standing, ...]
+    standings: tuple[BotStats, ...]
     pairs: tuple[Pair, ...]
     reasons: tuple[Reason, ...]
     anchor: str | None = None
@@ -114,7 +114,7 @@ def summarise(
     bots: Sequence[str] = (),
     *,
     anchor: str | None = None,
-    bounds: Bounds | None = None,
+    bounds: SprtSettings | None = None,
     planned: int | None = None,
     resamples: int = RESAMPLES,
 ) -> Summary:
@@ -126,7 +126,7 @@ def summarise(
     """
     names = list(dict.fromkeys([*bots, *(bot for game in sorted(games, key=_key) for bot in game.bots)]))
     ratings = rate(games, names, anchor=anchor, resamples=resamples)
-    standings = tuple(standing(one.bot, games, one) for one in ratings)
+    standings = tuple(bot_stats(one.bot, games, one) for one in ratings)
     whole = whole_blocks(games)
     known = {reason for one in standings for reason in one.reasons}
     kind = games[0].format if games else "all"
@@ -141,7 +141,7 @@ def summarise(
         pairs=tuple(_pairs(games, [one.bot for one in standings])),
         reasons=tuple(reason for reason in Reason if reason in known),
         anchor=anchor if anchor in names else None,
-        match=_match(games, names, bounds or Bounds(), planned) if kind == "ab" and len(names) == 2 else None,
+        match=_match(games, names, bounds or SprtSettings(), planned) if kind == "ab" and len(names) == 2 else None,
         interrupted=planned is not None and len(whole) < planned,
     )
 
@@ -150,18 +150,18 @@ def _key(game: GameLine) -> tuple[int, int]:
     return game.block, game.game
 
 
-def standing(bot: str, games: Iterable[GameLine], rating: Rating | None = None) -> Standing:
+def bot_stats(bot: str, games: Iterable[GameLine], rating: Rating | None = None) -> BotStats:
     """How one bot fared in these games."""
     played = [(game, seat) for game in games for seat in game.seats if seat.bot == bot]
     if not played:
-        return Standing(bot, rating=rating)
+        return BotStats(bot, rating=rating)
     seats = [seat for _, seat in played]
     moved = [seat for seat in seats if seat.moves]
     stalled = [seat.stalled for seat in seats if seat.stalled is not None]
     sizes: dict[int, list[float]] = {}
     for game, seat in played:
         sizes.setdefault(game.map.size, []).append(seat.place)
-    return Standing(
+    return BotStats(
         bot,
         games=len({_key(game) for game, _ in played}),
         wins=sum(game.winner == bot for game in {_key(game): game for game, _ in played}.values()),
@@ -199,7 +199,7 @@ def _pairs(games: Iterable[GameLine], names: Sequence[str]) -> Iterable[Pair]:
                 yield Pair(one, other, met[one, other, 1], met[one, other, -1], met[one, other, 0])
 
 
-def _match(games: Sequence[GameLine], names: Sequence[str], bounds: Bounds, planned: int | None) -> MatchSummary:
+def _match(games: Sequence[GameLine], names: Sequence[str], bounds: SprtSettings, planned: int | None) -> MatchSummary:
     a, b = names
     scores = [score for lines in whole_blocks(games).values() if (score := block_score(lines, a)) is not None]
     complete = not bounds.stop and len(scores) == planned
@@ -207,7 +207,7 @@ def _match(games: Sequence[GameLine], names: Sequence[str], bounds: Bounds, plan
         a,
         b,
         bounds,
-        state=follow(games, a, bounds),
+        state=run_sprt(games, a, bounds),
         blocks=len(scores),
         score=statistics.fmean(scores) if scores else 0.5,
         complete=complete,

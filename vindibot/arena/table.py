@@ -14,9 +14,9 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
-from vindibot.arena.ratings import FEWEST_BLOCKS
+from vindibot.arena.ratings import MIN_BLOCKS
 from vindibot.arena.sprt import Verdict
-from vindibot.arena.summary import MatchSummary, Standing, Summary
+from vindibot.arena.summary import BotStats, MatchSummary, Summary
 from vindibot.base import counted, printable
 from vindibot.games import Reason
 
@@ -74,7 +74,7 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def standings_table(standings: Sequence[Standing], ratings: dict[str, tuple[float, float]] | None = None) -> Table:
+def standings_table(standings: Sequence[BotStats], ratings: dict[str, tuple[float, float]] | None = None) -> Table:
     """A line per bot. `ratings`, if given, are (rating, standard error) of ratings that follow the games, and stand for the
     final ones: the table so far, which is narrower."""
     rated = ("rating", "±") if ratings is not None else ("rating", "95 %", "LOS")
@@ -151,7 +151,7 @@ def match_lines(match: MatchSummary) -> list[str]:
 
 def _why_no_size(match: MatchSummary) -> str:
     if match.complete:
-        return f"it takes at least {FEWEST_BLOCKS} blocks"
+        return f"it takes at least {MIN_BLOCKS} blocks"
     why = "the match was to stop at a verdict" if match.bounds.stop else "not all of its blocks have been played"
     return f"{why}, so any figure would exaggerate"
 

@@ -19,11 +19,11 @@ from vindibot.arena.dispatch import Dispatcher, Stop
 from vindibot.arena.entrants import BUILT_IN, Entrant, read_entrants, split_label
 from vindibot.arena.local import local_workers
 from vindibot.arena.mapsets import read_map_set
-from vindibot.arena.reporter import Outlook, Reporter
+from vindibot.arena.reporter import Reporter, TournamentInfo
 from vindibot.arena.results import GameLine
 from vindibot.arena.schedule import GameTask, Schedule
 from vindibot.arena.settings import RESULTS_FOLDER, WORDS, ArenaSettings
-from vindibot.arena.sprt import follow
+from vindibot.arena.sprt import run_sprt
 from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
 from vindibot.arena.versions import changes
 from vindibot.base import UsageError, interrupts
@@ -56,7 +56,7 @@ class Tournament:
         workers = self.settings.workers or cores()
         lines = self.lines
         format, games, blocks = self.settings.format, len(self.schedule), self.settings.blocks  # noqa: A001
-        reporter.begin(Outlook(self._title(), format, self.bots, games, blocks, workers, tuple(lines)))
+        reporter.begin(TournamentInfo(self._title(), format, self.bots, games, blocks, workers, tuple(lines)))
         factory = local_workers(self.schedule.entrants, workers)
         dispatcher = Dispatcher(factory, workers, tell=reporter.note, stop=self.stop)
         try:
@@ -89,7 +89,7 @@ class Tournament:
 
     def _settled(self) -> bool:
         """Whether the sequential test has its verdict, and the match was to end there."""
-        return self.settings.sprt.stop and follow(self.lines, self.bots[0], self.settings.sprt).verdict in ("H0", "H1")
+        return self.settings.sprt.stop and run_sprt(self.lines, self.bots[0], self.settings.sprt).verdict in ("H0", "H1")
 
     @property
     def complete(self) -> bool:

@@ -29,7 +29,7 @@ def builds(games: Iterable[GameLine]) -> list[Build]:
     return list(dict.fromkeys(game.build for game in games if game.build is not None))
 
 
-def mixture(games: Sequence[GameLine]) -> str:
+def mixed_versions(games: Sequence[GameLine]) -> str:
     """A sentence about games of several builds or of several versions of a bot; empty if there is one of each."""
     count = len({game.build for game in games})
     found = [f"{count} builds of vindibot"] if count > 1 else []

@@ -87,7 +87,7 @@ def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False
     """Play a tournament and show what came of it; returns the exit code (see the command's help). Raises `VindibotError` for
     what makes it impossible, before the first game."""
     from behaviours.registry import nearest
-    from vindibot.arena import Watch, interruptible, prepare
+    from vindibot.arena import ConsoleReporter, interruptible, prepare
     from vindibot.base import log
     from vindibot.engine import warm
 
@@ -101,7 +101,7 @@ def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False
         try:
             with interrupts.saying(f"interrupted: {_kept(tournament)}"):
                 warm(console)
-            watch = Watch(console)
+            watch = ConsoleReporter(console)
             words = f"interrupted: the games that ended are kept; go on with: {tournament.again()}"
             with interrupts.saying(words), interruptible(tournament, watch):
                 tournament.play(watch)
@@ -139,7 +139,7 @@ def _kept(tournament: Tournament) -> str:
 
 def _last_words(tournament: Tournament, console: Console, *, interrupted: bool = False) -> int:
     """Say where everything is, what went wrong, and how to go on; the exit code."""
-    from vindibot.arena import mixture
+    from vindibot.arena import mixed_versions
     from vindibot.config import short
 
     settings, lines = tournament.settings, tournament.lines
@@ -147,7 +147,7 @@ def _last_words(tournament: Tournament, console: Console, *, interrupted: bool =
     def say(text: str, style: str = "") -> None:
         console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
-    if mixed := mixture(lines):
+    if mixed := mixed_versions(lines):
         say(mixed, "yellow")
     say(f"results: {short(tournament.path)} (seed {tournament.schedule.seed})", "dim")
     if logs := tournament.logs():
