@@ -12,12 +12,12 @@ from vindibot.cli.parameters import PATH, TURN
 
 def _tree(recording: Path, turn: int, depth: int, bot: str | None, top: int, dot: Path | None, svg: Path | None) -> None:
     from vindibot.base import terminal
-    from vindibot.devtools import bot_of, show_tree
+    from vindibot.devtools import find_bot, show_tree
     from vindibot.games import read_recording
 
     read = read_recording(recording)
     own = read.turn(turn)
-    show_tree(terminal(), read, own, bot_of(bot, read), depth=depth, top=top, dot=dot, svg=svg)
+    show_tree(terminal(), read, own, find_bot(bot, read), depth=depth, top=top, dot=dot, svg=svg)
 
 
 tree_command = click.Command(

@@ -20,12 +20,12 @@ def _turn(
     debugger: bool,
 ) -> None:
     from vindibot.base import terminal
-    from vindibot.devtools import bot_of, rerun_turn
+    from vindibot.devtools import find_bot, rerun_turn
     from vindibot.games import read_recording
 
     read = read_recording(recording)
     own = read.turn(turn)
-    rerun_turn(terminal(), read, own, bot_of(bot, read), nodes=nodes, only=traits, debugger=debugger, limit_ms=limit_ms)
+    rerun_turn(terminal(), read, own, find_bot(bot, read), nodes=nodes, only=traits, debugger=debugger, limit_ms=limit_ms)
 
 
 turn_command = click.Command(

@@ -1,4 +1,4 @@
-from .asking import bot_of as bot_of
+from .asking import find_bot as find_bot
 from .bench import time_traits as time_traits
 from .catalogue import (
     found as found,
