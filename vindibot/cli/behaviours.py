@@ -26,9 +26,9 @@ def behaviours_command(name: str | None, bot: str | None) -> None:
     """
     from vindibot.base import terminal
     from vindibot.config import load_bot
-    from vindibot.devtools import found, overview, page
+    from vindibot.devtools import all_traits, details, overview
 
     console = terminal()
     loaded = load_bot(bot) if bot is not None else None
-    for line in page(name, loaded) if name is not None else overview(found(loaded), loaded):
+    for line in details(name, loaded) if name is not None else overview(all_traits(loaded), loaded):
         console.print(line, soft_wrap=True, markup=False)

@@ -28,8 +28,8 @@ def doctor_command(bot: str | None, config: str | None, server: str | None, limi
     """
     from vindibot.base import terminal
     from vindibot.config import load_play
-    from vindibot.devtools import examine_and_tell
+    from vindibot.devtools import print_findings
 
     given = {"bot": bot, "server": server, "time.limit_ms": limit_ms, "time.margin_ms": margin_ms}
     names = {"bot": "BOT", "time.limit_ms": "--limit-ms", "time.margin_ms": "--margin-ms"}
-    sys.exit(examine_and_tell(load_play(config, given, option_names=names), terminal()))
+    sys.exit(print_findings(load_play(config, given, option_names=names), terminal()))
