@@ -142,7 +142,7 @@ def test_what_cannot_be_explained(tmp_path: Path) -> None:
         ((path, "--turn", "212", "--why-not", "up"), "'up' is not one of"),
         ((str(tmp_path / "none"), "--turn", "1"), "cannot be read: No such file"),
         ((str(tmp_path), "--turn", "1"), "is a folder"),
-        ((str(SAMPLE), "--turn", "1"), "a recording is needed"),
+        ((str(SAMPLE), "--turn", "1"), "a recording of `vindibot play` is needed"),
     ]:
         result = explain(*words)
         assert result.exit_code == 2
