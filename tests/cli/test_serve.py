@@ -209,7 +209,7 @@ async def test_two_commands_make_a_league(tmp_path: Path) -> None:
         assert process.stdout is not None
         told = "".join([(await process.stdout.readline()).decode() for _ in range(2)])
         assert re.search(rf"in this network: http://[^ ]+:{port}\n", told)
-        assert "can be reached from other machines" in told
+        assert "other machines can reach this address" in told
         url = f"http://127.0.0.1:{port}"
         games = await asyncio.gather(*(play(url, bot["key"]) for bot in keys))
         assert games == [2, 2, 2]

@@ -187,7 +187,7 @@ def test_games_of_another_bot_or_build_are_only_added_where_that_is_asked_for(
     assert (code, "played by 2 builds of vindibot and 2 versions of mine" in said) == (0, True), said
     assert [game.build for game in read(tmp_path / "r.jsonl").games] == [build()] * 18 + [other] * 6
     code, said = arena(tmp_path, "mine.toml", "stay", "--mix-versions")
-    assert (code, "--mix-versions is for --resume" in said) == (2, True), said
+    assert (code, "--mix-versions is only for --resume" in said) == (2, True), said
 
 
 def test_a_build_is_asked_for_once() -> None:

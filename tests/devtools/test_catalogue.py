@@ -1,4 +1,4 @@
-"""`vindibot behaviours`: every trait with what can be set in it, ours and the user's."""
+"""`vindibot behaviours`: every trait with its parameters, ours and the user's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from behaviours import Behaviour, View, Votes
 from behaviours.registry import BUILT_IN, find
 from vindibot.cli.main import main
 from vindibot.config.bots import load_bot
-from vindibot.devtools.catalogue import chosen, parameters
+from vindibot.devtools.catalogue import configured, parameters
 from vindibot.devtools.scaffold import write_project
 
 
@@ -41,7 +41,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_all_of_ours_are_listed_with_every_parameter() -> None:
+def test_all_built_in_traits_are_listed_with_every_parameter() -> None:
     blocks = {block.split()[0]: block for block in behaviours().strip().split("\n\n")}
     assert set(BUILT_IN) <= set(blocks)
     for name in BUILT_IN:
@@ -53,7 +53,7 @@ def test_all_of_ours_are_listed_with_every_parameter() -> None:
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_what_is_printed_of_one_is_a_table_of_a_bot_file(name: str, tmp_path: Path) -> None:
+def test_the_page_of_a_trait_has_a_table_for_a_bot_file(name: str, tmp_path: Path) -> None:
     said = behaviours(name)
     assert (find(name).__doc__ or "").strip().splitlines()[0].strip() in said
     table = said.partition("In a bot file:\n")[2]
@@ -62,12 +62,12 @@ def test_what_is_printed_of_one_is_a_table_of_a_bot_file(name: str, tmp_path: Pa
     assert find(name)(**trait.parameters) == find(name)()
 
 
-def test_what_a_table_among_the_parameters_holds(tmp_path: Path) -> None:
+def test_parameters_in_a_table(tmp_path: Path) -> None:
     path = tmp_path / "bot.toml"
     path.write_text("[traits.search.weights]\nkeep = 80\n")
     bot = load_bot(path)
     weights = [one for one in parameters(find("search")) if one.name.startswith("weights.")]
-    assert [chosen(bot.traits[0], one) for one in weights[:2]] == ["80", None]
+    assert [configured(bot.traits[0], one) for one in weights[:2]] == ["80", None]
     assert re.search(r"weights.keep = 80\s[^=]*\[default: 70\]", behaviours("search", "--bot", str(path)))
     said = CliRunner().invoke(main, ["config", str(path)]).output
     assert re.search(r"weights.keep = 80 +# .*bot.toml, line 1", said)
@@ -75,7 +75,7 @@ def test_what_a_table_among_the_parameters_holds(tmp_path: Path) -> None:
     assert load_bot(path).build()[0][1] == bot.build()[0][1]
 
 
-def test_those_beside_a_bot_file(project: Path) -> None:
+def test_traits_beside_a_bot_file(project: Path) -> None:
     said = behaviours("--bot", "bot.toml")
     assert "coward:Coward (coward.py)" in said
     assert "weight 100" in said
@@ -86,13 +86,13 @@ def test_those_beside_a_bot_file(project: Path) -> None:
     assert re.search(r"fear = 0.5 +number from 0 to 10 +vote against a square, per enemy beside it \[default: 1\]", said)
 
 
-def test_a_module_that_cannot_be_imported_is_told(project: Path) -> None:
+def test_a_module_that_cannot_be_imported_is_reported(project: Path) -> None:
     (project / "broken.py").write_text("class Coward(:\n")
     assert "the module cannot be imported (SyntaxError" in behaviours("--bot", "bot.toml")
 
 
 @pytest.mark.parametrize("words", [("--bot", "bot.toml", "coward"), ("coward:Coward",), ("-b", "bot.toml", "coward:Coward")])
-def test_one_of_ones_own(project: Path, words: tuple[str, ...]) -> None:
+def test_a_trait_of_the_user(project: Path, words: tuple[str, ...]) -> None:
     said = behaviours(*words)
     assert "Do not end a move beside an enemy." in said
     table = tomllib.loads(said.partition("In a bot file:\n")[2])["traits"]["coward"]
@@ -108,7 +108,7 @@ def test_one_of_ones_own(project: Path, words: tuple[str, ...]) -> None:
         (["--bot", "nowhere.toml"], "there is no bot"),
     ],
 )
-def test_what_is_not_there(words: list[str], message: str) -> None:
+def test_unknown_names(words: list[str], message: str) -> None:
     assert message in behaviours(*words, code=2)
 
 

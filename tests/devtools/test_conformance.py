@@ -1,4 +1,4 @@
-"""The conformance suite of traits: each check finds those who break its promise, says what is wrong and what to do."""
+"""The conformance suite of traits: each check finds traits that break its promise, and says what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vindibot.testing import CHECKS, Check, ConformanceError, check_trait, check
 
 @pytest.fixture(autouse=True)
 def traits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bad traits can be imported, and nobody waits long for them."""
+    """Make the bad traits importable, and the timeout short."""
     monkeypatch.syspath_prepend(BOTS)
     monkeypatch.setattr(conformance, "TIMEOUT", 1.0)
 
@@ -51,13 +51,13 @@ def failure(trait: Behaviour, seconds: float = 1.0) -> ConformanceError:
         ("Counts", {}, "same", "when it was asked again", "keep nothing from turn to turn"),
         ("Gambles", {}, "same", "when it was asked again", "view.rng()"),
         ("Scribbles", {"what": "game"}, "view", "changed the game (view.games", "Work on a copy"),
-        ("Scribbles", {"what": "history"}, "view", "changed the history", "Work on a copy"),
+        ("Scribbles", {"what": "history"}, "view", "changed the recent turns", "Work on a copy"),
         ("Scribbles", {"what": "after"}, "view", "view.after(0)", "Work on a copy"),
         ("Scribbles", {"what": "budget"}, "view", "its budget", "Work on a copy"),
         ("Scribbles", {"what": "view"}, "view", "which now has plan", "view.shared"),
     ],
 )
-def test_who_breaks_a_promise_is_told_what_to_do(
+def test_a_broken_promise_is_named_with_advice(
     name: str, parameters: dict[str, object], checks: str, wrong: str, advice: str
 ) -> None:
     found = failure(bad(name, **parameters), seconds=0.3 if wrong == "it hung" else 1.0)
@@ -69,12 +69,12 @@ def test_who_breaks_a_promise_is_told_what_to_do(
 @pytest.mark.parametrize(
     ("name", "wrong", "advice"),
     [
-        ("Sleeps", "with 500 nodes; 0.05 s are allowed", "do less"),
+        ("Sleeps", "with 500 nodes; 0.05 s are allowed", "do less per node"),
         ("Deaf", "told to stop after 0.1 s; 0.05 s are allowed", "view.budget.expired()"),
         ("Warms", "with 500 nodes; 0.05 s are allowed", "only its first turn is slow"),
     ],
 )
-def test_who_is_late_is_told_why(name: str, wrong: str, advice: str) -> None:
+def test_a_late_trait_gets_advice(name: str, wrong: str, advice: str) -> None:
     (ends,) = [check for check in CHECKS if check.name == "ends"]
     with pytest.raises(ConformanceError) as found:
         ends(bad(name, seconds=0.4), seconds=0.05)
@@ -103,7 +103,7 @@ def test_a_class_in_a_function_cannot_be_built_elsewhere() -> None:
     found = failure(Local())
     assert found.check == "build"
     assert "cannot be built in another process" in found.wrong
-    assert "top of a module" in found.advice
+    assert "top level of a module" in found.advice
 
 
 def test_the_position_of_a_failure_can_be_drawn_again() -> None:
@@ -117,7 +117,7 @@ def test_the_position_of_a_failure_can_be_drawn_again() -> None:
     assert "1.0 / len(view.enemies)" in text, "the line of the trait is shown"
 
 
-def test_a_class_that_is_not_at_the_top_but_can_be_reached() -> None:
+def test_a_class_within_a_class_can_be_built() -> None:
     check_trait(bad_inner())
 
 

@@ -1,4 +1,4 @@
-"""``vindibot explain``: what is said of a recorded turn, and of a direction that lost; and which files hold a game."""
+"""``vindibot explain``: the explanation of a recorded turn, and of a direction that lost; and the kinds of game files."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_table_of_a_turn(tmp_path: Path) -> None:
     for line in [
         "East, 1 ahead of Stay",
         "decided 212 ms before the limit",
-        "search[/]: depth 9, score -12.5, 81,234 nodes, expects N.EE N, wants to go to (3, 1)",
+        "search[/]: depth 9, score -12.5, 81,234 nodes, expects N.EE N, target (3, 1)",
         "broken: killed: its worker\\nprocess ended",
     ]:
         assert line in result.output.splitlines()
@@ -99,31 +99,33 @@ def test_why_not(tmp_path: Path) -> None:
     path = recorded_turn(tmp_path, counted(ENTRIES))
     north = said(path, "--turn", "212", "--why-not", "North")
     assert "Why not North? It lost to East by 3.75: -2.75 against 1." in north
-    assert "fear -4 0.50 -4.50 search[/] 0.25 0.50 -0.25 mine-finder 1 0 +1 " in north, "who was most against it comes first"
+    assert "fear -4 0.50 -4.50 search[/] 0.25 0.50 -0.25 mine-finder 1 0 +1 " in north, "the strongest opponent comes first"
     assert "Without fear it would have been North." in north
-    assert "Not heard: broken (killed), gone (benched)." in north
+    assert "No votes from: broken (killed), gone (benched)." in north
     assert "silent" not in north.partition("Why not")[2]
     for word, why in [
         ("east", "Why not East? It was East."),
         ("stay", "It lost to East by 1: 0 against 1."),
-        ("west", "There is a wall: it would have been Stay by another name."),
+        ("west", "There is a wall: the hero would stay."),
         ("south", "There is a tavern, and a beer costs 2 gold"),
     ]:
         assert why in said(path, "--turn", "212", "--why-not", word)
 
 
-def test_turns_that_were_no_ordinary_vote(tmp_path: Path) -> None:
+def test_turns_without_an_ordinary_vote(tmp_path: Path) -> None:
     late = [BallotEntry("slow", 1.0, None, 0.0, "late")]
     fallback = recorded_turn(tmp_path, counted(late, fallback=NORTH))
-    assert "North: no trait had answered in time, this is the move that was prepared for that" in said(fallback, "--turn", "212")
-    assert "nobody voted for or against it" in said(fallback, "--turn", "212", "--why-not", "east")
+    assert "North: no trait answered in time, this is the fallback move" in said(fallback, "--turn", "212")
+    assert "there are no votes" in said(fallback, "--turn", "212", "--why-not", "east")
     tied = recorded_turn(tmp_path, counted([BallotEntry("both", 1.0, [0.0, 1.0, 0.0, 1.0, 0.0])]))
     words = said(tied, "--turn", "212")
-    chosen, other = ("North", "East") if "North, drawn" in words else ("East", "North")
-    assert f"{chosen}, drawn by lot: {other} had as much" in words
-    assert f"It had as much as {chosen} (1); the lot decided." in said(tied, "--turn", "212", "--why-not", other)
+    chosen, other = ("North", "East") if "North, chosen" in words else ("East", "North")
+    assert f"{chosen}, chosen at random: {other} has the same sum" in words
+    assert f"It has the same sum as {chosen} (1); {chosen} was chosen at random." in said(
+        tied, "--turn", "212", "--why-not", other
+    )
     alone = recorded_turn(tmp_path, Ballot(candidates=(0,), margin_ms=float("inf")))
-    assert said(alone, "--turn", "212").endswith("Stay: nothing else would have had an effect ")
+    assert said(alone, "--turn", "212").endswith("Stay: no other move has an effect ")
 
 
 def test_the_board_can_be_shown(tmp_path: Path) -> None:
@@ -140,7 +142,7 @@ def test_what_cannot_be_explained(tmp_path: Path) -> None:
         ((path, "--turn", "212", "--why-not", "up"), "'up' is not one of"),
         ((str(tmp_path / "none"), "--turn", "1"), "cannot be read: No such file"),
         ((str(tmp_path), "--turn", "1"), "is a folder"),
-        ((str(SAMPLE), "--turn", "1"), "a recording is needed"),
+        ((str(SAMPLE), "--turn", "1"), "a recording of `vindibot play` is needed"),
     ]:
         result = explain(*words)
         assert result.exit_code == 2
@@ -149,7 +151,7 @@ def test_what_cannot_be_explained(tmp_path: Path) -> None:
 
 
 @given(st.floats(-1e12, 1e12))
-def test_amounts_tell_something_from_nothing(value: float) -> None:
+def test_only_0_is_shown_as_0(value: float) -> None:
     text = amount(value)
     assert len(text) <= 10
     assert (float(text) == 0) == (value == 0)

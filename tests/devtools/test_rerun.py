@@ -21,7 +21,7 @@ from vindibot.cli.main import main
 from vindibot.config.bots import Bot, load_bot
 from vindibot.config.files import shipped
 from vindibot.devtools.asking import ask, recorded_bot
-from vindibot.devtools.bench import TURNS, Times, own_positions, spread
+from vindibot.devtools.bench import TURNS, Times, generated_positions, spread
 from vindibot.devtools.trial import TrialPosition
 from vindibot.engine.agent import Agent, voters
 from vindibot.engine.deadline import Deadline
@@ -208,16 +208,16 @@ def test_times_without_a_recording(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.devtools.bench.BOARDS", ((10, None, None),))
     told = run("bench", "seed", "--turns", "20", "--trait", "combat")
     assert ["combat", "20"] in [row[:2] for row in rows(told)]
-    assert re.search(r"combat: worst turn \d+\.\d+ ms, turn \d+ of game [123] on the spot", told.output)
+    assert re.search(r"combat: worst turn \d+\.\d+ ms, turn \d+ of new game [123]", told.output)
 
 
-def test_games_on_the_spot_follow_from_the_seed() -> None:
-    first, second = ([next(positions) for _ in range(30)] for positions in (own_positions(3), own_positions(3)))
+def test_new_games_follow_from_the_seed() -> None:
+    first, second = ([next(positions) for _ in range(30)] for positions in (generated_positions(3), generated_positions(3)))
     for one, other in zip(first, second, strict=True):
         assert (one.name, one.me) == (other.name, other.me)
         assert np.array_equal(one.games, other.games)
-        assert np.array_equal(one.history, other.history)
-    assert [len(position.history) for position in first[::4]] == list(range(8))
+        assert np.array_equal(one.recent, other.recent)
+    assert [len(position.recent) for position in first[::4]] == list(range(8))
 
 
 def test_a_few_of_many_turns() -> None:

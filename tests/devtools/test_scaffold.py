@@ -40,7 +40,7 @@ def test_the_other_commands_of_its_readme_are_understood(tmp_path: Path, monkeyp
     assert "coward" in told.output
 
 
-def test_what_it_writes_and_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_writes_and_lists_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = run("deep/own bot")
     assert done.exit_code == 0
@@ -69,12 +69,12 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "bot.toml").symlink_to("nowhere")
     done = run(tmp_path)
     assert done.exit_code == 2
-    assert "has bot.toml and coward.py already, and nothing is overwritten" in done.output
+    assert "already has bot.toml, coward.py, and vindibot overwrites nothing" in done.output
     assert (tmp_path / "coward.py").read_text() == "mine"
-    assert not (tmp_path / "README.md").exists(), "nothing is written by halves"
+    assert not (tmp_path / "README.md").exists(), "no part is written"
 
 
-def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run(tmp_path / "file" / "bot")
     assert done.exit_code == 2

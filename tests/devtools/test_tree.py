@@ -25,11 +25,11 @@ from tests.support.minimax import Minimax
 from tests.support.placements import random_position
 from tests.support.recorded import BALLOT, HEADER, raw
 from vindibot.cli.main import main
-from vindibot.devtools.branches import AT_LEAST, AT_MOST, EXACT, Node, grow
+from vindibot.devtools.branches import EXACT, LOWER, UPPER, Node, build_tree
 from vindibot.games.recording import Recorder, TraitHeader
 
 
-def question_of(games: Games, mode: int, clip: int, *, quiescence: int = 3) -> SearchParams:
+def params_of(games: Games, mode: int, clip: int, *, quiescence: int = 3) -> SearchParams:
     me = mover(games)
     active = sum(1 << hero for hero in range(4) if hero != me and games[0]["hero"][hero]["pos"] != ABSENT[hero])
     return SearchParams(me=me, active=active, mode=mode, quiescence=quiescence, clip=clip, death=2000)
@@ -40,9 +40,9 @@ def test_its_scores_are_those_of_minimax() -> None:
     cut = 0
     for number in range(150):
         games = random_position(rng)
-        params = question_of(games, number % 3, INFINITE >> 1)
+        params = params_of(games, number % 3, INFINITE >> 1)
         depth, top = int(rng.integers(1, 6)), int(rng.integers(1, 7))
-        tree = grow(View(games, params.me), params, Weights(), depth, top)
+        tree = build_tree(View(games, params.me), params, Weights(), depth, top)
         exact = Minimax(games, params, Weights()).scores(depth)
         assert {child.move: child.score for child in tree.root.children} == {
             move: value for move, value in enumerate(exact) if value is not None
@@ -52,12 +52,12 @@ def test_its_scores_are_those_of_minimax() -> None:
 
 
 def bounds_hold(node: Node, me: int) -> Iterator[bool]:
-    """Whether each score follows from those below it, and each branch that was cut off may be."""
+    """Whether each score follows from those below it, and each cut-off is allowed."""
     for one in node.walk():
         if one.children:
             best = (max if one.hero == me else min)(child.score for child in one.children)
             yield one.score == best
-            yield not one.cut or one.bound == (AT_LEAST if one.hero == me else AT_MOST)
+            yield not one.cut or one.bound == (LOWER if one.hero == me else UPPER)
 
 
 def test_it_agrees_with_the_search_of_a_game() -> None:
@@ -65,8 +65,8 @@ def test_it_agrees_with_the_search_of_a_game() -> None:
         games = generate(seed, size=10).new_game()
         for move in np.random.default_rng(seed).integers(0, 5, 121 + seed).tolist():
             step(games, 0, move)
-        params = question_of(games, seed, 500)
-        tree = grow(View(games, params.me), params, Weights(), 7, 4)
+        params = params_of(games, seed, 500)
+        tree = build_tree(View(games, params.me), params, Weights(), 7, 4)
         found = list(
             iterative_deepening(
                 games, map_of(games), params, Weights(), depths=range(1, 8), nodes=1 << 60, stop=np.zeros(1, np.int64)
@@ -137,6 +137,6 @@ def test_a_bot_that_does_not_search_has_no_tree(recording: Path) -> None:
     assert "seed does not search" in done.output
 
 
-def test_the_defaults_of_a_search_are_a_question() -> None:
+def test_the_defaults_of_a_search_give_params() -> None:
     games = generate(1, size=10).new_game()
     assert Search().params(View(games, 0)).me == 0

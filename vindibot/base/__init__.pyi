@@ -7,7 +7,10 @@ from .address import (
     lan_address as lan_address,
 )
 from .asgi import AsgiServer as AsgiServer
-from .console import terminal as terminal
+from .console import (
+    say as say,
+    terminal as terminal,
+)
 from .errors import (
     UsageError as UsageError,
     VindibotError as VindibotError,

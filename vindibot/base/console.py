@@ -29,3 +29,8 @@ class Terminal(Console):
 def terminal(**options: Any) -> Terminal:
     """A console on standard output, or as `options` of rich's `Console` say; plain where that is no terminal."""
     return Terminal(highlight=False, **options)
+
+
+def say(console: Console, text: str, style: str = "") -> None:
+    """Print a text as it is: without markup, highlighting or line breaks at the width of the terminal."""
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

@@ -7,16 +7,17 @@ import click
 from vindibot.cli.completion import complete_bots, complete_traits
 
 
-@click.command("behaviours", short_help="List all traits, with what can be set in them.")
+@click.command("behaviours", short_help="List all traits with their parameters.")
 @click.argument("name", required=False, shell_complete=complete_traits)
 @click.option(
-    "--bot", "-b", metavar="BOT", shell_complete=complete_bots, help="also the traits beside this bot file, and its weights"
+    "--bot", "-b", metavar="BOT", shell_complete=complete_bots, help="add the traits beside this bot file, and its weights"
 )
 def behaviours_command(name: str | None, bot: str | None) -> None:
-    """List all traits that bots can have: those that come with vindibot, those of installed packages (entry points of the group
-    vindibot.behaviours), and with --bot those beside a bot file.
+    """List all traits with their parameters: the traits that ship with vindibot, those of installed packages (entry points of
+    the group vindibot.behaviours), and with --bot those beside a bot file.
 
-    NAME shows all about one of them: a name from the list, module:Class, or with --bot a label of that bot.
+    With NAME the command shows one trait with its full description. NAME is a name from the list, module:Class, or with --bot
+    a label of this bot.
 
     \b
     Examples:
@@ -26,9 +27,9 @@ def behaviours_command(name: str | None, bot: str | None) -> None:
     """
     from vindibot.base import terminal
     from vindibot.config import load_bot
-    from vindibot.devtools import found, overview, page
+    from vindibot.devtools import all_traits, details, overview
 
     console = terminal()
     loaded = load_bot(bot) if bot is not None else None
-    for line in page(name, loaded) if name is not None else overview(found(loaded), loaded):
+    for line in details(name, loaded) if name is not None else overview(all_traits(loaded), loaded):
         console.print(line, soft_wrap=True, markup=False)

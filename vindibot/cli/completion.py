@@ -1,6 +1,6 @@
-"""Completion of the command line: ``vindibot completion SHELL``, and what may stand where a bot, a map or a trait is asked for.
+"""Completion of the command line: ``vindibot completion SHELL``, and the names of bots, maps and traits.
 
-It runs at every press of a key, so nothing heavy is imported here.
+It runs at every press of the Tab key, so it imports nothing large.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from click.shell_completion import CompletionItem, get_completion_class
 from behaviours.registry import names
 from vindibot.config import places
 
-#: The shells for which there is a script.
+#: The shells that have a script.
 SHELLS = ("bash", "zsh", "fish")
 PROGRAM = "vindibot"
 
 
 def _matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """The words that begin so; where none does, or a path was begun, the files that the shell finds."""
+    """Return the words that begin with `incomplete`; files if there are none, or if it begins a path."""
     if "/" not in incomplete and not incomplete.startswith((".", "~")):
         items = [CompletionItem(word) for word in dict.fromkeys(words) if word.startswith(incomplete)]
         if items:
@@ -29,7 +29,7 @@ def _matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
 
 def _toml_files(folder: str) -> list[str]:
-    """The files of a kind that can be named: with their ending in the current folder, without among those that ship."""
+    """Return TOML files: those of the current folder with their suffix, those that ship without it."""
     here, *others = places()
     own = [path.name for path in sorted(here.glob("*.toml"))]
     own += [f"{folder}/{path.name}" for path in sorted((here / folder).glob("*.toml")) if folder]
@@ -37,17 +37,17 @@ def _toml_files(folder: str) -> list[str]:
 
 
 def complete_bots(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Bot files of the current folder, and the bots that ship."""
+    """Complete bot files of the current folder, and bots that ship."""
     return _matching(_toml_files("bots"), incomplete)
 
 
 def complete_configs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Configuration files of the current folder, and those that ship."""
+    """Complete configuration files of the current folder, and those that ship."""
     return _matching(_toml_files(""), incomplete)
 
 
 def complete_maps(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The maps that ship, by name and by number, and files."""
+    """Complete maps that ship, by name and by number, and map files."""
     from sim.atlas import ATLAS
 
     numbered = [f"m{number}" for number in range(1, min(6, len(ATLAS)) + 1)]
@@ -55,20 +55,20 @@ def complete_maps(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
 
 def complete_traits(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The traits that are known by name."""
+    """Complete the names of traits."""
     return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
 
 
-@click.command("completion", short_help="Print a script that lets your shell complete commands.")
+@click.command("completion", short_help="Print a script for the completion of commands in your shell.")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    """Print the script by which a shell completes commands, options, bots, maps and traits.
+    """Print a script for your shell: with it the Tab key completes commands, options, bots, maps and traits.
 
-    To try it: eval "$(vindibot completion bash)", or the same with zsh; in fish: vindibot completion fish | source.
+    Try it: eval "$(vindibot completion bash)", or the same with zsh; in fish: vindibot completion fish | source.
 
     \b
-    To keep it:
+    Install it:
       vindibot completion bash >> ~/.bashrc
       vindibot completion zsh >> ~/.zshrc
       vindibot completion fish > ~/.config/fish/completions/vindibot.fish

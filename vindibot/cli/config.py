@@ -12,46 +12,49 @@ from vindibot.cli.completion import complete_bots, complete_configs
 COMMANDS = ("play", "arena", "serve")
 
 
-@click.command("config", short_help="Show what is set, and where each value comes from.")
+@click.command("config", short_help="Show the effective settings, and where each value comes from.")
 @click.argument("file", required=False, shell_complete=complete_configs)
 @click.option(
-    "--for", "command", type=click.Choice(COMMANDS), default="play", help="the command whose settings are meant  [default: play]"
+    "--for", "command", type=click.Choice(COMMANDS), default="play", help="show the settings of this command  [default: play]"
 )
-@click.option("--bot", "-b", metavar="BOT", shell_complete=complete_bots, help="a bot instead: a bot file, or the name of one")
+@click.option(
+    "--bot", "-b", metavar="BOT", shell_complete=complete_bots, help="show this bot instead: a bot file, or the name of one"
+)
 @click.option(
     "--schema",
     type=click.Choice(["bot", *COMMANDS]),
-    help="print the JSON schema of bot files, or of a command's configuration files, instead (--bot: with its own traits)",
+    help="print the JSON schema of bot files, or of the configuration files of a command; --bot adds the traits of this bot",
 )
 def config_command(file: str | None, command: str, bot: str | None, schema: str | None) -> None:
-    """Show what is set in the end, and where each value comes from: the default, a line of a file, or a variable of the
-    environment. Keys are not shown. What is printed is itself a file in TOML that says the same.
+    """Show the effective settings, and where each value comes from: the default, a line of a file, or an environment variable.
+    Keys are not shown. The output is TOML: as a file it has the same effect.
 
     FILE is a configuration file, or the name of one that ships with vindibot (training, arena), or a bot file.
 
     \b
     Examples:
-      vindibot config                              what `vindibot play` would do
-      vindibot config arena                        ... with --config arena
+      vindibot config                              the settings of `vindibot play`
+      vindibot config arena                        the same with --config arena
       vindibot config --for serve
-      vindibot config bot.toml                     what the bot is made of
+      vindibot config bot.toml                     the traits and parameters of a bot
       vindibot config --schema bot > bot.schema.json
 
-    An editor with the TOML language server taplo uses a schema that is named in the first line of a file:
-    #:schema ./bot.schema.json
+    \b
+    An editor with the TOML language server taplo uses the schema named in the first line of a file:
+      #:schema ./bot.schema.json
     """
     from vindibot.base import terminal
     from vindibot.config import load_bot
-    from vindibot.devtools import bot_lines, is_bot, loaded, schema_of, settings_lines, words_of
+    from vindibot.devtools import bot_lines, is_bot, schema_of, settings_lines
 
     if schema is not None:
         click.echo(json.dumps(schema_of(schema, bot), indent=2, ensure_ascii=False))
         return
     if file is not None and bot is not None:
-        raise click.UsageError("FILE and --bot are two things to show: give one of them")
+        raise click.UsageError("FILE and --bot: give one of them")
     if file is not None and is_bot(file):
         bot = file
-    lines = bot_lines(load_bot(bot)) if bot is not None else settings_lines(loaded(command, file).rows(words_of(command)))
+    lines = bot_lines(load_bot(bot)) if bot is not None else settings_lines(command, file)
     console = terminal()
     for line in lines:
         console.print(line, soft_wrap=True)

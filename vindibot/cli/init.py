@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 
-@click.command("init", short_help="Begin a bot of your own, with a trait and its tests.")
+@click.command("init", short_help="Create a bot of your own, with a trait and its tests.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 def init_command(folder: Path) -> None:
-    """Begin a bot of your own: write a small project into the folder DIR.
+    """Create a bot of your own: write a small project into the folder DIR.
 
-    It is a bot that has all traits of the bot "seed" and one of your own in ten lines, with tests, and a README with the
-    commands to begin with. Files that are there already are never overwritten.
+    The bot has all traits of the bot "seed" and a trait of your own in ten lines, with tests. A README shows the first
+    commands. Existing files are never overwritten.
     """
     from vindibot.config import short
     from vindibot.devtools import FILES, write_project
@@ -23,7 +23,7 @@ def init_command(folder: Path) -> None:
     width = max(len(short(path)) for path in files)
     for path, what in zip(files, FILES.values(), strict=True):
         click.echo(f"{short(path):{width}}  {what}")
-    click.echo("\nNow play with it (the very first start compiles the rules, up to a minute):\n")
+    click.echo("\nNow play with it (the first start compiles the rules, which takes up to a minute):\n")
     if folder.resolve() != Path.cwd():
         click.echo(f"  cd {shlex.quote(str(folder))}")
     click.echo("  vindibot play --bot bot.toml --against seed")

@@ -1,20 +1,25 @@
-"""Options of the command line, made from settings: one option for each field of a settings model, with its help text."""
+"""Options of the command line that are made from settings: one option per field of a settings model, with its help text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 from pydantic import BaseModel
 
-#: What click calls for the completions of a value.
+if TYPE_CHECKING:
+    from vindibot.config import Config, Settings
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Decorator = Callable[[Function], Function]
+#: A function that click calls for the completions of a value.
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def option_names(model: type[BaseModel], spelled: Mapping[str, str]) -> dict[str, str]:
-    """What each key of a model (``time.margin_ms``) is called on the command line; `spelled` has the exceptions."""
+    """Return the option of each key of a model (``time.margin_ms``); `spelled` has the exceptions."""
     return {key: _name(key, spelled) for key, _ in _fields(model)}
 
 
@@ -26,29 +31,38 @@ def settings_options(
     hidden: Collection[str] = (),
     defaults: Mapping[str, Any] | None = None,
     completes: Mapping[str, Completer] | None = None,
-) -> list[click.Parameter]:
-    """An option for each field of a model and its tables, except those in `hidden`.
+) -> Decorator[Any]:
+    """Return a decorator that adds an option to a command for each field of a model and its tables, except those in `hidden`.
 
-    A value that was not given is None; given ones are texts, to be checked with the other layers of the configuration.
-    Their parameter is the key with ``__`` for a dot. `spelled` are names unlike their key; `words` the texts that stand
-    for None; `defaults` are shown where a command has defaults of its own; `completes` says what
-    the shell may complete a value to.
+    The value of an option is a text, which `load_config` checks, or None if it is not given. The name of its parameter is the
+    key with ``__`` for a dot. `spelled` has option names that differ from their key; `words` texts that stand for None;
+    `defaults` the defaults of the command where they differ from the model; `completes` functions that complete a value.
     """
-    found: list[click.Parameter] = []
-    for key, info in _fields(model):
-        if key not in hidden:
-            default = (defaults or {}).get(key, (words or {}).get(key, info.default))
-            found.append(_option(key, _name(key, spelled), info, default, (completes or {}).get(key)))
-    return found
+
+    def add(command: Any) -> Any:
+        for key, info in reversed([*_fields(model)]):
+            if key not in hidden:
+                default = (defaults or {}).get(key, (words or {}).get(key, info.default))
+                command = _option(key, _name(key, spelled), info, default, (completes or {}).get(key))(command)
+        return command
+
+    return add
 
 
 def overrides(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What the options of a command say, by the keys of the settings."""
+    """Return the values of a command's options, by the keys of the settings."""
     return {name.replace("__", "."): value for name, value in options.items()}
 
 
+def load_settings(model: type[Settings], file: str | None, given: Mapping[str, Any], spelled: Mapping[str, str]) -> Config[Any]:
+    """Return settings from defaults, a configuration file and options (`given`, by key). Raises `UsageError`."""
+    from vindibot.config import load_config
+
+    return load_config(model, file, given, environ={}, option_names=option_names(model, spelled))
+
+
 def _fields(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """All keys of a model with their fields."""
+    """Yield all keys of a model with their fields."""
     for name, info in model.model_fields.items():
         kind = info.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
@@ -61,16 +75,15 @@ def _name(key: str, spelled: Mapping[str, str]) -> str:
     return spelled.get(key, "--" + key.replace(".", "-").replace("_", "-"))
 
 
-def _option(key: str, name: str, info: Any, default: Any, complete: Completer | None) -> click.Option:
+def _option(key: str, name: str, info: Any, default: Any, complete: Completer | None) -> Decorator[Any]:
     parameter = key.replace(".", "__")
     if info.annotation is bool:
         on = "on" if default else "off"
-        names = [f"{name}/--no-{name[2:]}", parameter]
-        return click.Option(names, default=None, help=f"{info.description}  [default: {on}]")
+        names = f"{name}/--no-{name[2:]}", parameter
+        return click.option(*names, default=None, help=f"{info.description}  [default: {on}]")
     shown = f"  [default: {default}]" if default not in ("", (), None) and not isinstance(default, bool) else ""
     metavar = {"int": "N", "float": "NUMBER"}.get(getattr(info.annotation, "__name__", ""), "VALUE")
     choices = getattr(info.annotation, "__args__", ())
     if choices and all(isinstance(choice, str) for choice in choices):
         metavar = "|".join(choices)
-    words = f"{info.description}{shown}"
-    return click.Option([name, parameter], default=None, metavar=metavar, help=words, shell_complete=complete)
+    return click.option(name, parameter, metavar=metavar, help=f"{info.description}{shown}", shell_complete=complete)

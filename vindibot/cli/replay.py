@@ -1,4 +1,4 @@
-"""``vindibot replay`` on the command line."""
+"""``vindibot replay``."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 import click
 
 
-@click.command("replay", short_help="Look at a recorded game in the browser.")
+@click.command("replay", short_help="Show a recorded game in the browser.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--html", "out", metavar="OUT", type=click.Path(path_type=Path), help="write the page to this file")
-@click.option("--game", metavar="ID", help="which game of a file of several: its id, or its number from 1")
-@click.option("--open", "show", is_flag=True, help="show the page in the browser")
+@click.option("--game", metavar="ID", help="the game to show, if the file has several: its id, or its number from 1")
+@click.option("--open", "show", is_flag=True, help="open the page in the browser")
 def replay_command(file: Path, out: Path | None, game: str | None, show: bool) -> None:
-    """Look at a recorded game in the browser: the board, what came of it, and why.
+    """Show a recorded game in the browser: the board, the events, and the votes.
 
-    FILE is a recording that `vindibot play` has written, or a game record: one that a server gave out under /records/ID, or a
-    file of them as the arena keeps (JSON lines, plain or gzipped). The page is one HTML file with everything in it, which
-    needs neither a server nor a network; without --html it is written into this folder.
+    FILE is a recording of `vindibot play`, or a game record: from a server (/records/ID), or a file of game records from the
+    arena (JSON lines, plain or gzipped). The page is one HTML file, which needs no server and no network. Without --html it is
+    written into this folder.
 
     \b
     Examples:
@@ -30,4 +30,4 @@ def replay_command(file: Path, out: Path | None, game: str | None, show: bool) -
     page = replay_file(file, out, game)
     click.echo(f"the game is in {page}")
     if show and not webbrowser.open(page.resolve().as_uri()):
-        click.echo("there is no browser that could be opened: open this file yourself")
+        click.echo("found no browser: open this file yourself")

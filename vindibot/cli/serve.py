@@ -1,4 +1,4 @@
-"""``vindibot serve``: the server on the command line, with an option for each of its settings."""
+"""``vindibot serve``: run the game server."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vindibot.base import UsageError, lan_address
-from vindibot.cli.options import option_names, overrides, settings_options
+from vindibot.base import UsageError, lan_address, say
+from vindibot.cli.options import load_settings, overrides, settings_options
+from vindibot.cli.parameters import PATH, config_option
 from vindibot.server import COMMAND_DEFAULTS, ServerSettings
 
 if TYPE_CHECKING:
@@ -18,46 +19,18 @@ if TYPE_CHECKING:
 
     from vindibot.server import EmbeddedServer
 
-#: Options that are not spelled like their key.
+#: Options with a name that differs from their key.
 SPELLED = {"time_limit_ms": "--limit-ms", "admin_key": "--admin-key-file"}
-#: Settings without an option of this form: a key on the command line can be read by every user of the machine.
+#: Settings without an option of this form: every user of the machine can read a key on the command line.
 HIDDEN = {"admin_key", "keys"}
 ADMIN_VARIABLE = "VINDIBOT_ADMIN_KEY"
 ALL_INTERFACES = "0.0.0.0"
-EVERYWHERE = (ALL_INTERFACES, "::")
+ANY_ADDRESS = (ALL_INTERFACES, "::")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def _serve(config: str | None, lan: bool, any_key: bool | None, admin_key_file: Path | None, **options: Any) -> None:
-    from vindibot.base import log, terminal
-    from vindibot.config import load_config
-    from vindibot.engine import warm
-    from vindibot.server import run_server
-
-    given = overrides(options)
-    if lan and given["host"] is not None:
-        raise UsageError("--lan listens on all interfaces, --host on one: give one of the two")
-    if lan:
-        given["host"] = ALL_INTERFACES
-    if any_key is not None or given["league"] is not None:
-        given["keys"] = "any" if any_key else "registered"
-    given["admin_key"] = _admin_key(admin_key_file)
-    names = option_names(ServerSettings, SPELLED)
-    if admin_key_file is None:
-        names["admin_key"] = ADMIN_VARIABLE
-    loaded = load_config(ServerSettings, config, given, environ={}, option_names=names)
-    own = {key: value for key, value in COMMAND_DEFAULTS.items() if key not in loaded.origins}
-    settings = loaded.settings.model_copy(update=own)
-    console = terminal()
-    warm(console)
-    allow_many_files()
-    log.add_secret(settings.admin_key)
-    with log.configured(console=console):
-        run_server(settings, lambda server: _tell(console, server))
-
-
 def _admin_key(path: Path | None) -> str | None:
-    """The administrator's key, from a file or from the environment. Raises `UsageError`."""
+    """Return the administrator's key, from a file or from the environment. Raises `UsageError`."""
     from vindibot.base import check_key, read_key_file
 
     if path is not None:
@@ -66,19 +39,19 @@ def _admin_key(path: Path | None) -> str | None:
     return check_key(text, ADMIN_VARIABLE).get_secret_value() if text else None
 
 
-def _tell(console: Console, server: EmbeddedServer) -> None:
-    """Say where the server is, and who can reach it."""
-    console.print(f"serving on {server.url} (Ctrl-C ends it)", highlight=False)
+def _print_address(console: Console, server: EmbeddedServer) -> None:
+    """Print the address of the server, and a warning if other machines can reach it."""
+    say(console, f"serving on {server.url} (Ctrl-C stops it)")
     host = server.settings.host
-    if host in EVERYWHERE:
-        console.print(f"in this network: http://{lan_address()}:{server.port}", style="bold", highlight=False)
+    if host in ANY_ADDRESS:
+        say(console, f"in this network: http://{lan_address()}:{server.port}", "bold")
     if host not in LOOPBACK:
-        who = "anybody with any key" if server.settings.keys == "any" else "anybody who registers"
-        console.print(f"this address can be reached from other machines: {who} may play", style="yellow")
+        players = "anyone with any key" if server.settings.keys == "any" else "anyone who registers"
+        say(console, f"other machines can reach this address: {players} may play", "yellow")
 
 
 def allow_many_files() -> None:
-    """Open files as far as the system lets this process: every waiting client is a socket."""
+    """Raise the limit of open files of this process to the system's maximum: every waiting client needs a socket."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -87,38 +60,47 @@ def allow_many_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _options() -> list[click.Parameter]:
-    return [
-        click.Option(["--config", "-c", "config"], metavar="FILE", help="a file with settings: a line  key = value  for each"),
-        click.Option(["--lan"], is_flag=True, help="listen on all interfaces and print the address for the class"),
-        *settings_options(ServerSettings, spelled=SPELLED, hidden=HIDDEN, defaults=COMMAND_DEFAULTS),
-        click.Option(
-            ["--any-key/--registered-keys"],
-            default=None,
-            help="let in any key of 8 characters, or registered keys only",
-        ),
-        click.Option(
-            ["--admin-key-file"],
-            type=click.Path(path_type=Path),
-            help=f"a file with the administrator's key, for /api/admin; or set {ADMIN_VARIABLE}",
-        ),
-    ]
-
-
-serve_command = click.Command(
-    "serve",
-    callback=_serve,
-    params=_options(),
-    short_help="Run a game server that speaks the original protocol.",
-    help="""Run a game server that speaks the original protocol, until Ctrl-C.
-
-Clients POST to /api/training for a game against the server's bots, or to /api/arena for one against each other: a game
-begins when four have joined. It listens on this machine alone unless told otherwise.
-
-\b
-Examples:
-  vindibot serve                      on port 9000 of this machine
-  vindibot serve --lan                for everybody in this network
-  vindibot serve --lan --limit-ms 3000 --pace original
-""",
+@click.command("serve", short_help="Run a game server with the original protocol.")
+@config_option
+@click.option("--lan", is_flag=True, help="listen on all network interfaces, and print the address for other machines")
+@settings_options(ServerSettings, spelled=SPELLED, hidden=HIDDEN, defaults=COMMAND_DEFAULTS)
+@click.option("--any-key/--registered-keys", default=None, help="accept any key of 8 characters, or registered keys only")
+@click.option(
+    "--admin-key-file",
+    type=PATH,
+    help=f"a file with the administrator's key, for /api/admin; or set {ADMIN_VARIABLE}",
 )
+def serve_command(config: str | None, lan: bool, any_key: bool | None, admin_key_file: Path | None, **options: Any) -> None:
+    """Run a game server with the original protocol, until Ctrl-C.
+
+    Clients POST to /api/training for a game against bots of the server, or to /api/arena for a game against each other; an
+    arena game begins with four players. The default address can be reached from this machine only.
+
+    \b
+    Examples:
+      vindibot serve                      on port 9000 of this machine
+      vindibot serve --lan                for all machines in this network
+      vindibot serve --lan --limit-ms 3000 --pace original
+    """
+    from vindibot.base import log, terminal
+    from vindibot.engine import warm
+    from vindibot.server import run_server
+
+    given = overrides(options)
+    if lan and given["host"] is not None:
+        raise UsageError("--lan listens on all interfaces, --host on one: give only one of them")
+    if lan:
+        given["host"] = ALL_INTERFACES
+    if any_key is not None or given["league"] is not None:
+        given["keys"] = "any" if any_key else "registered"
+    given["admin_key"] = _admin_key(admin_key_file)
+    spelled = SPELLED if admin_key_file is not None else {**SPELLED, "admin_key": ADMIN_VARIABLE}
+    loaded = load_settings(ServerSettings, config, given, spelled)
+    defaults = {key: value for key, value in COMMAND_DEFAULTS.items() if key not in loaded.origins}
+    settings = loaded.settings.model_copy(update=defaults)
+    console = terminal()
+    warm(console)
+    allow_many_files()
+    log.add_secret(settings.admin_key)
+    with log.configured(console=console):
+        run_server(settings, lambda server: _print_address(console, server))

@@ -6,47 +6,33 @@ from pathlib import Path
 
 import click
 
-from vindibot.cli.completion import complete_bots
-from vindibot.cli.parameters import PATH, TURN
+from vindibot.cli.parameters import PATH, recorded_bot_option, turn_option
 
 
-def _tree(recording: Path, turn: int, depth: int, bot: str | None, top: int, dot: Path | None, svg: Path | None) -> None:
+@click.command("tree", short_help="Show the top of a search tree.")
+@click.argument("recording", type=PATH)
+@turn_option
+@click.option("--depth", type=click.IntRange(1, 60), default=8, metavar="D", help="search D plies deep  [default: 8]")
+@click.option("--top", type=click.IntRange(1, 12), default=3, metavar="K", help="show the first K plies  [default: 3]")
+@recorded_bot_option
+@click.option("--dot", type=PATH, metavar="FILE", help="write a drawing for Graphviz to FILE")
+@click.option("--svg", type=PATH, metavar="FILE", help="draw the tree into FILE; needs Graphviz (dot)")
+def tree_command(recording: Path, turn: int, depth: int, top: int, bot: str | None, dot: Path | None, svg: Path | None) -> None:
+    """Show the top of a search tree.
+
+    The search of the bot that made the RECORDING, or of BOT, runs on one recorded turn, D plies deep. Each position of the
+    first K plies has a number, the hero to move, a score and the number of positions searched below it. The score is in gold
+    for our hero. A star and a colour mark the expected moves of all heroes. "cut off" lists moves that the search can skip.
+
+    \b
+    Examples:
+      vindibot tree recordings/GAME.jsonl --turn 212
+      vindibot tree recordings/GAME.jsonl --turn 212 --depth 12 --top 5 --dot tree.dot
+    """
     from vindibot.base import terminal
-    from vindibot.devtools import bot_of, show_tree
+    from vindibot.devtools import find_bot, show_tree
     from vindibot.games import read_recording
 
-    read = read_recording(recording)
-    own = read.turn(turn)
-    show_tree(terminal(), read, own, bot_of(bot, read), depth=depth, top=top, dot=dot, svg=svg)
-
-
-tree_command = click.Command(
-    "tree",
-    callback=_tree,
-    params=[
-        click.Argument(["recording"], type=PATH),
-        click.Option(["--turn"], type=int, required=True, metavar="N", help=TURN),
-        click.Option(["--depth"], type=click.IntRange(1, 60), default=8, metavar="D", help="search D plies deep  [default: 8]"),
-        click.Option(["--top"], type=click.IntRange(1, 12), default=3, metavar="K", help="show the first K plies  [default: 3]"),
-        click.Option(
-            ["--bot"],
-            metavar="BOT",
-            help="the bot whose search it is  [default: the one that made the recording]",
-            shell_complete=complete_bots,
-        ),
-        click.Option(["--dot"], type=PATH, metavar="FILE", help="write a drawing for Graphviz"),
-        click.Option(["--svg"], type=PATH, metavar="FILE", help="draw it, where Graphviz (dot) is installed"),
-    ],
-    short_help="Show the top of a search's tree.",
-    help="""Show the top of a search's tree.
-
-The search of the bot that made the RECORDING, or of BOT, is run on one of its turns, D plies deep. Each position of the
-first K plies has a number, the hero to move, its score in gold for us and how many positions were looked at below it.
-Branches that need not be searched are said to be cut off; what is expected of both sides has a star and a colour.
-
-\b
-Examples:
-  vindibot tree recordings/GAME.jsonl --turn 212
-  vindibot tree recordings/GAME.jsonl --turn 212 --depth 12 --top 5 --dot tree.dot
-""",
-)
+    game = read_recording(recording)
+    own = game.turn(turn)
+    show_tree(terminal(), game, own, find_bot(bot, game), depth=depth, top=top, dot=dot, svg=svg)

@@ -6,11 +6,28 @@ from pathlib import Path
 
 import click
 
-from vindibot.cli.completion import complete_bots
-from vindibot.cli.parameters import NODES, PATH, TRAITS, TURN
+from vindibot.cli.parameters import PATH, nodes_option, recorded_bot_option, traits_option, turn_option
 
 
-def _turn(
+@click.command("turn", short_help="Run a recorded turn again, also in a debugger.")
+@click.argument("recording", type=PATH)
+@turn_option
+@recorded_bot_option
+@traits_option
+@nodes_option
+@click.option(
+    "--limit-ms",
+    type=click.FloatRange(min=1),
+    metavar="MS",
+    help="interrupt a trait that runs longer than MS  [default: 10 times the limit of the game; 60000 with --nodes]",
+)
+@click.option(
+    "--pdb",
+    "debugger",
+    is_flag=True,
+    help="stop in Python's debugger in the line that raises or still runs at the limit, else where vote begins",
+)
+def turn_command(
     recording: Path,
     turn: int,
     bot: str | None,
@@ -19,55 +36,24 @@ def _turn(
     limit_ms: float | None,
     debugger: bool,
 ) -> None:
+    """Run a recorded turn again, also in a debugger.
+
+    The traits run in this process, with the recorded state, history and seed. The table compares their weighted votes with
+    the recorded ones: "same" if nothing has changed, else "now" and "then". The output of a trait is shown, and a
+    breakpoint() in it stops there. A trait in an endless loop is interrupted after --limit-ms; the message names its line.
+
+    The default bot is the one in the header of the recording. Your own traits are looked up in the current folder, in bots/
+    and beside the recording. Set NUMBA_DISABLE_JIT=1 to step through compiled kernels.
+
+    \b
+    Examples:
+      vindibot turn recordings/GAME.jsonl --turn 212
+      vindibot turn recordings/GAME.jsonl --turn 212 --bot mine.toml --trait coward --pdb
+    """
     from vindibot.base import terminal
-    from vindibot.devtools import bot_of, rerun_turn
+    from vindibot.devtools import find_bot, rerun_turn
     from vindibot.games import read_recording
 
-    read = read_recording(recording)
-    own = read.turn(turn)
-    rerun_turn(terminal(), read, own, bot_of(bot, read), nodes=nodes, only=traits, debugger=debugger, limit_ms=limit_ms)
-
-
-turn_command = click.Command(
-    "turn",
-    callback=_turn,
-    params=[
-        click.Argument(["recording"], type=PATH),
-        click.Option(["--turn"], type=int, required=True, metavar="N", help=TURN),
-        click.Option(
-            ["--bot"],
-            metavar="BOT",
-            help="the bot to ask  [default: the one that made the recording]",
-            shell_complete=complete_bots,
-        ),
-        TRAITS,
-        NODES,
-        click.Option(
-            ["--limit-ms"],
-            type=click.FloatRange(min=1),
-            metavar="MS",
-            help="end a trait that is still at work after MS  [default: 10 times the game's limit; with --nodes 60000]",
-        ),
-        click.Option(
-            ["--pdb", "debugger"],
-            is_flag=True,
-            help="stop in Python's debugger where a trait raises or is at work at the limit, else where it begins",
-        ),
-    ],
-    short_help="Run one recorded turn again, under a debugger if wished.",
-    help="""Run one recorded turn again, under a debugger if wished.
-
-The traits are asked in this very process, with the state, the history and the seed of then. Their votes (times the
-weight) are printed beside those in the recording: "same" where nothing has changed, else "now" and "then". What a trait
-prints is shown, and a breakpoint() in it stops there. A trait in an endless loop is ended after --limit-ms, and named with
-the line where it was.
-
-The bot is that of the recording's header; its own traits are looked for in the current folder, in bots/ and beside the
-recording. Compiled kernels can be stepped through with NUMBA_DISABLE_JIT=1.
-
-\b
-Examples:
-  vindibot turn recordings/GAME.jsonl --turn 212
-  vindibot turn recordings/GAME.jsonl --turn 212 --bot mine.toml --trait coward --pdb
-""",
-)
+    game = read_recording(recording)
+    own = game.turn(turn)
+    rerun_turn(terminal(), game, own, find_bot(bot, game), nodes=nodes, only=traits, debugger=debugger, limit_ms=limit_ms)

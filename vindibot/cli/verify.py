@@ -13,9 +13,9 @@ import click
 def verify_command(files: tuple[Path, ...]) -> None:
     """Replay recorded games and compare every state.
 
-    FILES are recordings of `vindibot play`, game records (an arena's *.games.jsonl, a server's /records/ID), or games of the
-    original server with every state; plain or gzipped. Of a recording each state that was seen must follow from the one
-    before, of a game record all orders must be possible and lead to its end. Exit code 1 if any state differs.
+    FILES are recordings of `vindibot play`, game records (*.games.jsonl of an arena, /records/ID of a server), or games of the
+    original server with every state; plain or gzipped. In a recording each state must follow from the one before. In a game
+    record all moves must be possible and lead to the recorded end. Exit code 1 if any state differs.
     """
     from vindibot.base import terminal
     from vindibot.games import verify_files

@@ -1,9 +1,9 @@
-from .asking import bot_of as bot_of
+from .asking import find_bot as find_bot
 from .bench import time_traits as time_traits
 from .catalogue import (
-    found as found,
+    all_traits as all_traits,
+    details as details,
     overview as overview,
-    page as page,
 )
 from .conformance import (
     CHECKS as CHECKS,
@@ -12,14 +12,12 @@ from .conformance import (
     check_trait as check_trait,
     check_turn as check_turn,
 )
-from .doctor import examine_and_tell as examine_and_tell
+from .doctor import print_findings as print_findings
 from .effective import (
     bot_lines as bot_lines,
     is_bot as is_bot,
-    loaded as loaded,
     schema_of as schema_of,
     settings_lines as settings_lines,
-    words_of as words_of,
 )
 from .explanation import explain as explain
 from .rerun import rerun_turn as rerun_turn

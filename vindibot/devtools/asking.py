@@ -1,4 +1,4 @@
-"""Traits asked in this very process, outside of any game: on a recorded turn, or on many turns with a clock beside them."""
+"""Ask traits in this process, outside of a game: on one recorded turn, or on many turns to measure their time."""
 
 from __future__ import annotations
 
@@ -18,21 +18,25 @@ from behaviours.base import Behaviour, View
 from behaviours.registry import BehaviourError, find as find_behaviour
 from vindibot.base import UsageError
 from vindibot.config import Bot, TraitSpec, load_bot, make_importable
+from vindibot.devtools.trial import stopping
 from vindibot.devtools.watchdog import Watchdog
 from vindibot.engine import Vote, failure, own_part, run, understood
 from vindibot.games import Recording
 
-#: Seconds for an anytime trait where nobody says otherwise: about what a turn has.
+#: Default time of an anytime trait in seconds: about that of a turn.
 SECONDS = 0.9
-#: Seconds after which a trait that has not answered is ended where nobody says otherwise; with a budget of nodes.
+#: Default number of seconds after which a trait without an answer is interrupted; the same with a budget of nodes.
 LIMIT, LIMIT_WITH_NODES = 10.0, 60.0
 
 Traits = Sequence[tuple[TraitSpec, Behaviour]]
 
 
 def recorded_bot(recording: Recording) -> Bot:
-    """The bot that made a recording, as its header tells. Traits of one's own are looked for in the current folder, in
-    ``bots/`` and beside the recording. Raises `UsageError` that says how to go on."""
+    """Return the bot that made a recording, from its header.
+
+    The user's own traits are looked up in the current folder, in ``bots/`` and beside the recording. Raises `UsageError` if a
+    trait cannot be built.
+    """
     folders = tuple(str(folder.resolve()) for folder in (Path(), Path("bots"), recording.path.parent) if folder.is_dir())
     make_importable(folders)
     header = recording.header
@@ -52,12 +56,12 @@ def recorded_bot(recording: Recording) -> Bot:
             ) from None
         specs.append(spec)
     if not specs:
-        raise UsageError(f"{recording.path}: the header tells no traits; name the bot's file with --bot")
+        raise UsageError(f"{recording.path}: the header names no traits; name the bot's file with --bot")
     return Bot(header.bot, str(recording.path), folders, tuple(specs))
 
 
 def traits_of(bot: Bot, only: Sequence[str] = ()) -> Traits:
-    """A bot's traits, built; with `only` those with these labels. Raises `UsageError` for a label that it has not."""
+    """Return a bot's traits, built; with `only` those with these labels. Raises `UsageError` for an unknown label."""
     labels = [spec.label for spec in bot.traits]
     for label in only:
         if label not in labels:
@@ -65,28 +69,16 @@ def traits_of(bot: Bot, only: Sequence[str] = ()) -> Traits:
     return [(spec, behaviour) for spec, behaviour in bot.build() if not only or spec.label in only]
 
 
-def bot_of(name: str | None, recording: Recording) -> Bot:
-    """The bot called `name`, or the recording's own."""
+def find_bot(name: str | None, recording: Recording) -> Bot:
+    """Return the bot called `name`; for None the bot that made the recording."""
     return recorded_bot(recording) if name is None else load_bot(name)
 
 
-@contextmanager
-def stopping(view: View, seconds: float | None) -> Iterator[None]:
-    """Set the stop word of a view's budget after some seconds (None: never), and at the end in any case."""
-    timer = threading.Timer(seconds or 0.0, view.budget.stop.__setitem__, (0, 1))
-    timer.daemon = True
-    if seconds is not None:
-        timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
 def ask(behaviours: Iterable[Behaviour], view: View, seconds: float | None, limit: float | None = None) -> list[Vote]:
-    """The last word of each trait on a view; see `vindibot.engine.runner.run`. Ctrl-C gets through, whatever the traits catch.
+    """Return the last vote of each trait on a view; see `vindibot.engine.runner.run`.
 
-    After `seconds` anytime traits are told to stop. A trait that is still at work after `limit` seconds is ended, and "late".
+    After `seconds` the stop word is set for anytime traits. A trait that still runs after `limit` seconds is interrupted, and
+    its vote has the status "late". Ctrl-C raises `KeyboardInterrupt`, also if a trait catches it.
     """
     votes: dict[int, Vote] = {}
     with _interrupts() as interrupted, stopping(view, seconds), Watchdog(limit) as watchdog:
@@ -98,35 +90,36 @@ def ask(behaviours: Iterable[Behaviour], view: View, seconds: float | None, limi
 
 @contextmanager
 def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed within the block: the runner takes whatever is raised for a trait's own."""
+    """Yield a function that says whether Ctrl-C was pressed within the block: the runner takes every exception for a trait's."""
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    seen: list[int] = []
+    signals: list[int] = []
     before = signal.getsignal(signal.SIGINT)
 
     def interrupt(number: int, _frame: object) -> None:
-        seen.append(number)
+        signals.append(number)
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, interrupt)
     try:
-        yield lambda: bool(seen)
+        yield lambda: bool(signals)
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-def debug(number: int, behaviour: Behaviour, fresh: Callable[[], View], limit: float | None = None) -> Vote | None:
-    """A trait's votes under Python's debugger. It stops in the line of the trait's own code that raises, or is still at work
-    after `limit` seconds; if no line does, it stops where `vote` begins. None if the user leaves there.
+def debug(number: int, behaviour: Behaviour, new_view: Callable[[], View], limit: float | None = None) -> Vote | None:
+    """Return a trait's vote from a run under Python's debugger; None if the user quits the debugger.
 
-    `fresh` makes a view: the trait is run once to see whether it raises. The time is not known: it would be that of the user.
+    The trait runs once without the debugger. If it raises, or still runs after `limit` seconds, the debugger stops in this line
+    of the trait's own code; else the trait runs again, and the debugger stops where `vote` begins. `new_view` makes a view for
+    each run. The time of the vote is NaN.
     """
     with _interrupts() as interrupted:
         try:
             with Watchdog(limit) as watchdog:
                 watchdog.watch(number)
-                votes, info = understood(_last_words(behaviour, fresh())[-1])
+                votes, info = understood(_answers(behaviour, new_view())[-1])
         except BaseException as problem:
             if interrupted():
                 raise KeyboardInterrupt from None
@@ -135,7 +128,7 @@ def debug(number: int, behaviour: Behaviour, fresh: Callable[[], View], limit: f
                 return failure(number, behaviour, problem, math.nan)
     debugger = pdb.Pdb(skip=[__name__])
     try:
-        answers: list[Any] | None = debugger.runcall(_last_words, behaviour, fresh())
+        answers: list[Any] | None = debugger.runcall(_answers, behaviour, new_view())
         if answers is None:
             return None
         votes, info = understood(answers[-1])
@@ -144,7 +137,7 @@ def debug(number: int, behaviour: Behaviour, fresh: Callable[[], View], limit: f
     return Vote(number, votes, math.nan, True, info=info)
 
 
-def _last_words(behaviour: Behaviour, view: View) -> list[Any]:
-    """All answers of a trait, at least one."""
+def _answers(behaviour: Behaviour, view: View) -> list[Any]:
+    """Return all answers of a trait, at least one."""
     answer = behaviour.vote(view)
     return [None, *answer] if isgenerator(answer) else [answer]

@@ -1,4 +1,4 @@
-"""``vindibot behaviours``: all traits that can be found, ours and the user's, and what can be set in each."""
+"""``vindibot behaviours``: list the traits that ship and those of the user, with the parameters of each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from vindibot.config import Bot, TraitSpec, make_importable, shipped_folder, sho
 if TYPE_CHECKING:
     from behaviours.base import Behaviour
 
-#: The widest line that is written.
+#: Width of the printed lines in characters.
 WIDTH = 110
 
 _KINDS = {
@@ -33,12 +33,22 @@ _KINDS = {
     "array": "list",
     "object": "table",
 }
+_LIMITS = {
+    "minimum": "from",
+    "exclusiveMinimum": "more than",
+    "maximum": "to",
+    "exclusiveMaximum": "less than",
+    "minLength": "length from",
+    "maxLength": "length to",
+}
 
 
 @dataclass(frozen=True)
-class Listed:
-    """A trait that was found. `use` is how a bot file names it, `home` says where it comes from; `kind` is its class, None if
-    it cannot be had, and `problem` says why then."""
+class AvailableTrait:
+    """A trait that a bot can use. `use` is its name in a bot file, `home` says where it comes from.
+
+    `kind` is its class; None if it cannot be imported, then `problem` says why.
+    """
 
     use: str
     home: str
@@ -47,14 +57,14 @@ class Listed:
 
     @property
     def summary(self) -> str:
-        """The first line of its documentation."""
+        """The first paragraph of its docstring."""
         text = self.kind.__doc__ if self.kind is not None else self.problem
         return " ".join((text or "").strip().partition("\n\n")[0].split()) or "(it has no docstring)"
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """What can be set in a trait: `values` says in words what it may be, `default` is TOML, or empty if it must be given."""
+    """A parameter of a trait: `values` has the allowed values in words, `default` is TOML, or empty if a value is required."""
 
     name: str
     values: str
@@ -62,81 +72,77 @@ class Parameter:
     description: str
 
 
-def listed(use: str, home: str) -> Listed:
-    """The trait of this name, or why it cannot be had."""
+def import_trait(use: str, home: str) -> AvailableTrait:
+    """Import the trait of this name; if this fails, the result has a `problem`."""
     try:
-        return Listed(use, home, find(use))
+        return AvailableTrait(use, home, find(use))
     except BehaviourError as problem:
-        return Listed(use, home, problem=str(problem))
+        return AvailableTrait(use, home, problem=str(problem))
 
 
-def found(bot: Bot | None = None) -> list[Listed]:
-    """All traits: the built-in ones, those of installed packages, and with a bot those in the folders of its files."""
-    traits = [listed(use, "vindibot") for use in sorted(BUILT_IN)]
-    offered = {point.name: point.dist.name if point.dist is not None else "?" for point in entry_points(group=GROUP)}
-    traits += [listed(use, f"package {offered[use]}") for use in sorted(offered) if use not in BUILT_IN]  # built-in names win
-    if bot is not None:
-        traits += own(bot)
-    return traits
+def all_traits(bot: Bot | None = None) -> list[AvailableTrait]:
+    """Return all traits: the built-in ones, those of installed packages, and with a bot those in the folders of its files."""
+    traits = [import_trait(use, "vindibot") for use in sorted(BUILT_IN)]
+    points = {point.name: point.dist.name if point.dist is not None else "?" for point in entry_points(group=GROUP)}
+    traits += [import_trait(use, f"package {points[use]}") for use in sorted(points) if use not in BUILT_IN]  # built-in names win
+    return traits if bot is None else traits + _user_traits(bot)
 
 
-def own(bot: Bot) -> list[Listed]:
-    """The traits in the modules beside a bot's files, and whatever else the bot uses by module:Class."""
+def _user_traits(bot: Bot) -> list[AvailableTrait]:
+    """Return the traits in the modules beside a bot's files, and other traits that the bot uses by module:Class."""
     make_importable(bot.folders)
-    traits: dict[str, Listed] = {}
+    traits: dict[str, AvailableTrait] = {}
     for folder in map(Path, bot.folders):
         if folder.is_relative_to(shipped_folder()):
             continue
         for path in sorted(folder.glob("*.py")):
             if _may_have_traits(path):
-                for one in _in_module(path):
-                    traits.setdefault(one.use, one)
+                for trait in _module_traits(path):
+                    traits.setdefault(trait.use, trait)
     for spec in bot.traits:
         if ":" in spec.use and spec.class_path not in traits:
-            traits[spec.class_path] = listed(spec.class_path, "a module")
+            traits[spec.class_path] = import_trait(spec.class_path, "a module")
     return list(traits.values())
 
 
 def _may_have_traits(path: Path) -> bool:
-    """Whether a file imports from `behaviours` and has classes; nothing else is worth the risk of running it."""
+    """Return whether a file imports from `behaviours` and has classes; other files are not run."""
     if not path.stem.isidentifier() or path.stem.startswith("test_") or path.stem == "conftest":
         return False
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return True  # importing it says what is wrong
+        return True  # the import reports what is wrong
     modules = {node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)}
     modules |= {name.name for node in tree.body if isinstance(node, ast.Import) for name in node.names}
     classes = any(isinstance(node, ast.ClassDef) for node in tree.body)
     return classes and any(module.partition(".")[0] == "behaviours" for module in modules)
 
 
-def _in_module(path: Path) -> Iterator[Listed]:
+def _module_traits(path: Path) -> Iterator[AvailableTrait]:
     from behaviours.base import Behaviour
 
     home = short(path)
     try:
         module = load_module(path.stem)
-    except ModuleEndsProcessError as problem:
-        yield Listed(path.stem, home, problem=f"the module cannot be imported: {problem}")
-        return
     except Exception as problem:
-        yield Listed(path.stem, home, problem=f"the module cannot be imported ({type(problem).__name__}: {problem})")
+        cause = str(problem) if isinstance(problem, ModuleEndsProcessError) else f"{type(problem).__name__}: {problem}"
+        yield AvailableTrait(path.stem, home, problem=f"the module cannot be imported ({cause})")
         return
     for name, value in vars(module).items():
         defined_here = isinstance(value, type) and issubclass(value, Behaviour) and value.__module__ == module.__name__
         if defined_here and value.vote is not Behaviour.vote and not name.startswith("_"):
-            yield Listed(f"{module.__name__}:{name}", home, value)
+            yield AvailableTrait(f"{module.__name__}:{name}", home, value)
 
 
 def parameters(kind: type[BaseModel], given: Any = None) -> list[Parameter]:
-    """What can be set in a trait, in the order of its fields; what a table among them holds has dotted names.
+    """Return the parameters of a trait, in the order of its fields; those in a table have dotted names.
 
-    `given` is what stands in for the class's own defaults: the default of the table that `kind` describes.
+    `given` is an instance whose values replace the defaults of the class `kind`.
     """
     try:
         schema = kind.model_json_schema()
-    except Exception:  # a type of the user's own that has no schema
+    except Exception:  # a type without a schema, in a trait of the user
         schema = {}
     properties, definitions = schema.get("properties", {}), schema.get("$defs", {})
     result = []
@@ -151,8 +157,8 @@ def parameters(kind: type[BaseModel], given: Any = None) -> list[Parameter]:
     return result
 
 
-def chosen(spec: TraitSpec, parameter: Parameter) -> str | None:
-    """What a bot sets for a parameter, as TOML; None where it leaves the default."""
+def configured(spec: TraitSpec, parameter: Parameter) -> str | None:
+    """Return the value that a bot sets for a parameter, as TOML; None if it leaves the default."""
     value: Any = spec.parameters
     for part in parameter.name.split("."):
         if not isinstance(value, Mapping) or part not in value:
@@ -162,58 +168,48 @@ def chosen(spec: TraitSpec, parameter: Parameter) -> str | None:
 
 
 def toml(value: Any) -> str:
-    """A value as it stands in a bot file."""
+    """Return a value as TOML."""
     if isinstance(value, bool | str):
         return shown(value)
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(toml, value))}]"
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{shown(str(key))} = {toml(one)}' for key, one in value.items())}}}"
+        return f"{{{', '.join(f'{shown(str(key))} = {toml(item)}' for key, item in value.items())}}}"
     return f"{value:g}" if isinstance(value, float) and abs(value) < 1e6 and float(f"{value:g}") == value else str(value)
 
 
-def heading(label: str) -> str:
-    """The head of a trait's table in a bot file; a label that is no bare key stands in quotes."""
+def table_header(label: str) -> str:
+    """Return the header of a trait's table in a bot file; a label that is no bare key is quoted."""
     bare = re.fullmatch(r"[A-Za-z0-9_-]+", label)
     return f"[traits.{label if bare else toml(label)}]"
 
 
 def _values(entry: dict[str, Any], definitions: dict[str, Any]) -> str:
-    """What a JSON schema allows, in words: ``whole number from 0 to 100``."""
+    """Return the values that a JSON schema allows, in words: ``whole number from 0 to 100``."""
     if "$ref" in entry:
         entry = definitions.get(str(entry["$ref"]).rpartition("/")[2], {})
     if "allOf" in entry and len(entry["allOf"]) == 1:
         return _values(entry["allOf"][0], definitions)
     if "anyOf" in entry:
-        return " or ".join(_values(one, definitions) for one in entry["anyOf"])
+        return " or ".join(_values(option, definitions) for option in entry["anyOf"])
     if "enum" in entry or "const" in entry:
-        return " or ".join(shown(one) for one in entry.get("enum", [entry.get("const")]))
+        return " or ".join(shown(value) for value in entry.get("enum", [entry.get("const")]))
     kind = _KINDS.get(str(entry.get("type")), "anything" if entry.get("type") != "null" else "none")
     if kind == "list" and "items" in entry:
         return f"list of: {_values(entry['items'], definitions)}"
-    words = []
-    for key, word in [
-        ("minimum", "from"),
-        ("exclusiveMinimum", "more than"),
-        ("maximum", "to"),
-        ("exclusiveMaximum", "less than"),
-        ("minLength", "length from"),
-        ("maxLength", "length to"),
-    ]:
-        if key in entry:
-            words.append(f"{word} {toml(entry[key])}")
-    return " ".join([kind, *words])
+    limits = [f"{word} {toml(entry[key])}" for key, word in _LIMITS.items() if key in entry]
+    return " ".join([kind, *limits])
 
 
-# ---- What the command says ----
+# ---- Output ----
 
 
 def table(kind: type[Behaviour], spec: TraitSpec | None = None) -> list[str]:
-    """A line for each parameter: its default (or what the bot sets), what it may be, what it is for."""
+    """Return lines on each parameter: its default (or the value in the bot), the allowed values, its description."""
     rows = []
     for parameter in parameters(kind):
-        value, note = parameter.default or "(must be given)", ""
-        if spec is not None and (own := chosen(spec, parameter)) is not None:
+        value, note = parameter.default or "(required)", ""
+        if spec is not None and (own := configured(spec, parameter)) is not None:
             value, note = own, f" [default: {parameter.default or 'none'}]"
         rows.append((f"{parameter.name} = {value}", parameter.values, parameter.description + note))
     first, second = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
@@ -225,8 +221,8 @@ def table(kind: type[Behaviour], spec: TraitSpec | None = None) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def overview(traits: Sequence[Listed], bot: Bot | None) -> Iterator[str | Text]:
-    """All traits, each with a line and its parameters."""
+def overview(traits: Sequence[AvailableTrait], bot: Bot | None) -> Iterator[str | Text]:
+    """Yield lines on all traits: each with its summary and its parameters."""
     used = {spec.class_path: spec for spec in bot.traits} if bot is not None else {}
     for trait in traits:
         path = f"{trait.kind.__module__}:{trait.kind.__qualname__}" if trait.kind is not None else ""
@@ -235,7 +231,7 @@ def overview(traits: Sequence[Listed], bot: Bot | None) -> Iterator[str | Text]:
         if trait.home != "vindibot":
             head.append(f" ({printable(trait.home)})", "dim")
         if spec is not None and bot is not None:
-            head.append(f" · {bot.name} has it with weight {spec.weight:g}", "green")
+            head.append(f" · in {bot.name} with weight {spec.weight:g}", "green")
         yield head
         yield from textwrap.wrap(printable(trait.summary), WIDTH, initial_indent="  ", subsequent_indent="  ")
         if trait.kind is not None:
@@ -243,36 +239,31 @@ def overview(traits: Sequence[Listed], bot: Bot | None) -> Iterator[str | Text]:
         yield ""
 
 
-def details(trait: Listed, spec: TraitSpec | None) -> Iterator[str | Text]:
-    """All about one trait, and what to write into a bot file to have it."""
+def details(name: str, bot: Bot | None) -> Iterator[str | Text]:
+    """Yield lines on one trait, with its table for a bot file; `name` is its label in the bot, or its name for `use`."""
+    spec = next((spec for spec in (bot.traits if bot else ()) if name in (spec.label, spec.use, spec.class_path)), None)
+    if bot is None and ":" in name:
+        make_importable([str(Path.cwd())])  # as for a bot file in this folder
+    use = spec.use if spec is not None else name
+    trait = import_trait(use, "")
     kind = trait.kind
     if kind is None:
         raise UsageError(trait.problem)
     from vindibot.engine import is_anytime
 
-    yield Text.assemble((printable(trait.use), "bold"), f" ({kind.__module__}:{kind.__qualname__})")
+    yield Text.assemble((printable(use), "bold"), f" ({kind.__module__}:{kind.__qualname__})")
     text = printable_lines(inspect.cleandoc(kind.__doc__ or "(it has no docstring)"))
     yield from ("", *textwrap.indent(text, "  ").splitlines(), "")
     if is_anytime(kind):
-        yield "It thinks as long as there is time: each answer is better than the one before."
+        yield "It uses all the time there is: each answer is better than the one before."
         yield ""
-    yield from table(kind, spec) or ["    There is nothing to set in it."]
+    yield from table(kind, spec) or ["    It has no parameters."]
     yield from ("", "In a bot file:", "")
-    label = trait.use if ":" not in trait.use else kind.__name__.lower()
-    yield f"    {heading(label)}"
-    if label != trait.use:
-        yield f'    use = "{trait.use}"'
+    label = use if ":" not in use else kind.__name__.lower()
+    yield f"    {table_header(label)}"
+    if label != use:
+        yield f'    use = "{use}"'
     yield f"    weight = {spec.weight if spec is not None else 1:g}"
     for parameter in parameters(kind):
-        value = (chosen(spec, parameter) if spec is not None else None) or parameter.default
+        value = (configured(spec, parameter) if spec is not None else None) or parameter.default
         yield f"    {parameter.name} = {value}" if value not in ("", "None") else f"    # {parameter.name} = ..."
-
-
-def page(name: str, bot: Bot | None) -> Iterator[str | Text]:
-    """The trait that is asked for: by the label it has in the bot, or by the name that `use` gives it."""
-    for spec in bot.traits if bot is not None else ():
-        if name in (spec.label, spec.use, spec.class_path):
-            return details(listed(spec.use, ""), spec)
-    if bot is None and ":" in name:
-        make_importable([str(Path.cwd())])  # as a bot file here would find it
-    return details(listed(name, ""), None)

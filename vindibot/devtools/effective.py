@@ -1,8 +1,8 @@
-"""``vindibot config``: what is set in the end, and where each value comes from; and schemas for editors."""
+"""``vindibot config``: show the effective settings with the origin of each value, and schemas for editors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +12,20 @@ from vindibot.base import printable, printable_lines
 from vindibot.config import look_up, read
 
 if TYPE_CHECKING:
-    from vindibot.config import Bot, Config, SettingRow
+    from vindibot.config import Bot, Config
 
-#: The models of the commands that have settings.
-_HOMES = {
-    "play": "vindibot.config.settings.PlaySettings",
-    "arena": "vindibot.arena.settings.ArenaSettings",
-    "serve": "vindibot.server.settings.ServerSettings",
+#: The model of each command that has settings: its room and its name.
+_MODELS = {
+    "play": ("vindibot.config", "PlaySettings"),
+    "arena": ("vindibot.arena", "ArenaSettings"),
+    "serve": ("vindibot.server", "ServerSettings"),
 }
 #: Values are aligned up to this width.
 WIDEST = 44
 
 
-def loaded(command: str, file: str | None) -> Config[Any]:
-    """The settings of a command as they are without options: defaults, the file, and for play the environment."""
+def _load(command: str, file: str | None) -> Config[Any]:
+    """Return the settings of a command without options: defaults, the file, and for play the environment."""
     from vindibot.config import Config, load_config, load_play
 
     if command == "play":
@@ -34,26 +34,18 @@ def loaded(command: str, file: str | None) -> Config[Any]:
     if command == "serve":  # as the command does it
         from vindibot.server import COMMAND_DEFAULTS
 
-        own = {key: value for key, value in COMMAND_DEFAULTS.items() if key not in config.origins}
-        return Config(config.settings.model_copy(update=own), config.origins)
+        defaults = {key: value for key, value in COMMAND_DEFAULTS.items() if key not in config.origins}
+        return Config(config.settings.model_copy(update=defaults), config.origins)
     return config
 
 
-def words_of(command: str) -> Mapping[str, str]:
-    """The words that stand for "not set" in a command's settings, by key."""
-    if command == "serve":
-        return {}
-    found: Mapping[str, str] = import_module(_HOMES[command].rpartition(".")[0]).WORDS
-    return found
-
-
 def _model(command: str) -> Any:
-    module, _, name = _HOMES[command].rpartition(".")
-    return getattr(import_module(module), name)
+    room, name = _MODELS[command]
+    return getattr(import_module(room), name)
 
 
 def _lines(rows: list[tuple[str, str]]) -> Iterator[Text]:
-    """Settings with where they come from as a comment: what is printed is TOML."""
+    """Yield settings as TOML, each with its origin in a comment."""
     rows = [(printable_lines(setting), printable(origin)) for setting, origin in rows]
     width = min(max((len(setting) for setting, origin in rows if origin), default=0), WIDEST)
     for setting, origin in rows:
@@ -61,35 +53,37 @@ def _lines(rows: list[tuple[str, str]]) -> Iterator[Text]:
         yield Text.assemble(setting, (comment, "dim"))
 
 
-def settings_lines(rows: list[SettingRow]) -> Iterator[Text]:
-    """All settings of a configuration. Dotted keys stand for tables."""
+def settings_lines(command: str, file: str | None) -> Iterator[Text]:
+    """Yield all settings of a command; dotted keys stand for tables."""
+    words = {} if command == "serve" else import_module(_MODELS[command][0]).WORDS
+    rows = _load(command, file).rows(words)
     yield from _lines([(f"{'# ' if row.value == 'a table' else ''}{row.key} = {row.value}", str(row.origin)) for row in rows])
 
 
 def bot_lines(bot: Bot) -> Iterator[Text]:
-    """A bot with all its traits and their parameters, as one file that extends nothing."""
+    """Yield a bot with all its traits and their parameters, as one file without `extends`."""
     from behaviours.registry import find
     from vindibot.config import short
-    from vindibot.devtools.catalogue import chosen, heading, parameters, toml
+    from vindibot.devtools.catalogue import configured, parameters, table_header, toml
 
     rows = [(f"name = {toml(bot.name)}", short(bot.path)), (f"version = {bot.version}", f"digest {bot.digest}")]
     for spec in bot.traits:
         table = f"traits.{spec.label}"
-        rows += [("", ""), (heading(spec.label), bot.origins.get(table, ""))]
+        rows += [("", ""), (table_header(spec.label), bot.origins.get(table, ""))]
         if spec.use != spec.label:
             rows.append((f"use = {toml(spec.use)}", bot.origins.get(f"{table}.use", "default")))
         rows.append((f"weight = {toml(spec.weight)}", bot.origins.get(f"{table}.weight", "default")))
         for parameter in parameters(find(spec.class_path)):
-            given = chosen(spec, parameter)
-            value = given or parameter.default
+            own = configured(spec, parameter)
+            value = own or parameter.default
             setting = f"{parameter.name} = {value}" if value != "None" else f"# {parameter.name} is not set"
-            key = parameter.name if given is None else parameter.name.partition(".")[0]
+            key = parameter.name if own is None else parameter.name.partition(".")[0]
             rows.append((setting, bot.origins.get(f"{table}.{key}", "default")))
     yield from _lines(rows)
 
 
 def is_bot(name: str) -> bool:
-    """Whether a file, or the name of one, is that of a bot and not a configuration."""
+    """Return whether a file, or the name of one, is a bot file and not a configuration."""
     path = look_up(name)
     if path is None:
         return look_up(name, folder="bots") is not None
@@ -97,10 +91,11 @@ def is_bot(name: str) -> bool:
 
 
 def schema_of(kind: str, bot: str | None) -> dict[str, Any]:
+    """Return the JSON schema of bot files (`kind` "bot", with the traits beside `bot`), or of a command's configuration files."""
     from vindibot.config import load_bot
-    from vindibot.devtools.catalogue import found
+    from vindibot.devtools.catalogue import all_traits
     from vindibot.devtools.schema import bot_schema, settings_schema
 
     if kind == "bot":
-        return bot_schema(found(load_bot(bot) if bot is not None else None))
+        return bot_schema(all_traits(load_bot(bot) if bot is not None else None))
     return settings_schema(_model(kind), f"settings of vindibot {kind}")

@@ -1,4 +1,4 @@
-"""JSON schemas of the files that people write, for editors that complete and check TOML by them."""
+"""JSON schemas of bot files and configuration files, for editors that complete and check TOML."""
 
 from __future__ import annotations
 
@@ -10,39 +10,37 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from vindibot.config import LARGEST_VERSION, LARGEST_WEIGHT, LONGEST_NAME
-from vindibot.devtools.catalogue import Listed
+from vindibot.devtools.catalogue import AvailableTrait
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _EXTENDS = {
     "type": "string",
     "minLength": 1,
-    "description": "a file of the same kind, whose keys are kept unless they are set here",
+    "description": "a file of the same kind; its values count unless they are set here",
 }
 
 
 def settings_schema(model: type[BaseModel], title: str) -> dict[str, Any]:
-    """The schema of a configuration file with these settings."""
+    """Return the schema of a configuration file with these settings."""
     schema = model.model_json_schema()
     schema["properties"] = {"extends": _EXTENDS, **schema["properties"]}
     return {"$schema": DIALECT, **schema, "title": title, "description": f"a configuration file of vindibot: {title}"}
 
 
-def bot_schema(traits: Iterable[Listed]) -> dict[str, Any]:
-    """The schema of a bot file that may use these traits; one that is named by module:Class and is not among them may have
-    any parameters."""
-    known = [trait for trait in traits if trait.kind is not None]
-    kinds = {trait.kind for trait in known if trait.kind is not None}
+def bot_schema(traits: Iterable[AvailableTrait]) -> dict[str, Any]:
+    """Return the schema of a bot file that uses these traits; other traits, named by module:Class, may have any parameters."""
+    known = [(trait, trait.kind) for trait in traits if trait.kind is not None]
+    kinds = {kind for _, kind in known}
     schemas, defined = models_json_schema([(kind, "validation") for kind in kinds], ref_template="#/$defs/{model}")
     definitions = dict(defined.get("$defs", {}))
     names: dict[str, str] = {}
-    for number, trait in enumerate(known, 1):
-        assert trait.kind is not None
-        target = schemas[trait.kind, "validation"]["$ref"].rpartition("/")[2]
+    for number, (trait, kind) in enumerate(known, 1):
+        target = schemas[kind, "validation"]["$ref"].rpartition("/")[2]
         names[trait.use] = f"trait_{number}_" + re.sub(r"[^A-Za-z0-9]", "_", trait.use)
         definitions[names[trait.use]] = _table(definitions[target], trait)
     used = {name for name in definitions if f'"#/$defs/{name}"' in str(definitions).replace("'", '"')}
-    kept = {name: body for name, body in definitions.items() if name in used or name in names.values()}
-    # A label is the name of its trait, unless `use` says otherwise.
+    needed = {name: body for name, body in definitions.items() if name in used or name in names.values()}
+    # Without `use` the label of a table is the name of its trait.
     by_use = [
         {"if": {"properties": {"use": {"const": use}}, "required": ["use"]}, "then": {"$ref": f"#/$defs/{name}"}}
         for use, name in names.items()
@@ -51,44 +49,49 @@ def bot_schema(traits: Iterable[Listed]) -> dict[str, Any]:
         use: {"if": {"required": ["use"]}, "then": {"$ref": "#/$defs/any_trait"}, "else": {"$ref": f"#/$defs/{name}"}}
         for use, name in names.items()
     }
-    kept["any_trait"] = {"type": "object", "properties": _common(), "allOf": by_use}
+    needed["any_trait"] = {"type": "object", "properties": _common(), "allOf": by_use}
     return {
         "$schema": DIALECT,
         "title": "a bot",
         "description": "a bot of vindibot: weighted traits",
         "type": "object",
         "properties": {
-            "name": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "description": "the name that is shown"},
+            "name": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": LONGEST_NAME,
+                "description": "the name of the bot, as it is shown",
+            },
             "version": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": LARGEST_VERSION,
                 "default": 1,
-                "description": "to be raised when the bot plays otherwise than before",
+                "description": "raise it when the bot plays differently than before",
             },
             "extends": _EXTENDS,
             "traits": {
                 "type": "object",
-                "description": "a table for each trait",
+                "description": "a table per trait",
                 "properties": by_label,
                 "additionalProperties": {"$ref": "#/$defs/any_trait"},
             },
         },
         "additionalProperties": False,
-        "$defs": kept,
+        "$defs": needed,
     }
 
 
 def _common() -> dict[str, Any]:
     weight = {"type": "number", "minimum": -LARGEST_WEIGHT, "maximum": LARGEST_WEIGHT, "default": 1}
     return {
-        "use": {"type": "string", "description": "which trait it is: a name, or module:Class; without it the table's name"},
-        "weight": {**weight, "description": "what its votes are multiplied by"},
+        "use": {"type": "string", "description": "the trait: a name, or module:Class; default: the name of the table"},
+        "weight": {**weight, "description": "factor of its votes"},
         "enabled": {"type": "boolean", "default": True, "description": "false drops an inherited trait"},
     }
 
 
-def _table(schema: dict[str, Any], trait: Listed) -> dict[str, Any]:
-    """A trait's table: its parameters, and what every table may have. None is required: it may be inherited."""
+def _table(schema: dict[str, Any], trait: AvailableTrait) -> dict[str, Any]:
+    """Return the schema of a trait's table. No key is required: its value may be inherited."""
     properties = {**_common(), **schema.get("properties", {})}
     return {"type": "object", "description": trait.summary, "properties": properties, "additionalProperties": False}

@@ -1,6 +1,6 @@
-"""A trait on trial: asked for its votes on one position after the other, in a process of its own or in this one.
+"""A trait that is tested: asked for its votes on one position after the other, in a process of its own or in this one.
 
-In a process of its own it may hang, crash or raise what it likes: the trial says so and goes on with a new process.
+A process of its own may hang or crash: the trial reports it and goes on with a new process.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import signal
 import threading
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import isgenerator
@@ -17,27 +19,27 @@ from typing import Any, Self
 
 import numpy as np
 
-from behaviours.base import Behaviour, Budget, View, plain_info, plain_votes
+from behaviours.base import Behaviour, Budget, View
 from sim import kernels
 from sim.board import draw
 from sim.game import GAME, Game, Games, copy_of
 from sim.rules import step
-from vindibot.engine import Needs, TraitPlan, context
+from vindibot.engine import Needs, TraitPlan, context, understood
 
-#: Answers of an anytime trait that are waited for at most.
+#: Number of answers of an anytime trait after which the trial does not wait for more.
 MOST_ANSWERS = 10_000
 #: Seconds for building a trait in another process; kernels may have to be compiled.
 BUILD_TIMEOUT = 300.0
-#: What a view has of its own; anything else on it was put there.
-_OF_A_VIEW = {
+#: The attributes of a view; the trait added any others.
+_VIEW_ATTRIBUTES = {
     *vars(View(np.zeros(1, GAME), 0)),
-    *(name for name, what in vars(View).items() if isinstance(what, cached_property)),
+    *(name for name, attribute in vars(View).items() if isinstance(attribute, cached_property)),
 }
 
 
 @dataclass(frozen=True)
 class TrialPosition:
-    """A turn to be asked on: what is special about it, the game, whose turn it is (0..3), and the turns of ours before."""
+    """A turn to ask a trait on: its name, the game, the hero to move (0..3), and the recent own turns before it."""
 
     name: str
     games: Game
@@ -46,21 +48,21 @@ class TrialPosition:
     seed: int = 3
 
     def view(self, nodes: int | None) -> View:
-        """A view of its own for each time of asking."""
+        """Return a new view, with a budget of `nodes` (None: no limit)."""
         return View(self.games.copy(), self.me, recent=self.recent.copy(), budget=Budget(nodes=nodes), seed=self.seed)
 
     def __str__(self) -> str:
-        """The position for people: they can give the drawing to `vindibot.testing.view`."""
+        """Return a text with a drawing that `vindibot.testing.view` reads."""
         return f"{self.name}, me={self.me}:\n{draw(self.games)}"
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a trait did when it was asked: its answers in one form, and why that is not all.
+class Response:
+    """What a trait did when it was asked.
 
-    `problem` is empty, or says how it failed; `trace` are the last lines of its traceback. `ended` is False for an anytime
-    trait that was still yielding after `MOST_ANSWERS`. `changed` says what it did to its view. `hung` and `died` are True if
-    its process had to be killed, or ended.
+    `answers` are its votes, in the order in which it gave them. `problem` says how it failed, or is empty; `trace` has the last
+    lines of its traceback. `ended` is False for an anytime trait that was still yielding after `MOST_ANSWERS`. `changed` says
+    what it changed in its view. `seconds` is its time. `hung` and `died` are True if its process was killed, or ended.
     """
 
     answers: tuple[tuple[float, ...] | None, ...] = ()
@@ -74,81 +76,87 @@ class Said:
 
     @property
     def votes(self) -> tuple[float, ...] | None:
-        """Its last word; None for no opinion."""
+        """Return the last votes; None for no opinion."""
         return self.answers[-1] if self.answers else None
 
 
-def ask(trait: Behaviour, view: View, stop_after: float | None = None) -> Said:
-    """Ask a trait for all its answers, in this process; nothing can stop it here. `stop_after` seconds the budget's stop
-    word is set, as it is when the time of a turn is up; an anytime trait is asked no more then."""
+@contextmanager
+def stopping(view: View, seconds: float | None) -> Iterator[None]:
+    """Set the stop word of a view's budget after some seconds (None: never)."""
+    timer = threading.Timer(seconds or 0.0, view.budget.stop.__setitem__, (0, 1))
+    timer.daemon = True
+    if seconds is not None:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def ask(trait: Behaviour, view: View, stop_after: float | None = None) -> Response:
+    """Ask a trait for all its answers, in this process; nothing stops a trait that hangs.
+
+    After `stop_after` seconds the stop word of the budget is set, as at the end of a turn, and an anytime trait is asked for no
+    more answers.
+    """
     before, past = view.games.tobytes(), view.recent.tobytes()
     nodes, stop = view.budget.nodes, view.budget.stop
-    timer = threading.Timer(stop_after, stop.__setitem__, (0, 1)) if stop_after is not None else None
-    if timer is not None:
-        timer.daemon = True
-        timer.start()
     answers: list[tuple[float, ...] | None] = []
     problem = trace = ""
     ended = True
     began = time.perf_counter()
-    try:
-        answer = trait.vote(view)
-        if not isgenerator(answer):
-            answers.append(_checked(answer))
-        else:
-            for better in answer:
-                answers.append(_checked(better))
-                if timer is not None:
-                    del answers[:-1]
-                if stop[0] or (timer is None and len(answers) >= MOST_ANSWERS):
-                    ended = timer is not None
-                    break
-            answer.close()
-    except BaseException as error:  # a trait may raise anything, even SystemExit
-        problem, trace = f"{type(error).__name__}: {error}", _trace(error)
-    seconds = time.perf_counter() - began
-    if timer is not None:
-        timer.cancel()
+    with stopping(view, stop_after):
+        try:
+            answer = trait.vote(view)
+            if not isgenerator(answer):
+                answers.append(understood(answer)[0])
+            else:
+                for better in answer:
+                    answers.append(understood(better)[0])
+                    if stop_after is not None:
+                        del answers[:-1]
+                    if stop[0] or (stop_after is None and len(answers) >= MOST_ANSWERS):
+                        ended = stop_after is not None
+                        break
+                answer.close()
+        except BaseException as error:  # a trait may raise anything, even SystemExit
+            problem, trace = f"{type(error).__name__}: {error}", _trace(error)
+        seconds = time.perf_counter() - began
+    if stop_after is not None:
         stop[0] = 0
     changed = _changed(view, before, past)
     if view.budget.nodes != nodes or view.budget.stop is not stop or stop[0]:
         changed = changed or "its budget"
-    return Said(tuple(answers), problem, trace, ended, changed, seconds)
-
-
-def _checked(answer: Any) -> tuple[float, ...] | None:
-    """The votes of an answer; raises `VoteError` if they, or a thought's other fields, are not what they should be."""
-    plain_info(answer)
-    return plain_votes(answer)
+    return Response(tuple(answers), problem, trace, ended, changed, seconds)
 
 
 def _changed(view: View, before: bytes, past: bytes) -> str:
-    """What of a view is not as it was; nothing if all is."""
+    """Return what the trait changed in its view; empty if nothing."""
     if view.games.tobytes() != before:
         return "the game (view.games, view.game, view.hero or view.cells)"
     if view.recent.tobytes() != past:
-        return "the history (view.recent)"
+        return "the recent turns (view.recent)"
     for direction in range(5):
         if ("after", direction) in view._cache:  # noqa: SLF001  # what the trait has computed
             games = copy_of(view.games)
             step(games, 0, direction)
             if games.tobytes() != view.after(direction).tobytes():
                 return f"the game after a move (view.after({direction}))"
-    strange = sorted(vars(view).keys() - _OF_A_VIEW)
-    return f"the view itself, which now has {', '.join(strange)}" if strange else ""
+    added = sorted(vars(view).keys() - _VIEW_ATTRIBUTES)
+    return f"the view itself, which now has {', '.join(added)}" if added else ""
 
 
 def _trace(error: BaseException) -> str:
-    """The traceback from the trait's own code on."""
+    """Return the last lines of the traceback, without those of this file."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename != __file__]
     return "".join(traceback.format_list(own[-4:])).rstrip()
 
 
 class Trial:
-    """A trait in a process of its own. Use it with ``with``; `timeout` is how many seconds an answer is waited for.
+    """A trait in a process of its own. Use it with ``with``; it waits up to `timeout` seconds for an answer.
 
-    Entering raises `Unbuilt` if the trait cannot be built there from its class and parameters.
+    Entering raises `TrialBuildError` if the trait cannot be built there from its class and parameters.
     """
 
     def __init__(self, trait: Behaviour, timeout: float) -> None:
@@ -165,33 +173,33 @@ class Trial:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._end()
 
-    def ask(self, position: TrialPosition, *, nodes: int | None, stop_after: float | None = None) -> Said:
-        """Ask on a position; `stop_after` as in `ask`."""
+    def ask(self, position: TrialPosition, *, nodes: int | None, stop_after: float | None = None) -> Response:
+        """Ask the trait on a position; `stop_after` as in `ask` of this module."""
         if self._process is None:
             self._start()
         self._pipe.send((position, nodes, stop_after))
         if not self._pipe.poll(self.timeout):
             self._end()
-            return Said(problem=f"it was not back after {self.timeout:g} s", hung=True, seconds=self.timeout)
+            return Response(problem=f"it did not answer within {self.timeout:g} s", hung=True, seconds=self.timeout)
         try:
-            said: Said = self._pipe.recv()
+            response: Response = self._pipe.recv()
         except EOFError:
             self._process.join(5.0)
             code = self._process.exitcode
             self._end()
             how = f"by {signal.Signals(-code).name}" if code is not None and code < 0 else f"with exit code {code}"
-            return Said(problem=f"its process ended, {how}", died=True)
-        return said
+            return Response(problem=f"its process ended, {how}", died=True)
+        return response
 
-    def fresh(self) -> None:
+    def restart(self) -> None:
         """Go on in a new process."""
         self._end()
         self._start()
 
     def _start(self) -> None:
-        chosen = context(Needs(modules=(self.plan.module,)))
-        self._pipe, theirs = chosen.Pipe()
-        self._process = chosen.Process(target=_life, args=(theirs, self.plan, self.timeout), daemon=True)
+        processes = context(Needs(modules=(self.plan.module,)))
+        self._pipe, theirs = processes.Pipe()
+        self._process = processes.Process(target=_run_trait, args=(theirs, self.plan, self.timeout), daemon=True)
         self._process.start()
         theirs.close()
         problem = "it took too long"
@@ -203,7 +211,7 @@ class Trial:
                 problem = f"the process ended with exit code {self._process.exitcode}"
         if problem:
             self._end()
-            raise Unbuilt(problem)
+            raise TrialBuildError(problem)
 
     def _end(self) -> None:
         if self._process is not None:
@@ -214,12 +222,12 @@ class Trial:
             self._process = None
 
 
-class Unbuilt(Exception):  # noqa: N818 - a state of things
-    """A trait that could not be built in another process; the text says why."""
+class TrialBuildError(Exception):
+    """A trait cannot be built in another process; the text says why."""
 
 
-def _life(pipe: Any, plan: TraitPlan, timeout: float) -> None:
-    """The life of the other process: build the trait, say so, then one answer for each question until the pipe is closed."""
+def _run_trait(pipe: Any, plan: TraitPlan, timeout: float) -> None:
+    """The main function of the other process: build the trait, report it, then answer until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         trait = plan.build()
@@ -234,5 +242,5 @@ def _life(pipe: Any, plan: TraitPlan, timeout: float) -> None:
         except EOFError:
             return
         if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 2 * timeout + 5)  # the end, should nobody be there to bring it
+            signal.setitimer(signal.ITIMER_REAL, 2 * timeout + 5)  # ends this process if the parent process has gone
         pipe.send(ask(trait, position.view(nodes), stop_after))

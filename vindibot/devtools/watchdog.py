@@ -1,4 +1,4 @@
-"""A limit for traits that are asked in this very process: what does not come back is ended and named."""
+"""A time limit for traits that run in this process: a trait that does not return is interrupted."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any, Self
 
 from vindibot.engine import OutOfTime, failures, runner
 
-#: Seconds after which a trait that has caught `OutOfTime` is interrupted again.
-AGAIN = 0.2
-#: Seconds beyond the limit at which the whole process ends: the trait is in compiled code that cannot be interrupted.
+#: Seconds between interruptions of a trait that catches `OutOfTime`.
+INTERVAL = 0.2
+#: Seconds after the limit until the process ends itself: the trait is in compiled code that cannot be interrupted.
 LAST_RESORT = 3.0
-#: Files whose code is on the stack while a user looks at a trait in a debugger.
+#: Files whose code is on the stack while a debugger is open.
 _DEBUGGERS = ("bdb.py", "pydevd.py")
 
 
 class Watchdog:
     """Raises `OutOfTime` in a trait that has run for more than `limit` seconds (None: never); use it with ``with``.
 
-    `watch` must be called with a trait's number each time before its code runs, as `vindibot.engine.runner.run` does. Time in a
-    debugger ends the watch. Compiled code that never returns cannot be interrupted: there the process prints its stack, with
-    the trait's line, and ends with exit code 1. Without effect outside of the main thread.
+    Call `watch` with a trait's number each time before its code runs, as `vindibot.engine.runner.run` does. A debugger ends the
+    watch. Compiled code cannot be interrupted: if it does not return, the process prints its stack, with the line of the trait,
+    and ends with exit code 1. Has no effect outside the main thread.
     """
 
     def __init__(self, limit: float | None) -> None:
@@ -37,7 +37,7 @@ class Watchdog:
 
     def __enter__(self) -> Self:
         if self._limit is not None:
-            self._before = signal.signal(signal.SIGALRM, self._ring), signal.setitimer(signal.ITIMER_REAL, 0)
+            self._before = signal.signal(signal.SIGALRM, self._interrupt), signal.setitimer(signal.ITIMER_REAL, 0)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -48,19 +48,19 @@ class Watchdog:
             signal.setitimer(signal.ITIMER_REAL, *timer)
 
     def watch(self, trait: int) -> None:
-        """The code of this trait runs next."""
+        """Start the clock of this trait; its code runs next."""
         if self._limit is None:
             return
         now = time.monotonic()
         if self._trait is not None:
             self._used[self._trait] = self._used.get(self._trait, 0.0) + now - self._since
         self._trait, self._since = trait, now
-        signal.setitimer(signal.ITIMER_REAL, max(0.001, self._limit - self._used.get(trait, 0.0)), AGAIN)
-        if now - self._armed > 1.0:  # not each time: it starts a thread
+        signal.setitimer(signal.ITIMER_REAL, max(0.001, self._limit - self._used.get(trait, 0.0)), INTERVAL)
+        if now - self._armed > 1.0:  # at most once per second: it starts a thread
             self._armed = now
             faulthandler.dump_traceback_later(self._limit + 1.0 + LAST_RESORT, exit=True, file=2)
 
-    def _ring(self, _number: int, frame: FrameType | None) -> None:
+    def _interrupt(self, _number: int, frame: FrameType | None) -> None:
         innermost = frame
         while frame is not None:
             if frame.f_code.co_filename.endswith(_DEBUGGERS):
@@ -68,11 +68,11 @@ class Watchdog:
                 return
             frame = frame.f_back
         if innermost is None or innermost.f_code.co_filename in (runner.__file__, failures.__file__, __file__):
-            return  # it rings again in a moment, when the trait runs
+            return  # the timer fires again when the trait runs
         raise OutOfTime(f"no answer after {self._limit:g} s")
 
     def _end(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._limit = None
         signal.setitimer(signal.ITIMER_REAL, 0)
         faulthandler.cancel_dump_traceback_later()
