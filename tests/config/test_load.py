@@ -258,7 +258,7 @@ SLIPS = [
     ('extends = "mine.toml"', ["extends leads nowhere"]),
     (
         'against = "random"\nserver = "http://x:1"',
-        ["line 1: against can only be set for the embedded server", "mine.toml, line 2"],
+        ["line 1: against works on the embedded server only", "mine.toml, line 2"],
     ),
     ('mode = "arena"', ["line 1: mode arena needs other players", "server is set by default"]),
     ("[time]\nlimit_ms = 50", ["time.margin_ms must be less than the limit", "time.limit_ms is set by mine.toml, line 2"]),
