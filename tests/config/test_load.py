@@ -19,7 +19,6 @@ from vindibot.config import files
 from vindibot.config.files import TomlFile, read
 from vindibot.config.load import Config, PlaySettings, load_config, load_play, variable
 from vindibot.config.maps import map_text
-from vindibot.config.settings import WORDS
 
 KEY = "k3yk3y42"
 CHECKOUT = TOP
@@ -140,11 +139,20 @@ def test_yes_and_no_in_variables(text: str, value: bool) -> None:
     assert play(RECORDING__ENABLED=text).settings.recording.enabled is value
 
 
-@pytest.mark.parametrize("key", sorted(WORDS))
-def test_words_stand_for_what_is_not_set(key: str) -> None:
+WORDS_FOR_NONE = {
+    "join_timeout_s": "mode",
+    "pool.nodes": "none",
+    "pool.workers": "cores",
+    "seed": "random",
+    "time.limit_ms": "server",
+}
+
+
+@pytest.mark.parametrize(("key", "word"), WORDS_FOR_NONE.items())
+def test_a_word_stands_for_a_setting_that_is_not_set(key: str, word: str) -> None:
     table, _, name = key.rpartition(".")
-    word = f'{f"[{table}]" if table else ""}\n{name} = "{WORDS[key]}"'
-    for config in (play(word), play(None, {key: WORDS[key]}), play(**{key.replace(".", "__").upper(): WORDS[key]})):
+    text = f'{f"[{table}]" if table else ""}\n{name} = "{word}"'
+    for config in (play(text), play(None, {key: word}), play(**{key.replace(".", "__").upper(): word})):
         assert config.settings == PlaySettings()
         assert config.origin(key).kind != "default"
 
@@ -361,7 +369,9 @@ def test_the_line_of_every_key_is_found(data: dict[str, Any]) -> None:
 
 def test_every_setting_has_a_variable_and_a_description() -> None:
     rows = play().rows()
-    assert all(row.description for row in rows)
+    schema = PlaySettings.model_json_schema()
+    for table in (schema, *schema["$defs"].values()):
+        assert all("description" in setting or "$ref" in setting for setting in table["properties"].values())
     assert variable(("time", "margin_ms")) == "VINDIBOT_TIME__MARGIN_MS"
     assert len({variable(row.key.split(".")) for row in rows}) == len(rows)
 
@@ -369,7 +379,8 @@ def test_every_setting_has_a_variable_and_a_description() -> None:
 def test_the_settings_have_a_schema_for_editors() -> None:
     schema = json.loads(json.dumps(PlaySettings.model_json_schema()))
     assert schema["properties"]["mode"]["enum"] == ["training", "arena"]
-    assert schema["properties"]["seed"]["anyOf"] == [{"type": "integer"}, {"const": "random"}]
+    number = {"type": "integer", "minimum": 0, "exclusiveMaximum": 2**63}
+    assert schema["properties"]["seed"]["anyOf"] == [number, {"const": "random"}]
 
 
 def test_load_serves_any_settings() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vindibot.arena import WORDS, ArenaSettings
+from vindibot.arena import ArenaSettings
 from vindibot.base import UsageError, VindibotError, interrupts
 from vindibot.cli.completion import complete_bots, complete_maps
 from vindibot.cli.options import option_names, overrides, settings_options
@@ -192,7 +192,7 @@ arena_command = click.Command(
             shell_complete=complete_maps,
         ),
         click.Option(["--size", "sizes"], multiple=True, type=int, metavar="N", help="only maps of this size; repeatable"),
-        *settings_options(ArenaSettings, spelled=SPELLED, words=WORDS, hidden=HIDDEN),
+        *settings_options(ArenaSettings, spelled=SPELLED, hidden=HIDDEN),
     ],
     short_help="Play bots against each other and say which is better.",
     help="""Play bots against each other and say which is better, and how sure that is.

@@ -19,7 +19,6 @@ SPELLED = {
     "pool.nodes": "--nodes",
     "your_limit_s": "--your-limit",
 }
-WORDS = {"seed": "random", "pool.workers": "cores", "pool.nodes": "none"}
 
 
 def _challenge(bots: tuple[str, ...], config: str | None, lan: bool, open_page: bool, **options: Any) -> None:
@@ -44,7 +43,7 @@ def _parameters() -> list[click.Parameter]:
         click.Option(["--open", "open_page"], is_flag=True, help="open the page in the browser"),
         click.Option(["--lan"], is_flag=True, help="let others in this network play too, and your phone; print the address"),
         click.Option(["--config", "-c", "config"], metavar="FILE", help="a file with settings: a line  key = value  for each"),
-        *settings_options(ChallengeSettings, spelled=SPELLED, words=WORDS, completes={"map": complete_maps}),
+        *settings_options(ChallengeSettings, spelled=SPELLED, completes={"map": complete_maps}),
     ]
 
 

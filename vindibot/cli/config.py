@@ -42,7 +42,7 @@ def config_command(file: str | None, command: str, bot: str | None, schema: str 
     """
     from vindibot.base import terminal
     from vindibot.config import load_bot
-    from vindibot.devtools import bot_lines, is_bot, loaded, schema_of, settings_lines, words_of
+    from vindibot.devtools import bot_lines, is_bot, loaded, schema_of, settings_lines
 
     if schema is not None:
         click.echo(json.dumps(schema_of(schema, bot), indent=2, ensure_ascii=False))
@@ -51,7 +51,7 @@ def config_command(file: str | None, command: str, bot: str | None, schema: str 
         raise click.UsageError("FILE and --bot are two things to show: give one of them")
     if file is not None and is_bot(file):
         bot = file
-    lines = bot_lines(load_bot(bot)) if bot is not None else settings_lines(loaded(command, file).rows(words_of(command)))
+    lines = bot_lines(load_bot(bot)) if bot is not None else settings_lines(loaded(command, file).rows())
     console = terminal()
     for line in lines:
         console.print(line, soft_wrap=True)

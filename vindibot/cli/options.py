@@ -9,6 +9,8 @@ import click
 from click.shell_completion import CompletionItem
 from pydantic import BaseModel
 
+from vindibot.config import none_word
+
 #: What click calls for the completions of a value.
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -22,7 +24,6 @@ def settings_options(
     model: type[BaseModel],
     *,
     spelled: Mapping[str, str],
-    words: Mapping[str, str] | None = None,
     hidden: Collection[str] = (),
     defaults: Mapping[str, Any] | None = None,
     completes: Mapping[str, Completer] | None = None,
@@ -30,14 +31,13 @@ def settings_options(
     """An option for each field of a model and its tables, except those in `hidden`.
 
     A value that was not given is None; given ones are texts, to be checked with the other layers of the configuration.
-    Their parameter is the key with ``__`` for a dot. `spelled` are names unlike their key; `words` the texts that stand
-    for None; `defaults` are shown where a command has defaults of its own; `completes` says what
-    the shell may complete a value to.
+    Their parameter is the key with ``__`` for a dot. `spelled` are names unlike their key; `defaults` are shown where a
+    command has defaults of its own; `completes` says what the shell may complete a value to.
     """
     found: list[click.Parameter] = []
     for key, info in _fields(model):
         if key not in hidden:
-            default = (defaults or {}).get(key, (words or {}).get(key, info.default))
+            default = (defaults or {}).get(key, none_word(info) or info.default)
             found.append(_option(key, _name(key, spelled), info, default, (completes or {}).get(key)))
     return found
 

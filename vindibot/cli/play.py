@@ -9,7 +9,7 @@ import click
 
 from vindibot.cli.completion import complete_bots, complete_configs, complete_maps
 from vindibot.cli.options import option_names, overrides, settings_options
-from vindibot.config import WORDS, PlaySettings
+from vindibot.config import PlaySettings
 
 #: Options that are not spelled like their key.
 SPELLED = {
@@ -33,7 +33,7 @@ def _play_options() -> list[click.Parameter]:
         shell_complete=complete_configs,
     )
     completes = {"bot": complete_bots, "against": complete_bots, "map": complete_maps}
-    return [config, *settings_options(PlaySettings, spelled=SPELLED, words=WORDS, hidden=HIDDEN, completes=completes)]
+    return [config, *settings_options(PlaySettings, spelled=SPELLED, hidden=HIDDEN, completes=completes)]
 
 
 def _play(config: str | None, **options: Any) -> None:

@@ -35,19 +35,18 @@ from .messages import (
     shown as shown,
 )
 from .settings import (
-    WORDS as WORDS,
     LogSettings as LogSettings,
     Nodes as Nodes,
+    NoneWord as NoneWord,
     OptionalFile as OptionalFile,
     PlaySettings as PlaySettings,
     PoolSettings as PoolSettings,
     RecordingSettings as RecordingSettings,
     Seed as Seed,
     Settings as Settings,
-    Workers as Workers,
+    WorkerCount as WorkerCount,
     cores as cores,
-    word as word,
-    worded as worded,
+    none_word as none_word,
 )
 from .signature import (
     Build as Build,

@@ -20,7 +20,7 @@ from behaviours.registry import nearest
 from vindibot.base import ServerAddress, UsageError
 from vindibot.config.files import TomlFile, find, leaves, look_up, read_chain, short
 from vindibot.config.messages import dotted, explain, shown
-from vindibot.config.settings import WORDS, PlaySettings, Settings
+from vindibot.config.settings import PlaySettings, Settings, none_word
 
 #: Variables of the environment begin with this; two underscores lead into a table.
 PREFIX = "VINDIBOT_"
@@ -59,7 +59,6 @@ class SettingRow:
     key: str
     value: str
     origin: Origin
-    description: str
 
 
 @dataclass(frozen=True)
@@ -77,9 +76,9 @@ class Config(Generic[T]):
         """The files in which any of the values is set."""
         return {Path(origin.name).resolve() for origin in self.origins.values() if origin.kind == "file"}
 
-    def rows(self, words: Mapping[str, str] = WORDS) -> list[SettingRow]:
-        """All settings in the order of their declaration; `words` stand for None, by key."""
-        return list(_rows(self.settings, self.origin, words))
+    def rows(self) -> list[SettingRow]:
+        """All settings in the order of their declaration."""
+        return list(_rows(self.settings, self.origin))
 
     def refuse(self, key: str, words: str) -> UsageError:
         """An error about the value of a key that says where it was set: for what only turns out when it is used."""
@@ -270,8 +269,8 @@ def _check(model: type[BaseModel], layer: Mapping[str, Any], origin_of: Callable
         lines = []
         for slip in problem.errors(include_url=False):
             path = tuple(str(part) for part in slip["loc"])
-            known, secret = _surroundings(model, path)
-            words = explain(slip, secret=secret, known=known, word=WORDS.get(dotted(path), ""))
+            known, secret, word = _surroundings(model, path)
+            words = explain(slip, secret=secret, known=known, word=word)
             if slip["type"] == "extra_forbidden" and (tables := _tables_with(model, path[-1])):
                 words = f"is no known key here; put it {' or '.join(tables)}"
             lines.append(f"{origin_of(path)}: {dotted(path)} {words}")
@@ -284,8 +283,8 @@ def _tables_with(model: type[BaseModel], key: str) -> list[str]:
     return [f"into [{dotted(table)}]" if table else "at the top, above the first [table]" for table in found]
 
 
-def _surroundings(model: type[BaseModel], path: KeyPath) -> tuple[list[str], bool]:
-    """The keys of the table in which `path` ends, and whether its value is a secret."""
+def _surroundings(model: type[BaseModel], path: KeyPath) -> tuple[list[str], bool, str]:
+    """The keys of the table in which `path` ends, whether its value is a secret, and the word for None (see `none_word`)."""
     parts = iter(path[:-1])
     for part in parts:
         info = model.model_fields.get(part)
@@ -293,23 +292,22 @@ def _surroundings(model: type[BaseModel], path: KeyPath) -> tuple[list[str], boo
         if get_origin(inner) is dict:  # tables with names of the user's
             inner = get_args(inner)[1]
             if next(parts, None) is None:
-                return [], False
+                return [], False, ""
         if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
-            return [], True
+            return [], True, ""
         model = inner
     info = model.model_fields.get(path[-1]) if path else None
-    return list(model.model_fields), info is not None and SecretStr in (info.annotation, *get_args(info.annotation))
+    secret = info is not None and SecretStr in (info.annotation, *get_args(info.annotation))
+    return list(model.model_fields), secret, none_word(info)
 
 
-def _rows(
-    settings: BaseModel, origin: Callable[[str], Origin], words: Mapping[str, str], path: KeyPath = ()
-) -> Iterator[SettingRow]:
+def _rows(settings: BaseModel, origin: Callable[[str], Origin], path: KeyPath = ()) -> Iterator[SettingRow]:
     for name, info in type(settings).model_fields.items():
         value, key = getattr(settings, name), dotted((*path, name))
         if isinstance(value, BaseModel):
-            yield from _rows(value, origin, words, (*path, name))
+            yield from _rows(value, origin, (*path, name))
         else:
-            yield SettingRow(key, _shown(words.get(key, "") if value is None else value), origin(key), info.description or "")
+            yield SettingRow(key, _shown(none_word(info) if value is None else value), origin(key))
 
 
 def _shown(value: Any) -> str:

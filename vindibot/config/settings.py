@@ -8,10 +8,23 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    SecretStr,
+    WithJsonSchema,
+)
+from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema, core_schema
 
 from vindibot.base import ServerAddress, UsageError
 from vindibot.config.messages import shown
@@ -25,14 +38,31 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
-def word(word: str) -> BeforeValidator:
-    """Read `word` as None, since TOML has nothing for "not set"; every other value goes on to the field's own checks."""
-    return BeforeValidator(lambda value: None if value == word else value)
+@dataclass(frozen=True)
+class NoneWord:
+    """Annotation of an optional setting: `word` stands for None in files, variables, options, JSON and schemas.
+
+    TOML has no null.
+    """
+
+    word: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(
+            lambda value: None if value == self.word else value,
+            handler(source),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda value: self.word if value is None else value, when_used="json"
+            ),
+        )
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [handler(schema)["anyOf"][0], {"const": self.word}]}
 
 
-def worded(word: str, kind: str) -> WithJsonSchema:
-    """The JSON schema that goes with `word`: `kind` is what may stand there besides."""
-    return WithJsonSchema({"anyOf": [{"type": kind}, {"const": word}], "default": word})
+def none_word(field: FieldInfo | None) -> str:
+    """The `NoneWord` of a field; "" if it has none."""
+    return next((part.word for part in field.metadata if isinstance(part, NoneWord)), "") if field is not None else ""
 
 
 def _to_path(value: Any) -> Any:
@@ -63,22 +93,11 @@ Server = Annotated[str, AfterValidator(_check_server)]
 Folder = Annotated[Path, BeforeValidator(_to_folder), WithJsonSchema({"type": "string", "minLength": 1})]
 OptionalFile = Annotated[Path | None, BeforeValidator(_to_path), WithJsonSchema({"type": "string"})]
 OptionalKey = Annotated[SecretStr | None, BeforeValidator(lambda value: None if value == "" else value)]
-Limit = Annotated[Annotated[int, Field(ge=10, le=600_000)] | None, word("server"), worded("server", "integer")]
-Seed = Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, word("random"), worded("random", "integer")]
-Workers = Annotated[Annotated[int, Field(ge=1, le=256)] | None, word("cores"), worded("cores", "integer")]
-Nodes = Annotated[Annotated[int, Field(ge=1, lt=2**63)] | None, word("none"), worded("none", "integer")]
-TimeBudget = Annotated[
-    Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None, word("mode"), worded("mode", "number")
-]
-
-#: The word that stands for None in files, variables and options, by key.
-WORDS = {
-    "join_timeout_s": "mode",
-    "pool.nodes": "none",
-    "pool.workers": "cores",
-    "seed": "random",
-    "time.limit_ms": "server",
-}
+Limit = Annotated[Annotated[int, Field(ge=10, le=600_000)] | None, NoneWord("server")]
+Seed = Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, NoneWord("random")]
+WorkerCount = Annotated[Annotated[int, Field(ge=1, le=256)] | None, NoneWord("cores")]
+Nodes = Annotated[Annotated[int, Field(ge=1, lt=2**63)] | None, NoneWord("none")]
+JoinTimeout = Annotated[Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None, NoneWord("mode")]
 
 
 class Settings(BaseModel):
@@ -105,7 +124,7 @@ class TimeSettings(Settings):
 class PoolSettings(Settings):
     """The worker processes in which traits run."""
 
-    workers: Workers = Field(
+    workers: WorkerCount = Field(
         default=None, description='number of worker processes per game; "cores": one per core, divided among parallel games'
     )
     in_process: bool = Field(
@@ -183,7 +202,7 @@ class PlaySettings(Settings):
         description="pace of the embedded server; none: as fast as possible; original: about 2 rounds per second, to watch",
     )
     seed: Seed = Field(default=None, description='seed of maps, opponents and ties; "random": a new one each time')
-    join_timeout_s: TimeBudget = Field(
+    join_timeout_s: JoinTimeout = Field(
         default=None, description='seconds to wait until a game begins; "mode": 600 in training, no limit in an arena'
     )
     connect_timeout_s: float = Field(

@@ -19,7 +19,6 @@ from .effective import (
     loaded as loaded,
     schema_of as schema_of,
     settings_lines as settings_lines,
-    words_of as words_of,
 )
 from .explanation import explain as explain
 from .rerun import rerun_turn as rerun_turn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -37,14 +37,6 @@ def loaded(command: str, file: str | None) -> Config[Any]:
         own = {key: value for key, value in COMMAND_DEFAULTS.items() if key not in config.origins}
         return Config(config.settings.model_copy(update=own), config.origins)
     return config
-
-
-def words_of(command: str) -> Mapping[str, str]:
-    """The words that stand for "not set" in a command's settings, by key."""
-    if command == "serve":
-        return {}
-    found: Mapping[str, str] = import_module(_HOMES[command].rpartition(".")[0]).WORDS
-    return found
 
 
 def _model(command: str) -> Any:
