@@ -253,17 +253,17 @@ SLIPS = [
     ('[pool]\nworkers = "many"', ['pool.workers must be a whole number or "cores", not "many"']),
     ("[recording]\nenabled = 1", ["recording.enabled must be true or false, not 1"]),
     ('[recording]\nfolder = ""', ["line 2: recording.folder must be a path, not empty"]),
-    ('bot = "sed"', ["line 1: bot leads nowhere: there is no bot \"sed\" (did you mean 'seed'?); looked in "]),
+    ('bot = "sed"', ["line 1: bot names no file: there is no bot \"sed\" (did you mean 'seed'?); looked in "]),
     ("key_file = 3", ["key_file must be a path in quotes, not 3"]),
     ('server = "ftp://x"', ["server is refused: 'ftp://x' is not the address of a server"]),
     ('server = "http://me:pw@x"', ["server is refused", "must not hold a user name"]),
     ("rounds = 0\ngames = 0", ["line 1: rounds must be at least 1", "line 2: games must be at least 1"]),
     (
         'extends = "trainin"',
-        ["mine.toml, line 1: extends leads nowhere: there is no configuration \"trainin\" (did you mean 'training'?)"],
+        ["mine.toml, line 1: extends names no file: there is no configuration \"trainin\" (did you mean 'training'?)"],
     ),
     ("extends = 3", ["line 1: extends must be the name of a configuration file, not 3"]),
-    ('extends = "mine.toml"', ["extends leads nowhere"]),
+    ('extends = "mine.toml"', ["extends names no file"]),
     (
         'against = "random"\nserver = "http://x:1"',
         ["line 1: against works on the embedded server only", "mine.toml, line 2"],
@@ -296,7 +296,7 @@ def test_slips_in_options() -> None:
     assert refusal(None, {"time.margin": 3}) == "there is no setting \"time.margin\" (did you mean 'time.margin_ms'?)"
     assert refusal(None, {"time.margin_ms": -3}).startswith("option --time-margin-ms: time.margin_ms must be at least 0")
     assert refusal(None, {"against": "malver"}).startswith(
-        'option --against: against leads nowhere: there is no bot "malver" (did'
+        'option --against: against names no file: there is no bot "malver" (did'
     )
     with pytest.raises(UsageError, match=r"^option --margin: time\.margin_ms must be at least 0, not -3$"):
         load_play(None, {"time.margin_ms": -3}, environ={}, option_names={"time.margin_ms": "--margin"})
@@ -305,7 +305,7 @@ def test_slips_in_options() -> None:
 def test_files_that_extend_each_other() -> None:
     Path("a.toml").write_text('extends = "b.toml"')
     Path("b.toml").write_text('\nextends = "a.toml"')
-    with pytest.raises(UsageError, match=r"b\.toml, line 2: extends goes round in a circle: a\.toml -> b\.toml -> a\.toml"):
+    with pytest.raises(UsageError, match=r"b\.toml, line 2: extends makes a circle: a\.toml -> b\.toml -> a\.toml"):
         load_play("a", environ={})
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 from pydantic import BaseModel
 
-from vindibot.config import none_word
+from vindibot.config import dotted, none_word, setting_fields
 
 #: What click calls for the completions of a value.
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -17,7 +17,7 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 
 def option_names(model: type[BaseModel], spelled: Mapping[str, str]) -> dict[str, str]:
     """What each key of a model (``time.margin_ms``) is called on the command line; `spelled` has the exceptions."""
-    return {key: _name(key, spelled) for key, _ in _fields(model)}
+    return {dotted(path): _name(dotted(path), spelled) for path, _ in setting_fields(model)}
 
 
 def settings_options(
@@ -35,7 +35,8 @@ def settings_options(
     command has defaults of its own; `completes` says what the shell may complete a value to.
     """
     found: list[click.Parameter] = []
-    for key, info in _fields(model):
+    for path, info in setting_fields(model):
+        key = dotted(path)
         if key not in hidden:
             default = (defaults or {}).get(key, none_word(info) or info.default)
             found.append(_option(key, _name(key, spelled), info, default, (completes or {}).get(key)))
@@ -45,16 +46,6 @@ def settings_options(
 def overrides(options: Mapping[str, Any]) -> dict[str, Any]:
     """What the options of a command say, by the keys of the settings."""
     return {name.replace("__", "."): value for name, value in options.items()}
-
-
-def _fields(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """All keys of a model with their fields."""
-    for name, info in model.model_fields.items():
-        kind = info.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield from _fields(kind, (*path, name))
-        else:
-            yield ".".join((*path, name)), info
 
 
 def _name(key: str, spelled: Mapping[str, str]) -> str:

@@ -22,6 +22,7 @@ from .load import (
     SettingRow as SettingRow,
     load_config as load_config,
     load_play as load_play,
+    setting_fields as setting_fields,
 )
 from .maps import (
     RANDOM as RANDOM,
