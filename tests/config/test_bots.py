@@ -160,7 +160,7 @@ def test_a_bot_may_extend_the_shipped_one_of_its_own_name() -> None:
 def test_bots_that_extend_each_other() -> None:
     Path("a.toml").write_text('extends = "b"')
     Path("b.toml").write_text('extends = "a"')
-    with pytest.raises(UsageError, match=r"b\.toml, line 1: extends goes round in a circle: a\.toml -> b\.toml -> a\.toml"):
+    with pytest.raises(UsageError, match=r"b\.toml, line 1: extends makes a circle: a\.toml -> b\.toml -> a\.toml"):
         load_bot("a")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from sim.board import parse
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST
 from vindibot.games import GameHistory, Player
@@ -48,8 +50,8 @@ class Scene:
         return f"{moves}. Life, gold, mines of {'; '.join(changes)}"
 
 
-def _numbers(hero: object) -> str:
-    return f"{hero['life']}, {hero['gold']}, {hero['mines']}"  # type: ignore[index]
+def _numbers(hero: np.void) -> str:
+    return f"{hero['life']}, {hero['gold']}, {hero['mines']}"
 
 
 SCENES = [

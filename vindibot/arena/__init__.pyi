@@ -1,7 +1,6 @@
 from .live import ConsoleReporter as ConsoleReporter
 from .report import write_beside as write_beside
 from .settings import (
-    WORDS as WORDS,
     ArenaSettings as ArenaSettings,
 )
 from .store import setup_path as setup_path

@@ -8,23 +8,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from vindibot.arena.bounds import SprtSettings
-from vindibot.config import LogSettings, Nodes, OptionalFile, Seed, Settings, Workers, word, worded
+from vindibot.config import LogSettings, Nodes, NoneWord, OptionalFile, Seed, Settings, WorkerCount
 
 Milliseconds = Annotated[int, Field(ge=1, le=600_000)]
-FirstMove = Annotated[Milliseconds | None, word("move"), worded("move", "integer")]
-Megabytes = Annotated[Annotated[int, Field(ge=16, le=1_000_000)] | None, word("none"), worded("none", "integer")]
+FirstMove = Annotated[Milliseconds | None, NoneWord("move")]
+Megabytes = Annotated[Annotated[int, Field(ge=16, le=1_000_000)] | None, NoneWord("none")]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
-Wall = Annotated[Seconds | None, word("auto"), worded("auto", "number")]
-
-#: The word that stands for None in files, variables and options, by key.
-WORDS = {
-    "limits.first_ms": "move",
-    "limits.memory_mb": "none",
-    "limits.nodes": "none",
-    "limits.wall_s": "auto",
-    "seed": "random",
-    "workers": "cores",
-}
+Wall = Annotated[Seconds | None, NoneWord("auto")]
 
 
 class LimitSettings(Settings):
@@ -88,7 +78,7 @@ class ArenaSettings(Settings):
     adjudicate: Literal["never", "decided"] = Field(
         default="never", description="decided: end a game when no hero's place can change any more"
     )
-    workers: Workers = Field(default=None, description='how many games at once; "cores": one per core')
+    workers: WorkerCount = Field(default=None, description='how many games at once; "cores": one per core')
     results: OptionalFile = Field(default=None, description="the file of results; empty: a new one in the folder results")
     records: bool = Field(default=True, description="keep the moves of every game beside the results, some kilobytes each")
     report: bool = Field(default=True, description="write a report with plots, one HTML file, beside the results")

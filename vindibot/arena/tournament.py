@@ -22,12 +22,12 @@ from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.reporter import Reporter, TournamentInfo
 from vindibot.arena.results import GameLine
 from vindibot.arena.schedule import GameTask, Schedule
-from vindibot.arena.settings import RESULTS_FOLDER, WORDS, ArenaSettings
+from vindibot.arena.settings import RESULTS_FOLDER, ArenaSettings
 from vindibot.arena.sprt import run_sprt
 from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
 from vindibot.arena.versions import changes
 from vindibot.base import UsageError, interrupts
-from vindibot.config import Config, build, cores, dotted, look_up, short
+from vindibot.config import Config, build, cores, look_up, short
 
 
 @dataclass
@@ -180,15 +180,7 @@ def setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) -> 
         if entrant.command is not None:
             table["folder"] = str(((folder or Path.cwd()) / entrant.folder).resolve()) if entrant.folder else str(Path.cwd())
     kept["maps"]["names"] = [str(Path(name).resolve()) if Path(name).is_file() else name for name in settings.maps.names]
-    return _worded(kept)
-
-
-def _worded(table: dict[str, Any], path: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The words that stand for None."""
-    return {
-        key: _worded(value, (*path, key)) if isinstance(value, dict) else value
-        for key, value in ((key, WORDS.get(dotted((*path, key))) if value is None else value) for key, value in table.items())
-    }
+    return kept
 
 
 def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:

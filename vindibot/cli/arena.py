@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vindibot.arena import WORDS, ArenaSettings
+from vindibot.arena import ArenaSettings
 from vindibot.base import UsageError, VindibotError, interrupts, say
 from vindibot.cli.completion import complete_bots, complete_maps
 from vindibot.cli.options import load_settings, overrides, settings_options
@@ -150,7 +150,7 @@ def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool =
     shell_complete=complete_maps,
 )
 @click.option("--size", "sizes", multiple=True, type=int, metavar="N", help="play only on maps of this size; repeatable")
-@settings_options(ArenaSettings, spelled=SPELLED, words=WORDS, hidden=HIDDEN)
+@settings_options(ArenaSettings, spelled=SPELLED, hidden=HIDDEN)
 def arena_command(
     bots: tuple[str, ...],
     config: str | None,

@@ -20,7 +20,6 @@ SPELLED = {
     "pool.nodes": "--nodes",
     "your_limit_s": "--your-limit",
 }
-WORDS = {"seed": "random", "pool.workers": "cores", "pool.nodes": "none"}
 
 
 @click.command("challenge", short_help="Play against bots in the browser.")
@@ -28,7 +27,7 @@ WORDS = {"seed": "random", "pool.workers": "cores", "pool.nodes": "none"}
 @click.option("--open", "open_page", is_flag=True, help="open the page in the browser")
 @click.option("--lan", is_flag=True, help="let other devices in this network play too, and print the address")
 @config_option
-@settings_options(ChallengeSettings, spelled=SPELLED, words=WORDS, completes={"map": complete_maps})
+@settings_options(ChallengeSettings, spelled=SPELLED, completes={"map": complete_maps})
 def challenge_command(bots: tuple[str, ...], config: str | None, lan: bool, open_page: bool, **options: Any) -> None:
     """Play against bots in the browser.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 from pydantic import BaseModel
+
+from vindibot.config import dotted, none_word, setting_fields
 
 if TYPE_CHECKING:
     from vindibot.config import Config, Settings
@@ -20,14 +22,13 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 
 def option_names(model: type[BaseModel], spelled: Mapping[str, str]) -> dict[str, str]:
     """Return the option of each key of a model (``time.margin_ms``); `spelled` has the exceptions."""
-    return {key: _name(key, spelled) for key, _ in _fields(model)}
+    return {dotted(path): _name(dotted(path), spelled) for path, _ in setting_fields(model)}
 
 
 def settings_options(
     model: type[BaseModel],
     *,
     spelled: Mapping[str, str],
-    words: Mapping[str, str] | None = None,
     hidden: Collection[str] = (),
     defaults: Mapping[str, Any] | None = None,
     completes: Mapping[str, Completer] | None = None,
@@ -35,14 +36,15 @@ def settings_options(
     """Return a decorator that adds an option to a command for each field of a model and its tables, except those in `hidden`.
 
     The value of an option is a text, which `load_config` checks, or None if it is not given. The name of its parameter is the
-    key with ``__`` for a dot. `spelled` has option names that differ from their key; `words` texts that stand for None;
-    `defaults` the defaults of the command where they differ from the model; `completes` functions that complete a value.
+    key with ``__`` for a dot. `spelled` has option names that differ from their key. `defaults` has the defaults of the command
+    where they differ from the model. `completes` has functions that complete a value.
     """
 
     def add(command: Any) -> Any:
-        for key, info in reversed([*_fields(model)]):
+        for path, info in reversed([*setting_fields(model)]):
+            key = dotted(path)
             if key not in hidden:
-                default = (defaults or {}).get(key, (words or {}).get(key, info.default))
+                default = (defaults or {}).get(key, none_word(info) or info.default)
                 command = _option(key, _name(key, spelled), info, default, (completes or {}).get(key))(command)
         return command
 
@@ -59,16 +61,6 @@ def load_settings(model: type[Settings], file: str | None, given: Mapping[str, A
     from vindibot.config import load_config
 
     return load_config(model, file, given, environ={}, option_names=option_names(model, spelled))
-
-
-def _fields(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Yield all keys of a model with their fields."""
-    for name, info in model.model_fields.items():
-        kind = info.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield from _fields(kind, (*path, name))
-        else:
-            yield ".".join((*path, name)), info
 
 
 def _name(key: str, spelled: Mapping[str, str]) -> str:

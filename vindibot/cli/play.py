@@ -9,7 +9,7 @@ import click
 
 from vindibot.cli.completion import complete_bots, complete_configs, complete_maps
 from vindibot.cli.options import option_names, overrides, settings_options
-from vindibot.config import WORDS, PlaySettings
+from vindibot.config import PlaySettings
 
 #: Options with a name that differs from their key.
 SPELLED = {
@@ -36,15 +36,15 @@ HIDDEN = {"key"}
 @settings_options(
     PlaySettings,
     spelled=SPELLED,
-    words=WORDS,
     hidden=HIDDEN,
     completes={"bot": complete_bots, "against": complete_bots, "map": complete_maps},
 )
 def play_command(config: str | None, **options: Any) -> None:
     """Play games with a bot.
 
-    Without --server the command starts a server on this machine and plays a training game on a new map. All options can also be set in a
-    configuration file (--config), or by environment variables such as VINDIBOT_ROUNDS=100 or VINDIBOT_TIME__MARGIN_MS=120. The key for a server comes from VINDIBOT_KEY, from a key file or from the configuration.
+    Without --server the command starts a server on this machine and plays a training game on a new map. All options can also be
+    set in a configuration file (--config), or by environment variables such as VINDIBOT_ROUNDS=100 or
+    VINDIBOT_TIME__MARGIN_MS=120. The key for a server comes from VINDIBOT_KEY, from a key file or from the configuration.
 
     \b
     Examples:

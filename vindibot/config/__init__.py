@@ -1,4 +1,4 @@
-"""Everything that people write in TOML: found, read, merged, checked, with messages that say where a slip is."""
+"""The TOML files that users write: lookup, reading, merging, checks, and messages that name the line of an error."""
 
 import lazy_loader
 

@@ -22,6 +22,7 @@ from .load import (
     SettingRow as SettingRow,
     load_config as load_config,
     load_play as load_play,
+    setting_fields as setting_fields,
 )
 from .maps import (
     RANDOM as RANDOM,
@@ -35,19 +36,18 @@ from .messages import (
     shown as shown,
 )
 from .settings import (
-    WORDS as WORDS,
     LogSettings as LogSettings,
     Nodes as Nodes,
+    NoneWord as NoneWord,
     OptionalFile as OptionalFile,
     PlaySettings as PlaySettings,
     PoolSettings as PoolSettings,
     RecordingSettings as RecordingSettings,
     Seed as Seed,
     Settings as Settings,
-    Workers as Workers,
+    WorkerCount as WorkerCount,
     cores as cores,
-    word as word,
-    worded as worded,
+    none_word as none_word,
 )
 from .signature import (
     Build as Build,

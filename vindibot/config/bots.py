@@ -1,24 +1,23 @@
-"""Bots: a TOML file of weighted traits, read, merged with what it extends, and checked by building every trait.
+"""Bots: TOML files of weighted traits. A bot is read, merged with the files that it extends, and checked.
 
 ::
 
-    name = "careful"             # shown name; the file's name without it
-    version = 2                  # optional, 1 without it: raise it when the bot plays otherwise than before
-    extends = "seed"             # optional: traits of that file are kept, and overridden table by table
+    name = "careful"             # shown name; default: the name of the file
+    version = 2                  # optional, default 1: raise it when the bot plays differently
+    extends = "seed"             # optional: inherit the traits of that file; each table here overrides one
 
-    [traits.tavern-finder]       # the label; `use` says which trait it is, and defaults to the label
+    [traits.tavern-finder]       # the label; `use` names the trait, default: the label
     weight = 2
-    life_threshold = 50          # everything but use, weight and enabled is a parameter of the trait
+    life_threshold = 50          # all keys but use, weight and enabled are parameters of the trait
 
     [traits.coward]
     use = "coward:Coward"        # class Coward in coward.py beside this file
     weight = 0.5
 
     [traits.mine-finder]
-    enabled = false              # drops an inherited trait
+    enabled = false              # removes an inherited trait
 
-A trait that is overridden keeps its inherited weight and parameters, unless it is given another `use`: then only the
-weight is kept.
+A trait that is overridden keeps its inherited weight and parameters. With another `use`, it keeps the weight only.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
-import math
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,14 +44,13 @@ from vindibot.config.signature import bot_digest
 if TYPE_CHECKING:
     from behaviours.base import Behaviour
 
-#: The largest weight of a trait, either way.
+#: Largest absolute weight of a trait.
 LARGEST_WEIGHT = 1e6
-#: Seconds after which it is told that a module is still being imported.
+#: Seconds that an import may take before a message says that it goes on.
 SLOW_IMPORT = 3.0
-#: The longest name of a bot, in characters.
+#: Characters of the longest name of a bot.
 LONGEST_NAME = 40
-
-#: The highest version of a bot.
+#: Highest version of a bot.
 LARGEST_VERSION = 1_000_000
 
 _KEYS = ("name", "version", "extends", "traits")
@@ -64,8 +61,8 @@ _TRAIT_KEYS = ("use", "weight", "enabled")
 class TraitSpec:
     """A trait of a bot as plain data, from which any process can build it.
 
-    `label` is unique in the bot; `use` is what the file says; `class_path` is ``module:Class``; `parameters` are those
-    that the file sets, the others have the trait's defaults.
+    `label` is unique in the bot. `use` is the value in the file. `class_path` is ``module:Class``. `parameters` are those that
+    the file sets; the others have the trait's defaults.
     """
 
     label: str
@@ -75,17 +72,17 @@ class TraitSpec:
     parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def build(self) -> Behaviour:
-        """Make the behaviour; see `make_importable` for those that lie beside a bot file."""
-        return _make(find_behaviour(self.class_path), self.parameters)
+        """Build the behaviour. Call `make_importable` first if its module is beside a bot file."""
+        return _build(find_behaviour(self.class_path), self.parameters)
 
 
 @dataclass(frozen=True)
 class Bot:
     """A bot as plain data, cheap to send to another process.
 
-    `path` is its file, `folders` those that must be importable for its own traits: the folder of its file and of the files
-    it extends. `version` is what its file says. `digest` names all of its own that its play follows from
-    (`vindibot.config.signature.bot_digest`). `origins` says for each key (``traits.combat.weight``) where it is set.
+    `path` is its file. `folders` must be importable for its own traits: the folders of its file and of the files that it extends.
+    `digest` changes with everything of its own that decides how it plays (see `vindibot.config.signature.bot_digest`).
+    `origins` maps each key that a file sets (``traits.combat.weight``) to that file and line.
     """
 
     name: str
@@ -103,26 +100,24 @@ class Bot:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The modules of its traits."""
+        """The modules of its traits, each once."""
         return tuple(dict.fromkeys(trait.class_path.partition(":")[0] for trait in self.traits))
 
     def build(self) -> list[tuple[TraitSpec, Behaviour]]:
-        """Make all traits, in the order of the file; the bot's folders are importable from then on."""
+        """Build all traits, in the order of the file. Makes the bot's folders importable."""
         make_importable(self.folders)
         return [(trait, trait.build()) for trait in self.traits]
 
 
 def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:
-    """Read a bot: a path (``bots/seed.toml``) or a bare name (``seed``), looked up beside the file that names it (in the
-    folder `beside`), in the current folder, and among the bots that ship with the package; each time also in ``bots/``.
+    """The bot of a file. `name` is a path (``bots/seed.toml``) or a bare name (``seed``).
 
-    Every trait is imported and built once. Raises `UsageError` that names the file, the line, the trait and the key, for
-    whatever is wrong: no such file or trait, bad TOML, unknown, missing or bad parameters, files that extend each other in
-    a circle, no trait left.
+    It is looked up in the folder `beside`, in the current folder, and among the bots that ship with the package, each time also
+    in ``bots/``. Every trait is imported and built once. Raises `UsageError` that names the file, the line, the trait and the
+    key: no such file or trait, bad TOML, unknown, missing or bad parameters, files that extend each other in a circle, no
+    enabled trait.
     """
-    path = find(str(name), kind="bot", beside=beside, folder="bots")
-    chain = read_chain(path, kind="bot", folder="bots")
-    folders = tuple(dict.fromkeys(str(file.path.resolve().parent) for file in reversed(chain)))
+    chain, folders = _read(name, beside)
     tables: dict[str, _Table] = {}
     for file in chain:
         _merge(tables, file)
@@ -137,10 +132,11 @@ def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:
 
 
 def named_modules(name: str | Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The folders and the modules of the traits that `load_bot` will import, read from the files alone: what is wrong in them it
-    does not tell. Raises `UsageError` where there is no such file, or no TOML in it."""
-    chain = read_chain(find(str(name), kind="bot", folder="bots"), kind="bot", folder="bots")
-    folders = tuple(dict.fromkeys(str(file.path.resolve().parent) for file in reversed(chain)))
+    """The folders and the modules that `load_bot` will import. Imports nothing, and ignores errors in the tables of traits.
+
+    Raises `UsageError` if there is no such file, or no TOML in it.
+    """
+    chain, folders = _read(name)
     tables = [file.data.get("traits") for file in chain]
     modules = {}
     for label, entry in [item for table in tables if isinstance(table, Mapping) for item in table.items()]:
@@ -151,9 +147,15 @@ def named_modules(name: str | Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return folders, tuple(module for module, known in modules.items() if known)
 
 
+def _read(name: str | Path, beside: Path | None = None) -> tuple[list[TomlFile], tuple[str, ...]]:
+    """The file of a bot after all files that it extends, and their folders, that of the bot's own file first."""
+    chain = read_chain(find(str(name), kind="bot", beside=beside, folder="bots"), kind="bot", folder="bots")
+    return chain, tuple(dict.fromkeys(str(file.path.resolve().parent) for file in reversed(chain)))
+
+
 @dataclass
 class _Table:
-    """A trait's table while the files are merged; `origins` maps each key's path to the last file that set it."""
+    """A trait's table while the files are merged. `origins` maps each key's path to the last file that sets it."""
 
     use: str
     weight: float = 1.0
@@ -177,13 +179,13 @@ def _version(file: TomlFile) -> int:
 
 
 def _merge(tables: dict[str, _Table], file: TomlFile) -> None:
-    """Lay a file's traits over those of the files it extends."""
+    """Override `tables` by the traits of a file."""
     for key in file.data:
         if key not in _KEYS:
             raise file.refuse([key], unknown(key, _KEYS))
     traits = file.data.get("traits", {})
     if not isinstance(traits, Mapping):
-        raise file.refuse(["traits"], f"must be tables, one for each trait: [traits.NAME], not {shown(traits)}")
+        raise file.refuse(["traits"], f"must be tables, one per trait: [traits.NAME], not {shown(traits)}")
     for label, entries in traits.items():
         path = ("traits", label)
         if not isinstance(entries, Mapping):
@@ -213,12 +215,12 @@ def _weight(file: TomlFile, path: Sequence[str], value: Any) -> float:
 
 
 def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
-    """Find and build a trait, so that a slip is found now and not in a game."""
+    """The checked trait of a table: its class is imported and built once, so that errors show now and not in a game."""
     path = ("traits", label)
     place = table.origins.get((*path, "use"), table.origins[path])
     where = (*path, "use") if (*path, "use") in table.origins else path
     try:
-        with _told_if_slow(f"{place.at(where)}: importing the module of the trait {table.use!r} takes long; still at it ..."):
+        with _message_if_slow(f"{place.at(where)}: still importing the module of the trait {table.use!r} ..."):
             kind = find_behaviour(table.use)
     except BehaviourError as problem:
         raise UsageError(f"{place.at(where)}: {_hidden(table.use, folders) or problem}") from problem
@@ -228,7 +230,7 @@ def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
         if not _finite(value):
             raise table.origins[*path, key].refuse((*path, key), f"must be finite, not {shown(value)}")
     try:
-        _make(kind, table.parameters)
+        _build(kind, table.parameters)
     except ValidationError as problem:
         lines = []
         for slip in problem.errors(include_url=False):
@@ -238,14 +240,14 @@ def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
             words = explain(slip, known=[*kind.model_fields, *_TRAIT_KEYS] if len(inner) == 1 else [])
             lines.append(f"{file.at(full)}: {dotted(full)} {words}")
         raise UsageError("\n".join(lines)) from None
-    except Exception as problem:  # whatever the user's own class raises when it is built
+    except Exception as problem:  # the user's own class may raise anything
         raise UsageError(f"{place.at(where)}: {dotted(path)} cannot be built: {type(problem).__name__}: {problem}") from problem
     return TraitSpec(label, table.use, table.weight, f"{kind.__module__}:{kind.__qualname__}", dict(table.parameters))
 
 
 @contextlib.contextmanager
-def _told_if_slow(words: str) -> Iterator[None]:
-    """Say so on standard error if what is done inside takes long."""
+def _message_if_slow(words: str) -> Iterator[None]:
+    """Print `words` on standard error if the block takes longer than `SLOW_IMPORT`."""
     timer = threading.Timer(SLOW_IMPORT, lambda: print(words, file=sys.stderr, flush=True))
     timer.daemon = True
     timer.start()
@@ -256,49 +258,54 @@ def _told_if_slow(words: str) -> Iterator[None]:
         timer.join()
 
 
-def _make(kind: type[Behaviour], parameters: Mapping[str, Any]) -> Behaviour:
-    """Build a behaviour strictly: no number from a text, no whole number from true. As JSON, since there lists may stand
-    for tuples and texts for words and paths, as in TOML."""
+def _build(kind: type[Behaviour], parameters: Mapping[str, Any]) -> Behaviour:
+    """Build a behaviour strictly: a text is no number, true is no whole number.
+
+    The parameters go through JSON, where lists may stand for tuples, and texts for enumerations and paths, as in TOML.
+    """
     return kind.model_validate_json(json.dumps(parameters, default=str), strict=True)
 
 
 def _finite(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return all(_finite(inner) for inner in value.values())
-    if isinstance(value, list):
-        return all(_finite(inner) for inner in value)
-    return not isinstance(value, float) or math.isfinite(value)
+    """Whether JSON has all the numbers of a TOML value: it has no infinity and no NaN."""
+    try:
+        json.dumps(value, default=str, allow_nan=False)
+    except ValueError:
+        return False
+    return True
 
 
 class _BotFolder(str):
-    """A folder that `make_importable` has put on ``sys.path``. Processes that are started inherit it with the path."""
+    """A folder that `make_importable` has added to ``sys.path``. Child processes inherit it with the path."""
 
     __slots__ = ()
 
 
-#: The folders of the bot whose modules can be imported now; those of them that were not on ``sys.path`` without it; the modules
-#: that were there before; and the modules of other bots.
+#: The folders of the current bot, whose modules can be imported.
 _folders: tuple[str, ...] = ()
+#: Those of `_folders` that `make_importable` has added to ``sys.path``.
 _added: tuple[str, ...] = ()
+#: The modules that were imported before the current bot.
 _older: frozenset[str] = frozenset()
-_put_away: dict[tuple[str, ...], dict[str, ModuleType]] = {}
+#: The modules of other bots, by the folders of the bot.
+_stored: dict[tuple[str, ...], dict[str, ModuleType]] = {}
 
 
 def make_importable(folders: Iterable[str]) -> None:
-    """Let ``use = "coward:Coward"`` find coward.py in a bot's folders, from now on in this process; workers call it too.
+    """Let ``use = "coward:Coward"`` find coward.py in a bot's folders, in this process. Workers call it too.
 
-    The folders go to the end of ``sys.path``, so that no file beside a bot can take the place of an installed module.
-    Folders of another bot are taken off, and the modules that came from them are put away until that bot's turn comes again:
-    each is imported once, and two versions of a bot may both have a coward.py.
+    The folders go to the end of ``sys.path``: a file beside a bot never replaces an installed module. The folders of the bot
+    before are removed. Its modules are stored until it is the current bot again. So each module is imported once, and two
+    versions of a bot may both have a coward.py.
     """
     global _folders, _added, _older
     wanted = tuple(folders)
     path = import_path()
     if wanted != _folders:
         leaving = [name for name in sys.modules if name not in _older and _home(name) in _added]
-        _put_away[_folders] = {name: sys.modules.pop(name) for name in leaving}
+        _stored[_folders] = {name: sys.modules.pop(name) for name in leaving}
         _older = frozenset(sys.modules)
-        for name, module in _put_away.pop(wanted, {}).items():
+        for name, module in _stored.pop(wanted, {}).items():
             sys.modules.setdefault(name, module)
         _folders = wanted
     _added = tuple(_BotFolder(folder) for folder in wanted if folder not in path)
@@ -307,7 +314,7 @@ def make_importable(folders: Iterable[str]) -> None:
 
 
 def import_path() -> list[str]:
-    """Where this process finds modules, without the folders of bots: absolute paths."""
+    """The import path of this process without the folders of bots, as absolute paths."""
     return [folder or str(Path.cwd()) for folder in sys.path if not isinstance(folder, _BotFolder)]
 
 
@@ -322,7 +329,7 @@ def _home(name: str) -> str | None:
 
 
 def _hidden(use: str, folders: Sequence[str]) -> str:
-    """What to say if a module beside the bot file was meant, but another one of that name is found first; else nothing."""
+    """The error if Python finds another module of the same name before the one beside the bot file; else ""."""
     top = use.partition(":")[0].partition(".")[0].strip()
     if ":" not in use or top not in sys.modules:
         return ""

@@ -1,14 +1,14 @@
-"""The TOML files people keep: where they are looked up, how they are read, and how one extends another.
+"""Lookup and reading of the TOML files that users write, and of the files that these extend.
 
 A path is looked up beside the file that names it, then in the current folder, then among the files that ship with the
-package (``config/`` in a checkout). A bare name is a path without its ending: ``arena`` is ``arena.toml``.
+package (``config/`` in a checkout). ``.toml`` may be left out: ``arena`` is ``arena.toml``.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from behaviours.registry import nearest
 from vindibot.base import UsageError, short as short
 from vindibot.config.messages import dotted, shown
 
-#: A file that extends a file that extends ... is followed this far.
+#: Largest number of files in a chain of `extends`.
 LONGEST_CHAIN = 20
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -33,12 +33,12 @@ def shipped_folder() -> Path:
 
 
 def shipped(name: str) -> Path:
-    """A file that ships with the package: ``shipped("bots/seed.toml")``. It need not exist."""
+    """The path of a file that ships with the package: ``shipped("bots/seed.toml")``. The file need not exist."""
     return shipped_folder() / name
 
 
 def places(beside: Path | None = None) -> list[Path]:
-    """The folders in which a path is looked up, in this order; `beside` is the folder of the file that names the path."""
+    """The folders in which a path is looked up, in order. `beside` is the folder of the file that names the path."""
     folders = [beside, Path.cwd(), shipped_folder()]
     return list(dict.fromkeys(folder for folder in folders if folder is not None))
 
@@ -46,9 +46,9 @@ def places(beside: Path | None = None) -> list[Path]:
 def look_up(name: str, *, beside: Path | None = None, folder: str = "", not_this: Path | None = None) -> Path | None:
     """The file that `name` means, or None.
 
-    A name without ``.toml`` is tried with it first. With `folder` (``bots``), each place's subfolder of that name is tried
-    after the place itself. `not_this` is passed over, so that a file may extend a shipped one of its own name. Among the
-    shipped files a leading ``config/`` is read past: it is where they are in a checkout.
+    ``name.toml`` is tried before ``name``. With `folder` (``bots``), each place's subfolder of that name is tried after the
+    place itself. `not_this` is skipped, so that a file can extend a shipped file of the same name. Among the shipped files a
+    leading ``config/`` is ignored: a checkout has them there.
     """
     endings = [name] if name.endswith(".toml") else [f"{name}.toml", name]
     for place in places(beside):
@@ -66,13 +66,15 @@ def look_up(name: str, *, beside: Path | None = None, folder: str = "", not_this
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except (OSError, ValueError):  # a name that no file can have, or a folder we may not look into
+    except (OSError, ValueError):  # a name that no file can have, or a folder that we must not read
         return False
 
 
 def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", not_this: Path | None = None) -> Path:
-    """As `look_up`; raises `UsageError` that says where it looked and which file is spelled most alike. `kind` is for
-    the message: ``bot``, ``configuration``."""
+    """The file that `name` means; see `look_up`. `kind` is a word for the message: ``bot``, ``configuration``.
+
+    Raises `UsageError` that lists the folders and the most similar name.
+    """
     path = look_up(name, beside=beside, folder=folder, not_this=not_this)
     if path is not None:
         return path
@@ -87,19 +89,19 @@ def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", 
 
 @dataclass(frozen=True)
 class TomlFile:
-    """A TOML file that was read: its path, its text, and its tables as plain dictionaries."""
+    """A TOML file: its path, its text, and its tables as dictionaries."""
 
     path: Path
     text: str
     data: dict[str, Any]
 
     def line(self, path: Sequence[str]) -> int | None:
-        """The line (from 1) on which a key stands, as far as it can be told without a parser; None where it cannot."""
+        """The line (from 1) of a key, found by patterns instead of a parser; None if they do not find it."""
         table: tuple[str, ...] = ()
         header = None
         for number, text in enumerate(self.text.splitlines(), start=1):
             if text.lstrip().startswith("[["):
-                table = ("[[",)  # a list of tables: none of our keys stands in one
+                table = ("[[",)  # a list of tables has none of our keys
             elif found := _HEADER.match(text):
                 table = _names(found["name"])
                 header = number if header is None and table[: len(path)] == tuple(path) else header
@@ -108,12 +110,12 @@ class TomlFile:
         return header
 
     def at(self, path: Sequence[str] = ()) -> str:
-        """Where a key stands, for a message: ``arena.toml, line 3``."""
+        """The file and line of a key, for a message: ``arena.toml, line 3``."""
         line = self.line(path) if path else None
         return short(self.path) if line is None else f"{short(self.path)}, line {line}"
 
     def refuse(self, path: Sequence[str], words: str) -> UsageError:
-        """The error to raise about the value of a key: file, line, key with its path, and what is wrong with it."""
+        """The error about the value of a key: file, line, dotted key, and `words`, which say what is wrong."""
         return UsageError(f"{self.at(path)}: {dotted(path)} {words}")
 
 
@@ -122,12 +124,12 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _leads_to(entry: tuple[str, ...], path: Sequence[str]) -> bool:
-    """Whether an entry is the key itself, or an inline table that holds it."""
+    """Whether an entry is the key at `path`, or an inline table that contains it."""
     return entry == tuple(path[: len(entry)])
 
 
 def read(path: Path) -> TomlFile:
-    """Read one TOML file; raises `UsageError` that names the file, and the line and column of a slip in its syntax."""
+    """The content of a TOML file. Raises `UsageError` that names the file, and the line and column of a syntax error."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -140,13 +142,13 @@ def read(path: Path) -> TomlFile:
         message = str(problem)
         raise UsageError(f"{short(path)}: this is not TOML: {message[:1].lower()}{message[1:]}") from None
     except RecursionError:
-        raise UsageError(f"{short(path)}: this is not TOML: it is nested too deeply") from None
+        raise UsageError(f"{short(path)}: this is not TOML: its nesting is too deep") from None
 
 
 def read_chain(path: Path, *, kind: str, folder: str = "") -> list[TomlFile]:
-    """A file and all that it `extends`, the most basic first, so that later ones override earlier ones.
+    """A file and all files that it `extends`, directly or not, in the order in which they apply: later ones override.
 
-    Raises `UsageError` for a file that cannot be read, or that extends itself in the end.
+    Raises `UsageError` for a file that cannot be read and for files that extend each other in a circle.
     """
     chain = [read(path)]
     while (base := chain[-1].data.get("extends")) is not None:
@@ -156,21 +158,9 @@ def read_chain(path: Path, *, kind: str, folder: str = "") -> list[TomlFile]:
         try:
             found = find(base, kind=kind, beside=last.path.parent, folder=folder, not_this=last.path)
         except UsageError as problem:
-            raise last.refuse(["extends"], f"leads nowhere: {problem.message}") from None
+            raise last.refuse(["extends"], f"names no file: {problem.message}") from None
         if any(found.samefile(file.path) for file in chain) or len(chain) >= LONGEST_CHAIN:
-            turns = " -> ".join(short(file.path) for file in chain)
-            raise last.refuse(["extends"], f"goes round in a circle: {turns} -> {short(found)}")
+            names = " -> ".join(short(file.path) for file in chain)
+            raise last.refuse(["extends"], f"makes a circle: {names} -> {short(found)}")
         chain.append(read(found))
     return chain[::-1]
-
-
-def leaves(
-    data: Mapping[str, Any], tables: Mapping[str, Any], path: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The values of nested tables with their paths; only what `tables` has as a table is opened, all else is a value."""
-    for key, value in data.items():
-        inner = tables.get(key)
-        if isinstance(value, Mapping) and isinstance(inner, Mapping):
-            yield from leaves(value, inner, (*path, key))
-        else:
-            yield (*path, key), value

@@ -1,32 +1,34 @@
-"""The configuration of a command: defaults, files, environment and options brought together, each value with its origin.
+"""The configuration of a command: defaults, files, environment variables and options, merged, each value with its origin.
 
-A later layer overrides an earlier one, key by key: defaults; the configuration file, after the file it `extends`;
-variables of the environment (``VINDIBOT_TIME__MARGIN_MS`` is ``time.margin_ms``); options of the command line. Every layer
-is checked as a whole, so that an error names the file and line, the variable or the option in which the slip is.
+A later layer overrides an earlier one, key by key: defaults; the file that the configuration file `extends`; the configuration
+file; environment variables (``VINDIBOT_TIME__MARGIN_MS`` is ``time.margin_ms``); command line options. Each layer is checked
+as a whole. An error names the file and line, the variable or the option of the wrong value.
 """
 
 from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
 
 from behaviours.registry import nearest
 from vindibot.base import ServerAddress, UsageError
-from vindibot.config.files import TomlFile, find, leaves, look_up, read_chain, short
+from vindibot.config.files import TomlFile, find, look_up, read_chain, short
 from vindibot.config.messages import dotted, explain, shown
-from vindibot.config.settings import WORDS, PlaySettings, Settings
+from vindibot.config.settings import PlaySettings, Settings, none_word
 
-#: Variables of the environment begin with this; two underscores lead into a table.
+#: Start of our environment variables; two underscores separate a table from its key.
 PREFIX = "VINDIBOT_"
-#: Names the configuration file, where no option does.
+#: The variable that names the configuration file if no option does.
 CONFIG_VARIABLE = "VINDIBOT_CONFIG"
-#: Variables that are ours, but no settings.
+#: Our variables that are no settings.
 OTHER_VARIABLES = frozenset({CONFIG_VARIABLE, "VINDIBOT_ADMIN_KEY", "VINDIBOT_KERNEL_CACHE"})
 
 T = TypeVar("T", bound=Settings)
@@ -35,8 +37,11 @@ KeyPath = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value comes from. `name` is the file, the variable or the option; `line` counts from 1, where it is known;
-    `folder` is that of the file; a later `layer` overrides an earlier one."""
+    """The origin of a value.
+
+    `name` is the file, the variable or the option. `line` counts from 1; None if it is not known. `folder` is the file's folder.
+    A higher `layer` overrides a lower one.
+    """
 
     kind: Literal["default", "file", "environment", "option"]
     name: str = ""
@@ -54,35 +59,38 @@ class Origin:
 
 @dataclass(frozen=True)
 class SettingRow:
-    """One setting as ``vindibot config`` shows it; a key's value is masked."""
+    """One setting as ``vindibot config`` shows it. The value of a secret is masked."""
 
     key: str
     value: str
     origin: Origin
-    description: str
 
 
 @dataclass(frozen=True)
 class Config(Generic[T]):
-    """Settings, and for each key (``time.margin_ms``) that is not at its default, where it was set."""
+    """Settings, and the origin of each key (``time.margin_ms``) that a file, a variable or an option sets."""
 
     settings: T
     origins: Mapping[str, Origin] = field(default_factory=dict)
 
     def origin(self, key: str) -> Origin:
-        """Where the value of a key comes from."""
+        """The origin of a key's value."""
         return self.origins.get(key, Origin("default"))
 
     def files(self) -> set[Path]:
-        """The files in which any of the values is set."""
+        """The files that set at least one of the values, as resolved paths."""
         return {Path(origin.name).resolve() for origin in self.origins.values() if origin.kind == "file"}
 
-    def rows(self, words: Mapping[str, str] = WORDS) -> list[SettingRow]:
-        """All settings in the order of their declaration; `words` stand for None, by key."""
-        return list(_rows(self.settings, self.origin, words))
+    def rows(self) -> list[SettingRow]:
+        """All settings in the order of their declaration."""
+        found = []
+        for path, info in setting_fields(type(self.settings)):
+            value, key = reduce(getattr, path, self.settings), dotted(path)
+            found.append(SettingRow(key, _shown(none_word(info) if value is None else value), self.origin(key)))
+        return found
 
     def refuse(self, key: str, words: str) -> UsageError:
-        """An error about the value of a key that says where it was set: for what only turns out when it is used."""
+        """The error about the value of a key, with its origin. It is for values that turn out to be wrong when they are used."""
         origin = self.origin(key)
         return UsageError(f"{key} {words}" if origin.kind == "default" else f"{origin}: {key} {words}")
 
@@ -94,11 +102,11 @@ def load_play(
     environ: Mapping[str, str] | None = None,
     option_names: Mapping[str, str] | None = None,
 ) -> Config[PlaySettings]:
-    """The settings of ``vindibot play``; see `load`.
+    """The settings of ``vindibot play``; see `load_config`.
 
-    A `bot`, `against`, `key_file` or map file named in a configuration file may lie beside it: such values come back as
-    paths that work from the current folder, and a bot that is not there is an error. Of `key` and `key_file` the one set
-    in the later layer counts, the other is emptied. Settings that cannot both be meant raise `UsageError`.
+    `bot`, `against`, `key_file` and `map` may name files beside the configuration file. The result has paths that work from the
+    current folder. If both `key` and `key_file` are set, the later layer counts and the other becomes None. Raises `UsageError`,
+    also for a bot that does not exist and for settings that exclude each other.
     """
     loaded = load_config(PlaySettings, config, overrides, environ=environ, option_names=option_names)
     changes = _found_files(loaded)
@@ -117,7 +125,7 @@ def load_play(
 
 
 def _found_files(loaded: Config[PlaySettings]) -> dict[str, Any]:
-    """The settings that name files, as paths that work from the current folder."""
+    """The settings that name files: key to a path that works from the current folder."""
     found: dict[str, Any] = {}
     for key in ("bot", "against", "key_file", "map"):
         value, origin = str(getattr(loaded.settings, key) or ""), loaded.origin(key)
@@ -127,7 +135,7 @@ def _found_files(loaded: Config[PlaySettings]) -> dict[str, Any]:
             try:
                 found[key] = str(find(value, kind="bot", beside=origin.folder, folder="bots"))
             except UsageError as problem:
-                raise loaded.refuse(key, f"leads nowhere: {problem.message}") from None
+                raise loaded.refuse(key, f"names no file: {problem.message}") from None
         elif origin.folder is not None and (path := look_up(value, beside=origin.folder)):
             found[key] = path if key == "key_file" else str(path)
     return found
@@ -141,18 +149,18 @@ def load_config(
     environ: Mapping[str, str] | None = None,
     option_names: Mapping[str, str] | None = None,
 ) -> Config[T]:
-    """Bring the layers together into `model`.
+    """The settings of `model`, merged from all layers.
 
-    `config` is a configuration file or the name of one (``arena``); without it VINDIBOT_CONFIG is asked, and without that
-    there is no file. `overrides` are the options: dotted keys with values, or with text to be read as in the environment;
-    None is an option that was not given. `option_names` says what a key is called on the command line where that is not
-    ``--time-margin-ms``. `environ` stands in for the process's environment.
+    `config` is a configuration file or the name of one (``arena``). Without it, VINDIBOT_CONFIG names the file; without that,
+    there is no file. `overrides` maps dotted keys to the values of options; a text is read like an environment variable, None
+    is an option that was not given. `option_names` maps keys to options that are not called like ``--time-margin-ms``.
+    `environ` replaces the environment of the process.
 
-    Raises `UsageError`, with all that is wrong in the first layer in which anything is.
+    Raises `UsageError` with all errors of the first layer that has any.
     """
     environ = os.environ if environ is None else environ
     names = option_names or {}
-    tables = _tables(model)
+    fields = dict(setting_fields(model))
     merged: dict[KeyPath, Any] = {}
     origins: dict[str, Origin] = {}
     count = 0
@@ -161,22 +169,22 @@ def load_config(
         nonlocal count
         count += 1
         _check(model, layer, origin_of)
-        for path, value in leaves(layer, tables):
+        for path, value in _values(layer, fields):
             merged[path] = value
             origins[dotted(path)] = replace(origin_of(path), layer=count)
 
     for file in _files(config, environ):
         add({key: value for key, value in file.data.items() if key != "extends"}, _origin_in(file))
-    add(_from_environment(tables, environ), lambda path: Origin("environment", variable(path)))
+    add(_from_environment(fields, environ), lambda path: Origin("environment", variable(path)))
     add(
-        _from_options(tables, overrides or {}),
+        _from_options(fields, overrides or {}),
         lambda path: Origin("option", names.get(dotted(path), "--" + "-".join(path).replace("_", "-"))),
     )
     return Config(model.model_validate(_nested(merged)), origins)
 
 
 def variable(path: Sequence[str]) -> str:
-    """The variable of the environment for a key: ``VINDIBOT_TIME__MARGIN_MS`` for ``("time", "margin_ms")``."""
+    """The environment variable for a key: ``VINDIBOT_TIME__MARGIN_MS`` for ``("time", "margin_ms")``."""
     return PREFIX + "__".join(path).upper()
 
 
@@ -189,29 +197,40 @@ def _origin_in(file: TomlFile) -> Callable[[KeyPath], Origin]:
     return lambda path: Origin("file", str(file.path), file.line(path), file.path.resolve().parent)
 
 
-def _tables(model: type[BaseModel]) -> dict[str, Any]:
-    """The keys of a model: a dictionary for each table, the field's type for each value."""
-    tables: dict[str, Any] = {}
+def setting_fields(model: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo]]:
+    """All keys of a model and its tables, each with its field, in the order of their declaration."""
     for name, info in model.model_fields.items():
         inner = info.annotation
-        tables[name] = _tables(inner) if isinstance(inner, type) and issubclass(inner, BaseModel) else inner
-    return tables
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from setting_fields(inner, (*path, name))
+        else:
+            yield (*path, name), info
 
 
-def _from_environment(tables: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
-    known = {variable(path): path for path in _paths(tables)}
+def _values(data: Mapping[str, Any], known: Collection[KeyPath], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    """The values of nested tables, each with its key. A table that is the value of a `known` key is one value."""
+    for name, value in data.items():
+        key = (*path, name)
+        if isinstance(value, Mapping) and key not in known:
+            yield from _values(value, known, key)
+        else:
+            yield key, value
+
+
+def _from_environment(fields: Mapping[KeyPath, FieldInfo], environ: Mapping[str, str]) -> dict[str, Any]:
+    known = {variable(path): path for path in fields}
     values = {}
     for name, text in environ.items():
         if not name.startswith(PREFIX) or name in OTHER_VARIABLES:
             continue
         if name not in known:
             raise UsageError(f"environment variable {name} is no setting of ours{nearest(name, [*known, CONFIG_VARIABLE])}")
-        values[known[name]] = _from_text(text, known[name], tables)
+        values[known[name]] = _from_text(text, fields[known[name]])
     return _nested(values)
 
 
-def _from_options(tables: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    known = {dotted(path): path for path in _paths(tables)}
+def _from_options(fields: Mapping[KeyPath, FieldInfo], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    known = {dotted(path): path for path in fields}
     values = {}
     for key, value in overrides.items():
         if value is None:
@@ -220,25 +239,13 @@ def _from_options(tables: Mapping[str, Any], overrides: Mapping[str, Any]) -> di
             raise UsageError(f"there is no setting {shown(key)}{nearest(key, known)}")
         path = known[key]
         plain = str(value) if isinstance(value, Path) else value
-        values[path] = _from_text(plain, path, tables) if isinstance(plain, str) else plain
+        values[path] = _from_text(plain, fields[path]) if isinstance(plain, str) else plain
     return _nested(values)
 
 
-def _paths(tables: Mapping[str, Any], path: KeyPath = ()) -> Iterator[KeyPath]:
-    for key, inner in tables.items():
-        if isinstance(inner, Mapping):
-            yield from _paths(inner, (*path, key))
-        else:
-            yield (*path, key)
-
-
-def _from_text(text: str, path: KeyPath, tables: Mapping[str, Any]) -> Any:
-    """The value that a text of the environment stands for; text that is no number or yes and no stays text, for the
-    model to refuse."""
-    kind: Any = tables
-    for part in path:
-        kind = kind[part]
-    kinds = get_args(kind) or (kind,)
+def _from_text(text: str, field: FieldInfo) -> Any:
+    """The value that a text means for a field: true or false, a number, or the text itself. The model refuses a wrong text."""
+    kinds = get_args(field.annotation) or (field.annotation,)
     if bool in kinds:
         return {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}.get(
             text.strip().lower(), text
@@ -263,53 +270,43 @@ def _nested(values: Mapping[KeyPath, Any]) -> dict[str, Any]:
 
 
 def _check(model: type[BaseModel], layer: Mapping[str, Any], origin_of: Callable[[KeyPath], Origin]) -> None:
-    """Refuse a layer that does not fit the model, with one line for each slip."""
+    """Raise `UsageError` with a line per error if a layer does not fit the model."""
     try:
         model.model_validate(layer)
     except ValidationError as problem:
         lines = []
         for slip in problem.errors(include_url=False):
             path = tuple(str(part) for part in slip["loc"])
-            known, secret = _surroundings(model, path)
-            words = explain(slip, secret=secret, known=known, word=WORDS.get(dotted(path), ""))
+            known, secret, word = _surroundings(model, path)
+            words = explain(slip, secret=secret, known=known, word=word)
             if slip["type"] == "extra_forbidden" and (tables := _tables_with(model, path[-1])):
-                words = f"is no known key here; put it {' or '.join(tables)}"
+                words = f"is no known key here; move it {' or '.join(tables)}"
             lines.append(f"{origin_of(path)}: {dotted(path)} {words}")
         raise UsageError("\n".join(lines)) from None
 
 
 def _tables_with(model: type[BaseModel], key: str) -> list[str]:
-    """Where a key can stand that stands in the wrong table, in words."""
-    found = [path[:-1] for path in _paths(_tables(model)) if path[-1] == key]
-    return [f"into [{dotted(table)}]" if table else "at the top, above the first [table]" for table in found]
+    """The tables that have such a key, in words that follow "move it"."""
+    found = [path[:-1] for path, _ in setting_fields(model) if path[-1] == key]
+    return [f"into [{dotted(table)}]" if table else "to the top, above the first [table]" for table in found]
 
 
-def _surroundings(model: type[BaseModel], path: KeyPath) -> tuple[list[str], bool]:
-    """The keys of the table in which `path` ends, and whether its value is a secret."""
+def _surroundings(model: type[BaseModel], path: KeyPath) -> tuple[list[str], bool, str]:
+    """The keys of the table in which `path` ends, whether its value is a secret, and the word for None (see `none_word`)."""
     parts = iter(path[:-1])
     for part in parts:
         info = model.model_fields.get(part)
         inner = info.annotation if info is not None else None
-        if get_origin(inner) is dict:  # tables with names of the user's
+        if get_origin(inner) is dict:  # the user chooses the names of these tables
             inner = get_args(inner)[1]
             if next(parts, None) is None:
-                return [], False
+                return [], False, ""
         if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
-            return [], True
+            return [], True, ""
         model = inner
     info = model.model_fields.get(path[-1]) if path else None
-    return list(model.model_fields), info is not None and SecretStr in (info.annotation, *get_args(info.annotation))
-
-
-def _rows(
-    settings: BaseModel, origin: Callable[[str], Origin], words: Mapping[str, str], path: KeyPath = ()
-) -> Iterator[SettingRow]:
-    for name, info in type(settings).model_fields.items():
-        value, key = getattr(settings, name), dotted((*path, name))
-        if isinstance(value, BaseModel):
-            yield from _rows(value, origin, words, (*path, name))
-        else:
-            yield SettingRow(key, _shown(words.get(key, "") if value is None else value), origin(key), info.description or "")
+    secret = info is not None and SecretStr in (info.annotation, *get_args(info.annotation))
+    return list(model.model_fields), secret, none_word(info)
 
 
 def _shown(value: Any) -> str:

@@ -1,6 +1,6 @@
-"""Maps that the user of this machine names: in options, configurations and bot files.
+"""Maps that the user of this machine names in options and configurations.
 
-Text from elsewhere (a request, a league file) is no name of a file: `sim.maps.read_map` reads it, and opens none.
+A text from elsewhere (a request, a league file) never names a file: use `sim.maps.read_map`, which opens none.
 """
 
 from __future__ import annotations
@@ -16,44 +16,43 @@ from vindibot.base import UsageError, VindibotError
 from vindibot.config.files import look_up, read, shipped, short
 from vindibot.config.messages import shown
 
-#: What stands for a map that the generator makes anew each time, besides the empty text.
+#: Name of a new random map, besides the empty text.
 RANDOM = "random"
-#: The standard set's file among those that ship with the package.
+#: File of the standard set among those that ship with the package.
 STANDARD = "maps/standard.toml"
-#: A map of the generator: its size and its seed.
+#: Name of a map of the generator: size and seed.
 _GENERATED = re.compile(r"(?P<size>\d{1,2})-(?P<seed>\d{1,19})", re.ASCII)
 
 
 def load_map(value: str) -> Map | None:
-    """The map that `value` means; None for a random one (``random``, or no text at all).
+    """The map that `value` means; None for a random one (``random`` or "").
 
-    A text of more than one line is a map itself. Otherwise, in this order: a file; ``SIZE-SEED``, the map that the generator
-    makes of these numbers (reports of the arena name maps so); a map that ships, by name or number (``m3``). A file's map is
-    called as the file, without its ending. Raises `UsageError` for a file that cannot be read, a map that is wrong, with line
-    and column, and an unknown name.
+    A text of several lines is a map itself. Otherwise, in this order: a file; ``SIZE-SEED``, the map of the generator
+    (the arena's reports use these names); a map that ships, by name or number (``m3``). The name of a file's map is the file name
+    without its ending. Raises `UsageError` for a file that cannot be read, a bad map (with line and column), an unknown name.
     """
     text, source = _read(value)
     if text is None:
         return None
     try:
-        return parse_map(text, Path(value).stem if "\n" not in value else "") if source else _called(text)
+        return parse_map(text, Path(value).stem if "\n" not in value else "") if source else _named(text)
     except MapError as problem:
         raise UsageError(f"{source}: {problem}") from None
 
 
 def map_text(value: str) -> str | None:
-    """What a server is told of the map that `value` means (see `load_map`): the map's text, or a name; None for a random map.
+    """The map that `value` means (see `load_map`), as a request names it: text of a map, a name, or None for a random map.
 
-    Names are not looked up: the server may know others than we do. Raises `UsageError`.
+    The server looks names up: it may know maps that we do not know. Raises `UsageError`.
     """
     text, source = _read(value)
     if text is not None and not source and _GENERATED.fullmatch(text):
-        return _called(text).text()
+        return _named(text).text()
     return text
 
 
 def _read(value: str) -> tuple[str | None, str]:
-    """The text of a map and where it comes from; a name, from nowhere; or None for a random map."""
+    """The text of a map and its source; or a name and ""; or None and "" for a random map."""
     if value.strip() in ("", RANDOM):
         return None, ""
     if "\n" in value:
@@ -70,8 +69,8 @@ def _read(value: str) -> tuple[str | None, str]:
         raise UsageError(f"{short(path)}: the map cannot be read: {reason}") from None
 
 
-def _called(name: str) -> Map:
-    """The map of the generator or among those that ship that has this name."""
+def _named(name: str) -> Map:
+    """The map of this name: one of the generator or one that ships."""
     try:
         if numbers := _GENERATED.fullmatch(name):
             return _generated(int(numbers["seed"]), int(numbers["size"]))
@@ -87,16 +86,15 @@ def _generated(seed: int, size: int) -> Map:
 
 @lru_cache(maxsize=1)
 def standard_maps() -> Sequence[Map]:
-    """The standard set of the arena: 40 maps, four of each even size from 10 to 28, so ordered that every ten have all sizes.
+    """The standard set of the arena: 40 maps, four of each even size from 10 to 28; every ten in a row have all sizes.
 
-    The file keeps the size and the seed from which the generator makes each, with the digest that must come out. Raises
-    `VindibotError` if another map does.
+    The file has the size, the seed and the digest of each map. Raises `VindibotError` if the generator makes another map.
     """
     file = read(shipped(STANDARD))
     maps = []
     for entry in file.data["maps"]:
         found = _generated(entry["seed"], entry["size"])
         if found.digest != entry["digest"]:
-            raise VindibotError(f"{file.path}: size {entry['size']}, seed {entry['seed']} gives another map than it should")
+            raise VindibotError(f"{file.path}: the map of size {entry['size']} and seed {entry['seed']} has another digest")
         maps.append(found)
     return tuple(maps)

@@ -1,4 +1,4 @@
-"""Why a value was refused, in plain words: what pydantic found wrong, said for people who edit files."""
+"""Messages about refused values: pydantic's errors in the words of people who edit TOML files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from behaviours.registry import nearest
 from vindibot.base import printable
 
-#: Values shown in messages are cut to this many characters.
+#: Characters of a value that a message shows.
 SHOWN = 60
 
 _WANTED = {
@@ -42,12 +42,12 @@ _LIMITS = {
 
 
 def dotted(path: Iterable[Any]) -> str:
-    """A key with its path, as people write it: ``time.margin_ms``."""
+    """A key with its path, as TOML writes it: ``time.margin_ms``."""
     return ".".join(str(part) for part in path)
 
 
 def shown(value: Any, width: int = SHOWN) -> str:
-    """A value as it stands in a TOML file, cut to about `width` characters."""
+    """A value as TOML writes it, cut to about `width` characters."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
@@ -57,10 +57,10 @@ def shown(value: Any, width: int = SHOWN) -> str:
 
 
 def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence[str] = (), word: str = "") -> str:
-    """The words that follow a key: ``must be at least 0, not -5``.
+    """The message about a value, to follow its key: ``must be at least 0, not -5``.
 
-    `problem` is one of pydantic's ``ValidationError.errors()``. With `secret`, the value itself is left out. `known` are
-    the keys that could have stood where an unknown one stands; `word` is a text that is allowed besides numbers.
+    `problem` is one of pydantic's ``ValidationError.errors()``. With `secret`, the message does not show the value. `known` are
+    the keys of the table. `word` is a text that is allowed besides numbers.
     """
     kind, context = str(problem["type"]), problem.get("ctx", {})
     if kind == "extra_forbidden":
@@ -88,7 +88,7 @@ def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence
 
 
 def unknown(word: str, known: Sequence[str]) -> str:
-    """What to say of a key that does not exist: the nearest right spelling, else all there is."""
+    """The message about an unknown key: the most similar known key, else all of them."""
     hint = nearest(word, known)
     if hint or not known:
         return f"is no known key{hint}"

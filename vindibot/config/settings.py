@@ -1,42 +1,72 @@
-"""What can be set for a command, with limits and defaults: the tables of a configuration file.
+"""The settings of a command: the tables of a configuration file, with limits and defaults.
 
-Each field is a key of the file, a variable of the environment, an option of the command line, and its own help text.
-`vindibot.config.load` reads them; nothing here looks at files or at the environment.
+Each field is a key of the file, an environment variable and a command line option. Its description is the help text.
+`vindibot.config.load` reads the values. This module reads no file and no environment variable.
 """
 
 from __future__ import annotations
 
 import math
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    SecretStr,
+    WithJsonSchema,
+)
+from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema, core_schema
 
 from vindibot.base import ServerAddress, UsageError
 from vindibot.config.messages import shown
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux
         return os.cpu_count() or 1
 
 
-def word(word: str) -> BeforeValidator:
-    """Read `word` as None, since TOML has nothing for "not set"; every other value goes on to the field's own checks."""
-    return BeforeValidator(lambda value: None if value == word else value)
+@dataclass(frozen=True)
+class NoneWord:
+    """Annotation of an optional setting: `word` stands for None in files, variables, options, JSON and schemas.
+
+    TOML has no null.
+    """
+
+    word: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(
+            lambda value: None if value == self.word else value,
+            handler(source),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda value: self.word if value is None else value, when_used="json"
+            ),
+        )
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [handler(schema)["anyOf"][0], {"const": self.word}]}
 
 
-def worded(word: str, kind: str) -> WithJsonSchema:
-    """The JSON schema that goes with `word`: `kind` is what may stand there besides."""
-    return WithJsonSchema({"anyOf": [{"type": kind}, {"const": word}], "default": word})
+def none_word(field: FieldInfo | None) -> str:
+    """The `NoneWord` of a field; "" if it has none."""
+    return next((part.word for part in field.metadata if isinstance(part, NoneWord)), "") if field is not None else ""
 
 
 def _to_path(value: Any) -> Any:
-    """A text as a path, with ~ opened; an empty one as None."""
+    """The path in a text, with ``~`` expanded; None for an empty text. Raises `ValueError` for other types."""
     if isinstance(value, str):
         return Path(value).expanduser() if value else None
     if value is not None and not isinstance(value, Path):
@@ -52,7 +82,7 @@ def _to_folder(value: Any) -> Any:
 
 
 def _check_server(value: str) -> str:
-    """Bring a server's address into one form; whether it may be given a key is asked later."""
+    """The normal form of a server address; "" stays as it is. `load_play` checks later whether it may get a key."""
     try:
         return str(ServerAddress.parse(value, allow_old_domain=True)) if value.strip() else ""
     except UsageError as problem:
@@ -63,66 +93,64 @@ Server = Annotated[str, AfterValidator(_check_server)]
 Folder = Annotated[Path, BeforeValidator(_to_folder), WithJsonSchema({"type": "string", "minLength": 1})]
 OptionalFile = Annotated[Path | None, BeforeValidator(_to_path), WithJsonSchema({"type": "string"})]
 OptionalKey = Annotated[SecretStr | None, BeforeValidator(lambda value: None if value == "" else value)]
-Limit = Annotated[Annotated[int, Field(ge=10, le=600_000)] | None, word("server"), worded("server", "integer")]
-Seed = Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, word("random"), worded("random", "integer")]
-Workers = Annotated[Annotated[int, Field(ge=1, le=256)] | None, word("cores"), worded("cores", "integer")]
-Nodes = Annotated[Annotated[int, Field(ge=1, lt=2**63)] | None, word("none"), worded("none", "integer")]
-TimeBudget = Annotated[
-    Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None, word("mode"), worded("mode", "number")
-]
-
-#: The word that stands for None in files, variables and options, by key.
-WORDS = {
-    "join_timeout_s": "mode",
-    "pool.nodes": "none",
-    "pool.workers": "cores",
-    "seed": "random",
-    "time.limit_ms": "server",
-}
+Limit = Annotated[Annotated[int, Field(ge=10, le=600_000)] | None, NoneWord("server")]
+Seed = Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, NoneWord("random")]
+WorkerCount = Annotated[Annotated[int, Field(ge=1, le=256)] | None, NoneWord("cores")]
+Nodes = Annotated[Annotated[int, Field(ge=1, lt=2**63)] | None, NoneWord("none")]
+JoinTimeout = Annotated[Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None, NoneWord("mode")]
 
 
 class Settings(BaseModel):
-    """A table of settings: unknown keys, and values of the wrong type, are errors; nothing can be changed afterwards."""
+    """A table of settings. Unknown keys and values of a wrong type are errors. It cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 
 
 class TimeSettings(Settings):
-    """How the time of a turn is kept."""
+    """The time for a move."""
 
-    limit_ms: Limit = Field(default=None, description='milliseconds per move; "server": as the server states it, else 1000')
+    limit_ms: Limit = Field(
+        default=None, description='time limit of a move, in milliseconds; "server": the limit that the server states, else 1000'
+    )
     margin_ms: float = Field(
         default=75.0,
         ge=0,
         le=60_000,
         allow_inf_nan=False,
-        description="milliseconds of each move that are left unused, for safety",
+        description="unused milliseconds of each move; more of them: safer on a slow machine, less time to think",
     )
 
 
 class PoolSettings(Settings):
     """The worker processes in which traits run."""
 
-    workers: Workers = Field(
-        default=None, description='worker processes per game; "cores": one per core, shared by parallel games'
+    workers: WorkerCount = Field(
+        default=None, description='number of worker processes per game; "cores": one per core, divided among parallel games'
     )
     in_process: bool = Field(
-        default=False, description="run the traits in the main process: nothing can stop an endless loop then"
+        default=False, description="run the traits in the main process, for debugging: an endless loop cannot be stopped there"
     )
     nodes: Nodes = Field(
-        default=None, description='think this many nodes instead of until the deadline; "none": until the deadline'
+        default=None,
+        description='search nodes per move and trait, for equal play on any machine; more: stronger and slower; "none": no limit'
+        " but the time",
     )
     grace_ms: float = Field(
         default=50.0,
         ge=1,
         le=10_000,
         allow_inf_nan=False,
-        description="milliseconds after the deadline before a silent worker is killed",
+        description="milliseconds from the deadline until a worker that does not answer is killed; more: fewer are killed",
     )
-    strikes: int = Field(default=3, ge=1, le=20, description="bench a trait that hangs or raises this often in 20 of its turns")
+    strikes: int = Field(
+        default=3,
+        ge=1,
+        le=20,
+        description="number of a trait's last 20 turns in which it must hang or raise to be benched; more: benched later",
+    )
 
     def worker_count(self) -> int:
-        """The number of worker processes: as set, else one per core."""
+        """The number of worker processes: `workers`, else one per core."""
         return self.workers if self.workers is not None else cores()
 
 
@@ -130,53 +158,60 @@ class RecordingSettings(Settings):
     """The recording of each game."""
 
     enabled: bool = Field(default=True, description="write a recording of each game")
-    folder: Folder = Field(default=Path("recordings"), description="where recordings go (made if it is not there)")
+    folder: Folder = Field(default=Path("recordings"), description="folder of the recordings; created if it does not exist")
 
 
 class LogSettings(Settings):
-    """What is told while a command runs."""
+    """The log of a command."""
 
-    level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="how much is told in the terminal")
-    file: OptionalFile = Field(default=None, description="also append everything, as JSON lines, to this file; empty: no file")
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="lowest level of the log lines that the terminal shows; debug shows all"
+    )
+    file: OptionalFile = Field(
+        default=None, description="file to which all log lines are appended, as JSON lines; empty: no file"
+    )
 
 
 class PlaySettings(Settings):
     """The settings of ``vindibot play``."""
 
     mode: Literal["training", "arena"] = Field(
-        default="training", description="training: against the server's bots; arena: against others"
+        default="training", description="training: play against the server's bots; arena: play against other players"
     )
-    server: Server = Field(default="", description="address of the server; empty: start the embedded one for this command")
+    server: Server = Field(default="", description="address of the server; empty: start an embedded one for this command")
     bot: str = Field(default="seed", min_length=1, description="our bot: a bot file, or the name of one")
     against: str = Field(
-        default="", description="the bot in the other three seats (embedded server only); empty: the server's bots"
+        default="", description="bot of the other three heroes, on the embedded server only; empty: the server's bots"
     )
-    key: OptionalKey = Field(default=None, description="our key on the server; better kept in VINDIBOT_KEY or a key file")
-    key_file: OptionalFile = Field(default=None, description="a file with our key on the server")
+    key: OptionalKey = Field(default=None, description="our key on the server; VINDIBOT_KEY or a key file is a safer place")
+    key_file: OptionalFile = Field(default=None, description="file that holds our key on the server")
     allow_old_domain: bool = Field(
-        default=False, description="send our key to vindinium.org although it belongs to strangers now"
+        default=False, description="send our key to vindinium.org, although that domain belongs to strangers now"
     )
-    games: int = Field(default=1, ge=1, le=1_000_000, description="how many games to play")
-    parallel: int = Field(default=1, ge=1, le=256, description="how many of them at once (never more than there are cores)")
-    rounds: int = Field(default=300, ge=1, le=600, description="rounds of a training game: moves of each hero")
+    games: int = Field(default=1, ge=1, le=1_000_000, description="number of games to play")
+    parallel: int = Field(
+        default=1, ge=1, le=256, description="number of games to play at the same time; never more than the number of cores"
+    )
+    rounds: int = Field(default=300, ge=1, le=600, description="rounds of a training game; each hero moves once per round")
     map: str = Field(
         default="",
-        description="map of a training game: a name (m1), SIZE-SEED, a map file, or its text; empty: random",
+        description="map of a training game: a name (m1), SIZE-SEED, a map file, or the text of a map; empty: random",
     )
     pace: Literal["none", "original"] = Field(
-        default="none", description="our own server's pace: none, or about two rounds a second, as the original server's bots"
+        default="none",
+        description="pace of the embedded server; none: as fast as possible; original: about 2 rounds per second, to watch",
     )
-    seed: Seed = Field(default=None, description='seed of maps, opponents and ties; "random": another one each time')
-    join_timeout_s: TimeBudget = Field(
-        default=None, description='seconds to wait for a game to begin; "mode": 600 in training, until matched in an arena'
+    seed: Seed = Field(default=None, description='seed of maps, opponents and ties; "random": a new one each time')
+    join_timeout_s: JoinTimeout = Field(
+        default=None, description='seconds to wait until a game begins; "mode": 600 in training, no limit in an arena'
     )
     connect_timeout_s: float = Field(
-        default=60.0, ge=0, le=86_400, allow_inf_nan=False, description="seconds to keep trying a server that refuses connections"
+        default=60.0, ge=0, le=86_400, allow_inf_nan=False, description="seconds to retry while the server refuses connections"
     )
     display: Literal["auto", "board", "lines", "none"] = Field(
-        default="auto", description="board: live in the terminal; lines: one per own turn; auto: board where there is a terminal"
+        default="auto", description="board: live in the terminal; lines: one line per move of ours; auto: board in a terminal"
     )
-    open: bool = Field(default=False, description="show the games in the browser while they are played, with our votes")
+    open: bool = Field(default=False, description="show the games live in the browser, with our votes")
     time: TimeSettings = TimeSettings()
     pool: PoolSettings = PoolSettings()
     recording: RecordingSettings = RecordingSettings()
@@ -184,22 +219,22 @@ class PlaySettings(Settings):
 
     @property
     def embedded(self) -> bool:
-        """Whether the command starts a server of its own."""
+        """Whether the command starts its own server."""
         return not self.server
 
     def join_seconds(self) -> float:
-        """How long to wait for a game to begin; infinite in an arena, unless set."""
+        """Seconds to wait until a game begins; infinite in an arena, unless set."""
         if self.join_timeout_s is not None:
             return self.join_timeout_s
         return math.inf if self.mode == "arena" else 600.0
 
     def conflicts(self) -> list[tuple[str, str, str]]:
-        """Pairs of settings that cannot both be meant: (key, other key, what is wrong and what to do)."""
+        """Pairs of settings that exclude each other: (key, other key, what is wrong and what to do)."""
         found = []
         if self.against and self.server:
-            found.append(("against", "server", "can only be set for the embedded server: leave one of the two empty"))
+            found.append(("against", "server", "works on the embedded server only: leave one of the two empty"))
         if self.mode == "arena" and self.map and self.server:
-            found.append(("map", "mode", "is for training games; a server draws the maps of its arena itself"))
+            found.append(("map", "mode", "is for training games; a server chooses the maps of its arena"))
         if self.mode == "arena" and not self.server and not self.against:
             found.append(("mode", "server", "arena needs other players: set server, or against for a game on the embedded one"))
         if self.time.limit_ms is not None and self.time.margin_ms >= self.time.limit_ms:

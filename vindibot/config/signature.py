@@ -1,7 +1,7 @@
-"""Signatures: which vindibot, and which bot, played a game.
+"""Signatures of games: the version of vindibot and of each bot that played.
 
-With equal builds and equal bots, games under a budget of nodes are equal. A digest of sources also changes with a comment;
-whether moves have changed is what the recorded games of the bots that ship show (``tests/data/botgames``).
+Equal builds and equal bots play equal games under a budget of nodes. A digest of sources also changes with a comment. The
+recorded games of the bots that ship (``tests/data/botgames``) show whether moves have changed.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ DIGITS = 16
 
 @dataclass(frozen=True)
 class Build:
-    """What the moves of every bot follow from: the version of vindibot, the digest of its rules and traits (`sim.sources`), and
-    the versions of Python, numba and numpy."""
+    """The versions that decide the moves of every bot: of vindibot, Python, numba and numpy, and the digest of the rules and the
+    traits (`sim.sources`)."""
 
     vindibot: str
     sources: str
@@ -41,27 +41,30 @@ class Build:
 
     @property
     def digest(self) -> str:
-        """16 hexadecimal digits for all of it."""
+        """16 hexadecimal digits; they change with each field."""
         return digest_of(asdict(self))
 
     def __str__(self) -> str:
         return f"{self.vindibot}, sources {self.sources}, Python {self.python}, numba {self.numba}, numpy {self.numpy}"
 
     def changes(self, before: Build) -> list[str]:
-        """How it differs from an earlier one, in words."""
+        """The differences from an earlier build, in words."""
         then, now = asdict(before), asdict(self)
         return [f"{name} was {then[name]} and is {now[name]}" for name in now if then[name] != now[name]]
 
 
 @cache
 def build() -> Build:
-    """The build that runs. Costs some milliseconds, once."""
+    """The build of this process. The first call takes some milliseconds."""
     return Build(vindibot.__version__, sources.digest(), platform.python_version(), version("numba"), version("numpy"))
 
 
 def bot_digest(traits: Iterable[TraitSpec], folders: Sequence[str]) -> str:
-    """16 hexadecimal digits for a bot: its traits with weights and parameters, as they are after `extends`, and the sources of
-    those that do not ship, with all that these import from `folders`. What they read from other files does not count."""
+    """16 hexadecimal digits for a bot.
+
+    They cover its traits with weights and parameters, after `extends`, and the sources of its own traits with the modules that
+    these import from `folders`. They do not cover other files that a trait reads.
+    """
     traits = list(traits)
     modules = {spec.class_path.partition(":")[0] for spec in traits}
     files = own_sources((name for name in modules if name.partition(".")[0] not in sources.PACKAGES), folders)
@@ -70,8 +73,10 @@ def bot_digest(traits: Iterable[TraitSpec], folders: Sequence[str]) -> str:
 
 
 def own_sources(modules: Iterable[str], folders: Sequence[str]) -> dict[str, Path]:
-    """The source files of these modules by module, with those of all that they import from `folders`. Of a module that was
-    imported from elsewhere (an installed package) only its own file counts."""
+    """The source files, by module, of these modules and of all modules that they import from `folders`.
+
+    For a module from elsewhere (an installed package), only its own file.
+    """
     found: dict[str, Path] = {}
     start: dict[str, Path] = {}
     for module in modules:
@@ -83,7 +88,7 @@ def own_sources(modules: Iterable[str], folders: Sequence[str]) -> dict[str, Pat
 
 
 def _files(module: str, folders: Sequence[str]) -> dict[str, Path]:
-    """The files of a module and of the packages around it, in the first of the folders that has any."""
+    """The files of a module and of its parent packages, in the first folder that has any of them."""
     parts = module.split(".")
     for folder in folders:
         found = {}
@@ -99,7 +104,7 @@ def _files(module: str, folders: Sequence[str]) -> dict[str, Path]:
 
 
 def file_digest(path: Path) -> str:
-    """16 hexadecimal digits for the content of a file; empty if it cannot be read."""
+    """16 hexadecimal digits for the content of a file; "" if it cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:DIGITS]
     except OSError:
@@ -107,5 +112,5 @@ def file_digest(path: Path) -> str:
 
 
 def digest_of(value: Any) -> str:
-    """16 hexadecimal digits for what JSON can say; other values count as they are printed."""
+    """16 hexadecimal digits for a value as JSON; `str` converts what JSON does not have."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:DIGITS]

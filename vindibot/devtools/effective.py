@@ -55,8 +55,7 @@ def _lines(rows: list[tuple[str, str]]) -> Iterator[Text]:
 
 def settings_lines(command: str, file: str | None) -> Iterator[Text]:
     """Yield all settings of a command; dotted keys stand for tables."""
-    words = {} if command == "serve" else import_module(_MODELS[command][0]).WORDS
-    rows = _load(command, file).rows(words)
+    rows = _load(command, file).rows()
     yield from _lines([(f"{'# ' if row.value == 'a table' else ''}{row.key} = {row.value}", str(row.origin)) for row in rows])
 
 

@@ -1,8 +1,8 @@
-"""The process pool: workers that stay alive between turns, get the game, and stream votes back until the deadline.
+"""The process pool: workers that live between turns, get the game of each turn, and publish votes until the deadline.
 
-One law: `ask` is back at its deadline, whatever the traits do. A trait that does not come back is killed with its worker
-after a grace period, and a warm replacement takes over, in the same turn if there is time. Votes carry the number of
-their request, so a late one never counts in another turn.
+`ask` returns at its deadline, whatever the traits do. A worker that does not answer is killed after a grace period. A warm
+replacement continues, in the same turn if there is time. Each vote has the number of its request, so a late vote never counts
+in another turn.
 """
 
 from __future__ import annotations
@@ -31,73 +31,77 @@ from vindibot.games import BallotEntry, Status
 
 log = structlog.get_logger("vindibot.engine.pool")
 
-#: Seconds that a turn is waited for without the event loop.
-BRIEFLY = 0.001
-#: Seconds after which what is queued behind a slow trait is given to a worker that has nothing to do.
+#: Seconds at the start of a turn in which votes are read without the event loop.
+POLL_TIME = 0.001
+#: Seconds after which the traits that are queued behind a slow one go to an idle worker.
 RESCUE_AFTER = 0.020
-#: The share of a turn that is waited for workers while none works on it; one that was killed is there again much sooner.
-SHARE_TO_WAIT = 0.25
-#: Suspects that have a worker of their own at the same time; others share one meanwhile.
-MOST_SUSPECTS = 8
-#: What is said of a trait that ran when its worker ended.
+#: Share of a turn to wait for a worker while none works on the turn; a replacement takes much less.
+IDLE_SHARE = 0.25
+#: Largest number of suspects with a worker of their own; the others share workers.
+MAX_SUSPECTS = 8
+#: The note about a trait that ran when its worker ended.
 LOST = "its worker process ended while it ran"
 
 
 class Voters(Protocol):
-    """Whoever can be asked for the votes of a turn: the pool, or the traits in this very process."""
+    """The traits of a bot, to ask for the votes of a turn: in worker processes (`Pool`) or in this process (`Inline`)."""
 
     health_records: list[TraitHealth]
 
     async def start(self) -> None:
-        """Be ready: build the traits. Raises `VindibotError` if that fails."""
+        """Build the traits. Raises `VindibotError` if that fails."""
 
     async def ask(
         self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
     ) -> list[BallotEntry]:
-        """One entry for each trait of the bot, by `deadline` (on the monotonic clock)."""
+        """One entry per trait, with the votes that were published by `deadline` (monotonic seconds); earlier if all are final.
+
+        `me` is our hero (0..3), `recent` are the games of our last turns, `nodes` is the budget (None: until the deadline).
+        """
         raise NotImplementedError
 
     def begin_game(self) -> None:
-        """A new game begins: forget how the traits behaved in the last one."""
+        """Begin a game with clean health records."""
 
     async def close(self) -> None:
-        """End it; nothing is left running."""
+        """End all work and all processes."""
 
 
 @dataclass
 class _Turn:
-    """The request that is being voted on."""
+    """The turn that the traits vote on. Traits are numbers."""
 
     number: int
     games: bytes
-    remembered: int
+    recent_count: int
     me: int
     deadline: float
     seed: int
     nodes: int | None
     over: bool = False
-    idle: bool = False  # whether nobody works on it, so that its end has been set
+    idle: bool = False  # no worker works on it, and a timer is set
     done: asyncio.Future[None] | None = None
     waiting: list[int] = field(default_factory=list)
     votes: dict[int, Vote] = field(default_factory=dict)
     failures: dict[int, tuple[Status, str]] = field(default_factory=dict)
     rescued: set[int] = field(default_factory=set)
 
-    def said(self, trait: int) -> bool:
-        """Whether a trait's last word on this turn is known."""
+    def is_final(self, trait: int) -> bool:
+        """Whether a trait has failed or published its final vote."""
         return trait in self.failures or (trait in self.votes and self.votes[trait].final)
 
     def end(self) -> None:
-        """All votes are in, or time is up."""
+        """End the turn: all votes are final, or the deadline has come."""
         self.over = True
         if self.done is not None and not self.done.done():
             self.done.set_result(None)
 
 
 class Pool:
-    """Traits spread over worker processes. See `Voters`; used from one event loop, for one game at a time.
+    """Traits in worker processes; see `Voters`. For one event loop and one game at a time.
 
-    A suspect (see `vindibot.engine.health`) has a worker of its own besides the `workers` that the others share.
+    A suspect (see `vindibot.engine.health`) has a worker of its own. The other traits share `workers` processes. A worker that
+    has not answered `grace` seconds after the deadline is killed.
     """
 
     def __init__(
@@ -112,30 +116,30 @@ class Pool:
         self.plans, self.health_records = list(plans), list(health_records)
         self.grace = grace
         self._count = max(1, min(workers, len(plans)))
-        self._staff = Workers(plans, folders, self)
+        self._workers = Workers(plans, folders, self)
         self._blame = Blame(self.health_records)
         self._turn: _Turn | None = None
         self._number = 0
 
     @property
     def workers(self) -> list[WorkerProcess]:
-        """The workers that are not known to have ended."""
-        return self._staff.all
+        """The workers, ready or not, without those that are known to have ended."""
+        return self._workers.all
 
     @property
     def replacements(self) -> list[float]:
         """Seconds that each replacement of a worker took, from the death to a ready successor."""
-        return self._staff.replacements
+        return self._workers.replacements
 
     @property
     def preloaded(self) -> bool:
-        """Whether every worker so far was born with everything loaded."""
-        return self._staff.preloaded
+        """Whether every worker so far was forked from a server that had loaded everything."""
+        return self._workers.preloaded
 
     async def start(self) -> None:
-        """Start the workers and wait until each has built the traits."""
+        """Start the workers and wait until each has built the traits. Raises `VindibotError`."""
         try:
-            await self._staff.start(self._count)
+            await self._workers.start(self._count)
         except BaseException:
             await self.close()
             raise
@@ -143,35 +147,35 @@ class Pool:
     async def ask(
         self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
     ) -> list[BallotEntry]:
-        """The votes of every trait that came in by `deadline` (monotonic seconds); sooner if all are in."""
+        """See `Voters`."""
         self._number += 1
-        remembered, shared = worker.encode_turn(games, recent)
-        turn = _Turn(self._number, shared, remembered, me, deadline, seed, nodes)
+        recent_count, shared = worker.encode_turn(games, recent)
+        turn = _Turn(self._number, shared, recent_count, me, deadline, seed, nodes)
         hung = {_running(one) for one in self.workers if one.assigned}
         turn.waiting = [trait for trait, health in enumerate(self.health_records) if not health.benched and trait not in hung]
         self._turn = turn
-        self._staff.about = contextvars.copy_context()
+        self._workers.log_context = contextvars.copy_context()
         try:
-            self._hand_out(turn)
+            self._assign(turn)
             self._check_done(turn)
-            self._listen_briefly(turn)
+            self._poll(turn)
             if not turn.over:
-                await self._listen(turn)
+                await self._wait(turn)
         finally:
             self._turn = None
-            self._let_go(turn)
+            self._finish(turn)
         return [
             entry(health, turn.votes.get(trait), turn.failures.get(trait)) for trait, health in enumerate(self.health_records)
         ]
 
-    def _listen_briefly(self, turn: _Turn) -> None:
-        """Wait a moment without the event loop: most turns are over before it would have gone round once."""
-        limit = min(time.monotonic() + BRIEFLY, turn.deadline)
+    def _poll(self, turn: _Turn) -> None:
+        """Read answers without the event loop for `POLL_TIME`: most turns end before the loop would run once."""
+        limit = min(time.monotonic() + POLL_TIME, turn.deadline)
         while not turn.over and time.monotonic() < limit:
-            self._staff.listen(BRIEFLY)
+            self._workers.poll(POLL_TIME)
 
-    async def _listen(self, turn: _Turn) -> None:
-        """Wait for votes until all are in or the deadline has come."""
+    async def _wait(self, turn: _Turn) -> None:
+        """Wait until all votes are final or the deadline has come."""
         loop = asyncio.get_running_loop()
         turn.done = loop.create_future()
         ahead = turn.deadline - time.monotonic()
@@ -186,31 +190,30 @@ class Pool:
             for timer in timers:
                 timer.cancel()
 
-    def _let_go(self, turn: _Turn) -> None:
-        """The turn is over: stop those who still work on it, take what they have said, and see to it that they come back."""
+    def _finish(self, turn: _Turn) -> None:
+        """Stop the workers that still work on a turn, take their votes, and kill them after the grace period if need be."""
         turn.over = True
-        for one in self.workers:
-            if one.assigned and one.number == turn.number:
-                one.board.stop[0] = 1
-                self._collect(turn, one)
-                running = int(one.board.running[0])
-                if not turn.said(running) and not (self.health_records[running].anytime and running in turn.votes):
-                    turn.failures[running] = "late", STILL_RUNNING
-                asyncio.get_running_loop().call_later(self.grace, self._reap, one, turn.number)
+        for one in self._working(turn):
+            one.board.stop[0] = 1
+            self._collect(turn, one)
+            running = int(one.board.running[0])
+            if not turn.is_final(running) and not (self.health_records[running].anytime and running in turn.votes):
+                turn.failures[running] = "late", STILL_RUNNING
+            asyncio.get_running_loop().call_later(self.grace, self._kill_if_hung, one, turn.number)
 
     def begin_game(self) -> None:
-        """A new game: every trait starts with a clean record."""
+        """Begin a game with clean health records."""
         self.health_records = [health.fresh() for health in self.health_records]
         self._blame = Blame(self.health_records)
 
     async def close(self) -> None:
-        """End all workers and whatever they have started."""
-        await self._staff.close()
+        """End all workers and the processes that they have started."""
+        await self._workers.close()
 
-    # -- handing out --
+    # -- work for the workers --
 
-    def _hand_out(self, turn: _Turn) -> None:
-        """Give what waits to the workers that are free: suspects alone, cheap traits first, anytime ones last."""
+    def _assign(self, turn: _Turn) -> None:
+        """Give the waiting traits to the idle workers: suspects alone, cheap traits first, anytime ones last."""
         own = self._workers_of_suspects()
         shared = []
         waiting, turn.waiting = turn.waiting, []
@@ -232,20 +235,20 @@ class Pool:
                 self._send(one, turn, share)
 
     def _workers_of_suspects(self) -> dict[int, WorkerProcess]:
-        """The workers of suspects by trait: hired where they are missing, ended where they are not needed any more."""
+        """The workers of suspects by trait. Starts those that are missing and ends those that are not needed any more."""
         own = {one.only: one for one in self.workers if one.only is not None}
         if not own and not any(health.suspect for health in self.health_records):
             return {}
         for trait, health in enumerate(self.health_records):
             if trait in own and not health.suspect:
                 if not own[trait].assigned:
-                    self._staff.dismiss(own.pop(trait))
-            elif health.suspect and trait not in own and len(own) < MOST_SUSPECTS:
-                own[trait] = self._staff.hire(self._count + trait, only=trait)
+                    self._workers.end(own.pop(trait))
+            elif health.suspect and trait not in own and len(own) < MAX_SUSPECTS:
+                own[trait] = self._workers.add(self._count + trait, only=trait)
         return own
 
     def _spread(self, traits: Sequence[int], shares: Sequence[list[int]]) -> None:
-        """Spread traits over the shares, the longest first to the least loaded; each share ends up in running order."""
+        """Add traits to the shares, the longest first, each to the share with the least load; sort each share for running."""
         if not shares or not traits:
             return
         keys = [(one.anytime, one.mean_ms) for one in self.health_records]
@@ -259,25 +262,26 @@ class Pool:
 
     def _send(self, one: WorkerProcess, turn: _Turn, traits: list[int]) -> None:
         one.assigned, one.number = tuple(traits), turn.number
-        one.board.stop[0], one.board.running[0] = 0, worker.NOBODY
+        one.board.stop[0], one.board.running[0] = 0, worker.NO_TRAIT
         one.board.put_turn(turn.games)
         seconds = max(0.0, turn.deadline - time.monotonic())
-        me, kept, nodes, trial = turn.me, turn.remembered, turn.nodes, one.only is not None
-        request = worker.TurnRequest(turn.number, me, kept, seconds, self.grace, nodes, turn.seed, traits, trial)
-        with contextlib.suppress(BrokenPipeError):  # it has just died; we shall be told
+        request = worker.TurnRequest(
+            turn.number, turn.me, turn.recent_count, seconds, self.grace, turn.nodes, turn.seed, traits, one.only is not None
+        )
+        with contextlib.suppress(BrokenPipeError):  # it has just died, and `on_death` follows
             os.write(one.requests, request.encode())
 
-    # -- what comes back: see `WorkerEvents` --
+    # -- `WorkerEvents` --
 
-    def ready(self, one: WorkerProcess) -> None:
-        """A worker waits for work."""
-        self._go_on()
+    def on_ready(self, one: WorkerProcess) -> None:
+        """Give work to a worker that has built the traits."""
+        self._continue()
 
-    def told(self, one: WorkerProcess, kind: int, number: int, trait: int, text: str) -> None:
-        """A worker says something about a request, this turn's or (too late to count) an earlier one."""
+    def on_message(self, one: WorkerProcess, kind: int, number: int, trait: int, text: str) -> None:
+        """Take a message about a request. A message about an earlier turn changes the health of a trait only."""
         health = self.health_records[trait]
         if kind == worker.DONE:
-            self._came_back(one, number)
+            self._on_done(one, number)
         elif kind == worker.OUTPUT:
             health.prints(text)
         else:
@@ -289,66 +293,66 @@ class Pool:
             if self._turn is not None and number == self._turn.number:
                 self._turn.failures[trait] = status, text
 
-    def _came_back(self, one: WorkerProcess, number: int) -> None:
-        """A worker has answered a request."""
+    def _on_done(self, one: WorkerProcess, number: int) -> None:
+        """Take the votes of a worker that has answered a request, and give it new work."""
         if number != one.number:
             return
-        turn = self._turn
-        current = turn if turn is not None and number == turn.number else None
+        if current := self._current(one):
+            self._collect(current, one)
         for trait in one.assigned:
             vote = one.board.get(number, trait)
-            if vote is None:
-                continue
-            if current is not None and not current.said(trait):
-                current.votes[trait] = vote
-            if vote.status == "ok":
+            if vote is not None and vote.status == "ok":
                 self.health_records[trait].answered(vote.ms)
                 if trait == one.only:
                     self._blame.did_well_alone(trait)
         one.ran.update(one.assigned)
         one.assigned = ()
-        self._go_on()
+        self._continue()
+
+    def _current(self, one: WorkerProcess) -> _Turn | None:
+        """The current turn, if the last request of a worker belongs to it."""
+        return self._turn if self._turn is not None and one.number == self._turn.number else None
 
     def _collect(self, turn: _Turn, one: WorkerProcess) -> None:
-        """Take the votes that a worker has published for this turn so far; the last word on a trait is not replaced."""
+        """Take the votes that a worker has published for this turn; a final vote is not replaced."""
         for trait in one.assigned:
             vote = one.board.get(turn.number, trait)
-            if vote is not None and not turn.said(trait):
+            if vote is not None and not turn.is_final(trait):
                 turn.votes[trait] = vote
 
-    def _go_on(self) -> None:
-        """After a worker has become free: hand out what waits; the turn is over when nothing waits and nobody works."""
-        turn = self._turn
-        if turn is None:
-            return
-        self._hand_out(turn)
-        self._check_done(turn)
+    def _continue(self) -> None:
+        """Assign the waiting traits of the current turn, or end it if it has no work left."""
+        if self._turn is not None:
+            self._assign(self._turn)
+            self._check_done(self._turn)
 
     def _rescue(self, turn: _Turn) -> None:
-        """What is queued behind a trait that takes long is given to a worker that is free."""
-        for one in self.workers:
-            if one.assigned and one.number == turn.number:
-                self._collect(turn, one)
-                queued = [trait for trait in one.assigned if not turn.said(trait) and trait not in turn.votes]
-                turn.waiting += [
-                    trait for trait in queued if trait != _running(one) and trait not in (*turn.waiting, *turn.rescued)
-                ]
+        """Give the traits that are queued behind a slow one to idle workers."""
+        for one in self._working(turn):
+            self._collect(turn, one)
+            queued = [trait for trait in one.assigned if not turn.is_final(trait) and trait not in turn.votes]
+            turn.waiting += [trait for trait in queued if trait != _running(one) and trait not in (*turn.waiting, *turn.rescued)]
         turn.rescued.update(turn.waiting)
-        self._hand_out(turn)
+        self._assign(turn)
+
+    def _working(self, turn: _Turn) -> list[WorkerProcess]:
+        """The workers that work on a turn."""
+        return [one for one in self.workers if one.assigned and one.number == turn.number]
 
     def _check_done(self, turn: _Turn) -> None:
-        working = any(one.assigned and one.number == turn.number for one in self.workers)
+        """End a turn that has no work left. Set a timer if it has work and no worker."""
+        working = self._working(turn)
         if not working and not turn.waiting:
             turn.end()
         elif not working and not turn.idle:
             turn.idle = True
-            timeout = SHARE_TO_WAIT * max(0.0, turn.deadline - time.monotonic())
-            asyncio.get_running_loop().call_later(timeout, self._nobody_came, turn)
+            timeout = IDLE_SHARE * max(0.0, turn.deadline - time.monotonic())
+            asyncio.get_running_loop().call_later(timeout, self._end_if_idle, turn)
 
-    def _nobody_came(self, turn: _Turn) -> None:
-        """No worker has been there for a while: what cannot be had in time is not worth the risk to be late."""
+    def _end_if_idle(self, turn: _Turn) -> None:
+        """End a turn that still has no worker: to wait longer would risk a late move."""
         turn.idle = False
-        if not turn.over and not any(one.assigned and one.number == turn.number for one in self.workers):
+        if not turn.over and not self._working(turn):
             turn.end()
 
     # -- time and death --
@@ -358,19 +362,18 @@ class Pool:
             if one.number == turn.number:
                 one.board.stop[0] = 1
 
-    def _reap(self, one: WorkerProcess, number: int) -> None:
-        """Kill a worker that still has not come back from request `number`."""
+    def _kill_if_hung(self, one: WorkerProcess, number: int) -> None:
+        """Kill a worker that has not answered request `number`."""
         if not one.dead and one.number == number and one.assigned:
             running = _running(one)
             label = self.health_records[running].label if running is not None else None
             log.warning("worker killed", worker=one.index, trait=label, reason="hung")
             one.kill()
 
-    def died(self, one: WorkerProcess) -> bool:
-        """A worker has ended, by our hand or another's: find out why, and pass its work on."""
-        turn = self._turn
+    def on_death(self, one: WorkerProcess) -> bool:
+        """Blame a trait for the end of a worker, and assign its work again. Returns whether to replace it."""
         lost = one.assigned
-        current = turn if turn is not None and one.number == turn.number else None
+        current = self._current(one)
         if current is not None:
             self._collect(current, one)
         running = _running(one)
@@ -381,22 +384,25 @@ class Pool:
         elif not lost and one.only in one.ran:
             self._blame.worker_ended(one.only, one.ran, "its worker process ended after it had run")
         if current is not None:
-            current.waiting += [trait for trait in lost if not current.said(trait) and trait not in current.rescued]
-        if turn is not None:
-            asyncio.get_running_loop().call_soon(self._go_on)  # when its place has been filled
+            current.waiting += [trait for trait in lost if not current.is_final(trait) and trait not in current.rescued]
+        if self._turn is not None:
+            asyncio.get_running_loop().call_soon(self._continue)  # after its replacement has been requested
         self._workers_of_suspects()
         return one.only is None
 
     def _begun(self, one: WorkerProcess, last: int) -> set[int]:
-        """The traits of its request that a worker had begun when `last` ran: anytime ones take turns, after all others."""
+        """The traits of its request that a worker had begun when `last` ran. Anytime traits alternate, after all others."""
         if last not in one.assigned:
             return set()
         return set(one.assigned if self.health_records[last].anytime else one.assigned[: one.assigned.index(last) + 1])
 
 
 def _running(one: WorkerProcess) -> int | None:
-    """The trait that a worker runs; None if it has not begun. If it says what cannot be, a trait has written to its memory."""
-    said = int(one.board.running[0])
-    if said == worker.NOBODY or not one.assigned:
+    """The trait that a worker runs; None if it has not begun.
+
+    It is the first assigned trait if the shared number is wrong: then a trait has written to the memory.
+    """
+    running = int(one.board.running[0])
+    if running == worker.NO_TRAIT or not one.assigned:
         return None
-    return said if said in one.assigned else one.assigned[0]
+    return running if running in one.assigned else one.assigned[0]

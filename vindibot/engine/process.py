@@ -1,4 +1,4 @@
-"""Worker processes and their fork server as the pool sees them; and the context of other processes of ours."""
+"""Handles of worker processes and of their fork server, for the pool; and the multiprocessing context of our other processes."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from vindibot.config import import_path
 from vindibot.engine import forkserver, worker
 from vindibot.engine.worker import TraitPlan
 
-#: Seconds that the end of the fork server is waited for, and then that of one that has lost its keeper.
+#: Seconds to wait for the end of the keeper, and then for the end of a fork server without a keeper.
 END_TIMEOUT = 1.5
-#: What a fork server runs first: it finds vindibot where this process has found it.
+#: The first module of a fork server: it makes the server find vindibot where this process has found it.
 FIRST = "vindibot_first"
-#: What it is told (see `_told`) where that is not an argument, as JSON.
+#: The variable that holds the JSON of `_told` for a fork server that gets no arguments.
 TOLD_VARIABLE = "VINDIBOT_TOLD"
 
 #: The folder of this project, and that of `FIRST`.
@@ -41,21 +41,21 @@ _FOLDER_OF_FIRST = str(Path(_TOP, "vindibot", "engine", "first"))
 
 
 class Needs(NamedTuple):
-    """What the traits of a bot need: `modules`, and the `folders` in which those that lie beside the bot's files are found."""
+    """The modules of a bot's traits, and the folders to import them from if they are beside the bot's files."""
 
     folders: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
 
 
 def _told(needs: Sequence[Needs]) -> dict[str, Any]:
-    """What a fork server must know: where modules are found, where kernels are kept, and what to load."""
+    """The parameters of a fork server: the import path, the folder of compiled kernels, and what to load."""
     return {"top": _TOP, "path": import_path(), "cache": str(kernels.cache_folder()), "needs": needs}
 
 
 class ForkServer:
-    """The fork server of this process, as those who hire see it: nothing here waits for it but `start` and `close`.
+    """Handle of the fork server of this process; see `vindibot.engine.forkserver`. Only `start` and `close` wait.
 
-    See `vindibot.engine.forkserver` for the processes. `start` may be called from any thread, the other methods from one.
+    Any thread may call `start`; one thread calls the other methods.
     """
 
     def __init__(self, needs: Sequence[Needs]) -> None:
@@ -65,7 +65,7 @@ class ForkServer:
         self._lock = threading.Lock()
 
     def is_running(self) -> bool:
-        """Whether somebody is there who gets our requests."""
+        """Whether a process holds the other end of the socket for requests."""
         if self._socket is None:
             return False
         poll = select.poll()
@@ -73,8 +73,10 @@ class ForkServer:
         return not poll.poll(0)
 
     def start(self, gate: str | None = None) -> None:
-        """Start it, unless it runs. Takes milliseconds; what it has to import takes longer, and is not waited for. It loads
-        kernels when the file `gate` is unlocked."""
+        """Start the server unless it runs. Takes milliseconds: it does not wait for the imports of the server.
+
+        The server loads kernels after the file `gate` is unlocked.
+        """
         with self._lock:
             if self.is_running():
                 return
@@ -93,8 +95,8 @@ class ForkServer:
                 theirs.close()
             self._socket = ours
 
-    def ask(self, message: bytes, descriptors: Sequence[int]) -> bool:
-        """Ask for a worker (see `vindibot.engine.forkserver.request`); whether the request could be sent."""
+    def send(self, message: bytes, descriptors: Sequence[int]) -> bool:
+        """Send a request for a worker (see `vindibot.engine.forkserver.request`). Returns whether it could be sent."""
         if self._socket is None:
             return False
         try:
@@ -103,7 +105,7 @@ class ForkServer:
             return False
 
     def close(self) -> None:
-        """End it and all that came from it. Returns within some seconds, whatever has been stopped."""
+        """End the server and all its descendants. Takes at most some seconds, even if a process is stopped."""
         with self._lock:
             self._end()
 
@@ -112,18 +114,18 @@ class ForkServer:
         self._keeper = self._socket = None
         if keeper is None or ours is None:
             return
-        servers = _numbers(ours)
+        servers = _server_pids(ours)
         ours.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             keeper.wait(END_TIMEOUT)
-        if keeper.poll() != 0:  # it was stopped, or killed before, and the server may have been stopped
+        if keeper.poll() != 0:  # it was stopped or killed, and the server may be stopped
             keeper.kill()
             keeper.wait()
             _kill_server(servers[-1:])
 
 
-def _numbers(ours: socket.socket) -> list[int]:
-    """What the keeper has told of the servers that it started."""
+def _server_pids(ours: socket.socket) -> list[int]:
+    """The process ids of the servers that the keeper has started."""
     told = b""
     with contextlib.suppress(OSError):
         while data := ours.recv(1 << 16):
@@ -132,7 +134,7 @@ def _numbers(ours: socket.socket) -> list[int]:
 
 
 def _kill_server(pids: Sequence[int]) -> None:
-    """Kill a server that has no keeper, if it does not end by itself. Its number may be another's by now."""
+    """Kill a server without a keeper if it does not end by itself. Its process id may belong to another process by now."""
     limit = time.monotonic() + END_TIMEOUT
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -147,7 +149,7 @@ _server: ForkServer | None = None
 
 
 def fork_server(*needs: Needs) -> ForkServer:
-    """The fork server of this process. It loads what the first call names; workers import what is needed besides."""
+    """The fork server of this process. It loads the `needs` of the first call; workers import the rest."""
     global _server
     if _server is None:
         _server = ForkServer(needs)
@@ -157,9 +159,9 @@ def fork_server(*needs: Needs) -> ForkServer:
 
 @contextlib.contextmanager
 def loading_beside(*needs: Needs) -> Iterator[None]:
-    """Have the fork server import what these bots need at the same time as what is done inside imports it here.
+    """Let the fork server import what these bots need, while the block imports it in this process.
 
-    It loads compiled kernels when the context is left, so that kernels are compiled here, where it is shown.
+    The server loads kernels after the block. So this process compiles them, and can show the progress.
     """
     server = fork_server(*needs)
     with tempfile.NamedTemporaryFile(prefix="vindibot-") as gate:
@@ -169,22 +171,24 @@ def loading_beside(*needs: Needs) -> Iterator[None]:
 
 
 class WorkerProcess:
-    """A worker as its pool sees it: the process, the pipes to and from it, the shared memory, what it is busy with.
+    """Handle of a worker: the process, its pipes, its shared memory, and its current request.
 
-    `only` is the one trait that it is for, None for any. `pid` is 0 until it is known. `ran` are the traits whose code has
-    run in it. `exit_code` is known once the worker has been buried by a fork server that still lives.
+    `only` is its one trait, None for any. `requested` says whether the fork server has the request. `ready`: it has built the
+    traits. `dead`: it gets no more work. `gone`: the fork server has reported its end, or has ended. `pid` is 0 until it is
+    known. `number` and `assigned` are its last request and the traits in it. `ran` are the traits whose code has run in it.
+    `exit_code` is None unless the fork server has reported it.
     """
 
     def __init__(self, index: int, plans: Sequence[TraitPlan], folders: Sequence[str], only: int | None = None) -> None:
         self.index, self.only = index, only
-        self.ready = self.asked = self.dead = self.buried = False
+        self.ready = self.requested = self.dead = self.gone = False
         self.pid = 0
         self.exit_code: int | None = None
         self.number = 0
         self.assigned: tuple[int, ...] = ()
         self.ran: set[int] = set()
         self.buffer = bytearray()
-        self._told = bytearray()
+        self._status_bytes = bytearray()
         setup, size = worker.setup(plans, folders), worker.Board.size(len(plans))
         with _shared_file() as memory:
             memory.truncate(size + len(setup))
@@ -196,7 +200,7 @@ class WorkerProcess:
             self.answers, answer_end = os.pipe()
             leash_end, self._leash = os.pipe()
             self.status, status_end = os.pipe()
-            # Until the fork server has them.
+            # Ours until the fork server has them.
             self._theirs = [request_end, answer_end, leash_end, status_end, os.dup(memory.fileno())]
         for pipe in (self.answers, self.status):
             os.set_blocking(pipe, False)
@@ -205,31 +209,31 @@ class WorkerProcess:
     def idle(self) -> bool:
         return self.ready and not self.dead and not self.assigned
 
-    def ask_for(self, server: ForkServer) -> bool:
-        """Ask the fork server for the process; whether it could be asked. May be repeated until it could."""
-        if not self.asked and server.ask(self._message, self._theirs):
-            self.asked = True
-            self._let_go()
-        return self.asked
+    def request_from(self, server: ForkServer) -> bool:
+        """Send the request for the process to the fork server, unless it has it. Returns whether it has it now."""
+        if not self.requested and server.send(self._message, self._theirs):
+            self.requested = True
+            self._close_theirs()
+        return self.requested
 
     def read_status(self) -> None:
-        """Take what the fork server tells of the process: `pid`, `exit_code`, and whether it is `buried`."""
+        """Read the reports of the fork server about the process: `pid`, `exit_code` and `gone`."""
         try:
             data = os.read(self.status, 64)
         except BlockingIOError:
             return
-        self._told += data
-        numbers = [number for (number,) in forkserver.STATUS.iter_unpack(self._told)]
+        self._status_bytes += data
+        numbers = [number for (number,) in forkserver.STATUS.iter_unpack(self._status_bytes)]
         if numbers:
             self.pid = numbers[0]
         if len(numbers) > 1:
             self.exit_code = numbers[1]
-        self.buried = not data or len(numbers) > 1
+        self.gone = not data or len(numbers) > 1
 
     def kill(self) -> None:
-        """End the process, and everything that it has started in its group; the fork server sees to the rest."""
+        """Kill the process and its process group. The fork server kills its other descendants."""
         if self._leash >= 0:
-            os.close(self._leash)  # who has only just been forked sees this
+            os.close(self._leash)  # a process that has just been forked sees this
             self._leash = -1
         if self.pid and self.exit_code is None:
             for kill in (os.killpg, os.kill):
@@ -237,31 +241,30 @@ class WorkerProcess:
                     kill(self.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Release what the process held. Call it when the process is gone."""
+        """Release the pipes and the memory. Call it when the process has ended."""
         self.kill()
-        self._let_go()
+        self._close_theirs()
         for pipe in (self.requests, self.answers, self.status):
             os.close(pipe)
         del self.board  # and with it the memory
 
-    def _let_go(self) -> None:
+    def _close_theirs(self) -> None:
         for descriptor in self._theirs:
             os.close(descriptor)
         self._theirs = []
 
 
 def _shared_file() -> BinaryIO:
-    """A file in memory that has no name."""
+    """A file in memory without a name."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("vindibot-board"), "r+b", buffering=0)
     return tempfile.TemporaryFile(buffering=0)
 
 
 def context(*needs: Needs) -> Any:
-    """The multiprocessing context of other processes: a fork server that has the traits loaded, or spawn where there is none.
+    """The multiprocessing context of our other processes: a fork server that has loaded the traits; spawn where there is none.
 
-    The fork server is one per process and is started by the first call; a module that a later bot needs is then imported
-    by each of its workers.
+    The first call starts the one fork server of this process. If a later bot needs other modules, each worker imports them.
     """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
@@ -269,7 +272,7 @@ def context(*needs: Needs) -> Any:
     chosen.set_forkserver_preload([FIRST])
     with _environment(needs):
         resource_tracker.ensure_running()  # starting it would lift the block
-        # Ctrl-C goes to all processes of a terminal: the fork server would die of one while it imports.
+        # Ctrl-C goes to all processes of a terminal, and would kill the fork server while it imports.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             ensure_running()
@@ -280,16 +283,16 @@ def context(*needs: Needs) -> Any:
 
 @contextlib.contextmanager
 def _environment(needs: Sequence[Needs]) -> Iterator[None]:
-    """Have what is started meanwhile find `FIRST`, and import nothing from the current folder.
+    """Make processes that start within the block find `FIRST`, and import nothing from the current folder.
 
-    All of it goes through the environment, and out of it again before anything else runs over there.
+    The environment carries the parameters. The new process restores it before other code runs there.
     """
     users = {name: os.environ.get(name) for name in (TOLD_VARIABLE, "PYTHONPATH", "PYTHONSAFEPATH")}
     main = spawn.get_preparation_data("").get("init_main_from_path")
     os.environ[TOLD_VARIABLE] = json.dumps({**_told(needs), "main": main, "environment": users})
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (_FOLDER_OF_FIRST, users["PYTHONPATH"])))
     os.environ["PYTHONSAFEPATH"] = "1"
-    sys.path.append(_FOLDER_OF_FIRST)  # where the fork server is given our path (Python 3.13)
+    sys.path.append(_FOLDER_OF_FIRST)  # Python 3.13 gives our path to the fork server
     try:
         yield
     finally:

@@ -1,10 +1,9 @@
-"""A worker process: it builds the bot's traits once, then answers one request per turn with a stream of votes.
+"""A worker process: it builds the bot's traits once, then answers each request with votes.
 
-It is told everything it needs with each request and remembers nothing but compiled kernels and tables of the map, so a
-replacement knows as much as the worker it replaces. The game lies in shared memory, a short request through a pipe says
-that it is there. Votes go out through shared memory, a slot per trait, the moment they are given: they cost no system call,
-an anytime trait may improve its answer as often as it likes, and what was said before a hang is not lost. The end of a
-request, and whatever has a text (an exception, printed lines), goes through a second pipe.
+Each request has all data of the turn. A worker keeps only compiled kernels and tables of the map, so a replacement knows as much
+as the worker before. Shared memory holds the game; a short request through a pipe follows. A trait publishes votes at once in its
+slot of the shared memory. This costs no system call, and votes before a hang are not lost. The end of a request, and each text
+(an exception, printed lines), goes through a second pipe.
 """
 
 from __future__ import annotations
@@ -37,26 +36,26 @@ from vindibot.engine.forkserver import WORKER
 from vindibot.engine.runner import Vote, run
 from vindibot.games import Status
 
-#: Characters that a trait may print per turn; what goes beyond is counted and dropped.
+#: Characters of a trait's output per turn that are kept; the others are counted and dropped.
 OUTPUT_LIMIT = 4096
-#: Bytes of the text of a message.
+#: Largest number of bytes of the text of a message.
 LONGEST_TEXT = 1 << 15
-#: Seconds after its deadline and grace at which a worker ends itself, if nobody did it (its parent is gone, then).
-LAST_RESORT = 0.5
+#: Seconds after the deadline and the grace period at which a worker ends itself. It happens only if its parent is gone.
+SELF_END_AFTER = 0.5
 
 _REQUEST = struct.Struct("<IddqQ?BBB")
 _MESSAGE = struct.Struct("<IBBI")
-#: Kinds of messages: the traits are built; they cannot be; the request is answered; a trait failed; a trait printed.
+#: Kinds of messages: traits built; traits not built; request answered; trait raised; vote invalid; trait printed.
 READY, FAILED, DONE, ERROR, VOID, OUTPUT = range(6)
-#: What the word that tells the running trait says before the first.
-NOBODY = -1
-#: What a worker says of itself when it is ready and was forked from a server that had loaded everything.
+#: `Board.running` before the first trait of a request runs.
+NO_TRAIT = -1
+#: Text of the message `READY` of a worker that was forked from a server that had loaded everything.
 PRELOADED = "preloaded"
 
 
 @dataclass(frozen=True)
 class TraitPlan:
-    """How to build a trait in another process: ``module:Class`` and its parameters."""
+    """A trait to build in another process: ``module:Class`` and its parameters."""
 
     class_path: str
     parameters: dict[str, Any]
@@ -67,23 +66,22 @@ class TraitPlan:
         return self.class_path.partition(":")[0]
 
     def build(self) -> Behaviour:
-        """Import the class and make the behaviour."""
-        built: Behaviour = find(self.class_path)(**self.parameters)
-        return built
+        """Import the class and build the behaviour."""
+        return find(self.class_path)(**self.parameters)
 
 
 class Board:
-    """The shared memory of a worker: a stop word, the trait that is running, the turn, and the latest vote of each trait.
+    """The shared memory of a worker: the stop word, the number of the running trait, the turn, and the latest vote of each trait.
 
-    The turn (the game, followed by those of our last turns) is written by the pool while the worker is idle. A slot is
-    written by the worker alone. It has a head, one word (request number, count of writes, state), and two bodies that are
-    used in turn: the head, written last and at once, says which one counts, and the reader looks at it before and after. So a
-    half-written vote is never taken for one, and who dies while he writes has still said what he said before.
+    The pool writes the turn (the game, then the games of our last turns) while the worker is idle. Only the worker writes slots.
+    A slot has a head, one word (request number, count of writes, state), and two bodies that alternate. The head is written last,
+    in one step, and says which body counts. The reader checks it before and after. So no reader sees a half-written vote, and a
+    worker that dies while it writes keeps the vote before.
     """
 
     WORDS = 2
     TURN = (1 + RECENT_TURNS) * GAME.itemsize
-    #: Milliseconds, votes; of the thought: score, nodes, depth, goal, which of them are there, the line and its length.
+    #: Milliseconds, votes; of the `SearchInfo`: score, nodes, depth, goal, bits of those that are set, length of the pv, pv.
     _BODY = struct.Struct(f"<d5ddqihBB{LONGEST_PV}s")
     _STATUS: tuple[Status, ...] = ("ok", "error", "void")
     _NO_INFO = (0.0, 0, 0, 0, 0, 0, b"")
@@ -95,16 +93,16 @@ class Board:
         self.stop, self.running = words[:1], words[1:]
         self.games = np.frombuffer(memory, GAME, 1 + RECENT_TURNS, 8 * self.WORDS)
         self._slots = 8 * self.WORDS + self.TURN
-        self._heads = self._bytes.cast("Q")  # a word is written at once
+        self._heads = self._bytes.cast("Q")  # a word is written in one step
         self._writes = 0
 
     @classmethod
     def size(cls, traits: int) -> int:
-        """Bytes needed for so many traits."""
+        """Bytes of a board for this number of traits."""
         return cls.WORDS * 8 + cls.TURN + traits * cls.SLOT
 
     def put_turn(self, turn: bytes) -> None:
-        """Write a turn (see `encode_turn`) to where the worker reads it."""
+        """Write a turn (see `encode_turn`) for the worker."""
         start = 8 * self.WORDS
         self._bytes[start : start + len(turn)] = turn
 
@@ -119,7 +117,7 @@ class Board:
         self._heads[at // 8] = number << 32 | self._writes << 16 | (2 if vote.final else 1) << 8 | flags
 
     def get(self, number: int, trait: int) -> Vote | None:
-        """The latest vote of a trait for request `number`; None if there is none (or one is just being written)."""
+        """The latest vote of a trait for request `number`; None if there is none or the worker is writing one."""
         at = self._slots + trait * self.SLOT
         for _ in range(3):
             head = self._heads[at // 8]
@@ -135,44 +133,44 @@ class Board:
 
 
 def _flat(info: SearchInfo) -> tuple[Any, ...]:
-    """A thought (of `plain_info`) without its votes, as it lies in a slot."""
-    there, line = 0, bytes(info.pv)
+    """The fields of a `SearchInfo` (of `plain_info`) without its votes, in the order of a slot's body."""
+    is_set, pv = 0, bytes(info.pv)
     values = (info.score, info.nodes, info.depth, info.goal)
     for number, value in enumerate(values):
-        there |= (value is not None) << number
-    return (*(0 if value is None else value for value in values), there, len(line), line)
+        is_set |= (value is not None) << number
+    return (*(0 if value is None else value for value in values), is_set, len(pv), pv)
 
 
 def _info(
-    votes: tuple[float, ...] | None, score: float, nodes: int, depth: int, goal: int, there: int, length: int, line: bytes
+    votes: tuple[float, ...] | None, score: float, nodes: int, depth: int, goal: int, is_set: int, length: int, pv: bytes
 ) -> SearchInfo:
     """The inverse of `_flat`."""
     return SearchInfo(
         votes,
-        depth=depth if there & 4 else None,
-        score=score if there & 1 else None,
-        nodes=nodes if there & 2 else None,
-        pv=tuple(line[:length]),
-        goal=goal if there & 8 else None,
+        depth=depth if is_set & 4 else None,
+        score=score if is_set & 1 else None,
+        nodes=nodes if is_set & 2 else None,
+        pv=tuple(pv[:length]),
+        goal=goal if is_set & 8 else None,
     )
 
 
 def encode_turn(games: Games, recent: Games) -> tuple[int, bytes]:
-    """What all workers get: how many of our last turns are in it, and the game followed by them as bytes."""
-    kept = recent[-RECENT_TURNS:]
-    return len(kept), games.tobytes() + kept.tobytes()
+    """The turn for all workers: the number of recent games in it, and the bytes of the game and then of these."""
+    latest = recent[-RECENT_TURNS:]
+    return len(latest), games.tobytes() + latest.tobytes()
 
 
 class TurnRequest(NamedTuple):
-    """What a worker is to do now: request `number`, for hero `me` (0..3), with the last `remembered` turns of ours.
+    """Request `number` to a worker: let `traits` vote, in this order, for hero `me` (0..3), with `recent_count` recent games.
 
-    `seconds` is how long the turn lasts and `grace` how long after that the worker may still live, for its last resort only.
-    `traits` are run in their order. On `trial` the worker must still be sound after them, or it ends.
+    The deadline is in `seconds`. `grace` seconds later it ends itself if it hangs and its parent is gone. With `trial`, the
+    worker checks itself after the traits, and ends if it is damaged.
     """
 
     number: int
     me: int
-    remembered: int
+    recent_count: int
     seconds: float
     grace: float
     nodes: int | None
@@ -181,31 +179,29 @@ class TurnRequest(NamedTuple):
     trial: bool = False
 
     def encode(self) -> bytes:
-        """As bytes: so few that a pipe takes and gives them whole."""
+        """The request as bytes, few enough for one atomic write to a pipe."""
         nodes, seed = -1 if self.nodes is None else self.nodes, self.seed & 0xFFFFFFFFFFFFFFFF
-        kept, count = self.remembered, len(self.traits)
-        return _REQUEST.pack(self.number, self.seconds, self.grace, nodes, seed, self.trial, self.me, kept, count) + bytes(
-            self.traits
-        )
+        head = (self.number, self.seconds, self.grace, nodes, seed, self.trial, self.me, self.recent_count, len(self.traits))
+        return _REQUEST.pack(*head) + bytes(self.traits)
 
     @classmethod
     def decode(cls, data: bytes) -> TurnRequest:
         """The inverse of `encode`."""
-        number, seconds, grace, nodes, seed, trial, me, remembered, count = _REQUEST.unpack_from(data)
+        number, seconds, grace, nodes, seed, trial, me, recent_count, count = _REQUEST.unpack_from(data)
         traits = data[_REQUEST.size : _REQUEST.size + count]
-        return cls(number, me, remembered, seconds, grace, None if nodes < 0 else nodes, seed, traits, trial)
+        return cls(number, me, recent_count, seconds, grace, None if nodes < 0 else nodes, seed, traits, trial)
 
 
 def decode_messages(buffer: bytearray, traits: int) -> list[tuple[int, int, int, str]]:
-    """Take the whole messages off the front of `buffer`: (kind, request number, trait, text).
+    """Remove the complete messages from the front of `buffer` and return them: (kind, request number, trait, text).
 
-    Raises `ValueError` for what no worker with so many traits sends: something else has written to its pipe.
+    Raises `ValueError` for bytes that no worker with this number of traits sends: other code has written to its pipe.
     """
     found, start, size = [], 0, _MESSAGE.size
     while len(buffer) - start >= size:
         number, kind, trait, length = _MESSAGE.unpack_from(buffer, start)
         if kind > OUTPUT or trait >= traits or length > LONGEST_TEXT:
-            raise ValueError(f"bytes that are no message: {bytes(buffer[start : start + 20])!r}")
+            raise ValueError(f"bytes are no message: {bytes(buffer[start : start + 20])!r}")
         if len(buffer) - start < size + length:
             break
         found.append((kind, number, trait, buffer[start + size : start + size + length].decode(errors="replace")))
@@ -220,7 +216,7 @@ def _encode(number: int, kind: int, trait: int = 0, text: str = "") -> bytes:
 
 
 class _Captured(io.TextIOBase):
-    """What traits print: kept up to a limit per trait and turn, the rest counted."""
+    """The output of traits: up to `OUTPUT_LIMIT` characters per trait and turn, and the number of the others."""
 
     def __init__(self) -> None:
         self.trait = 0
@@ -235,7 +231,7 @@ class _Captured(io.TextIOBase):
         return len(text)
 
     def take(self) -> list[tuple[int, str]]:
-        """What each trait printed since the last call."""
+        """The output of each trait since the last call."""
         if not self.lengths:
             return []
         taken = []
@@ -254,7 +250,7 @@ def _write(pipe: int, message: bytes) -> None:
 
 
 def _end_with(leash: int) -> None:
-    """End this process and its group when the other end of its leash is closed, or its parent's parent is gone."""
+    """Kill this process and its group when the other end of the pipe `leash` is closed, also by the end of that process."""
 
     def watch() -> None:
         with contextlib.suppress(OSError):
@@ -265,20 +261,20 @@ def _end_with(leash: int) -> None:
 
 
 def setup(plans: Sequence[TraitPlan], folders: Sequence[str]) -> bytes:
-    """What a worker must know once: how to build the traits, and the folders they lie in."""
+    """The bytes that a worker gets once: its traits, and the folders of their modules."""
     return pickle.dumps((list(plans), list(folders)))
 
 
 def main(requests: int, answers: int, leash: int, memory: int, board_size: int, setup_size: int) -> None:
-    """The life of a worker. The first three are ends of pipes; `memory` is a file: a `Board`, then what `setup` made.
+    """Run a worker. The first three are ends of pipes; `memory` is a file: a `Board`, then the bytes of `setup`.
 
-    It ends when the pipe of requests is closed, and at once when the other end of the leash is closed. Its process group is
-    its own, and it adopts its orphans, so that whatever it starts can be ended with it.
+    It returns when the pipe of requests is closed. It is killed when the other end of the leash is closed. It has its own
+    process group and adopts orphans, so that all processes that it starts can be ended with it.
     """
     os.setpgid(0, 0)
     name_process(WORKER)
     adopt_orphans()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that plays
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that plays handles Ctrl-C
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _end_with(leash)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -305,7 +301,7 @@ def _serve(built: Sequence[Behaviour], requests: int, answers: int, captured: _C
     games, recent = board.games[:1], board.games[1:]
     number = 0
 
-    def around(trait: int) -> None:
+    def before_trait(trait: int) -> None:
         captured.trait = trait
         board.running[0] = trait
 
@@ -317,13 +313,13 @@ def _serve(built: Sequence[Behaviour], requests: int, answers: int, captured: _C
     while data := os.read(requests, select.PIPE_BUF):
         request = TurnRequest.decode(data)
         number = request.number
-        signal.setitimer(signal.ITIMER_REAL, request.seconds + request.grace + LAST_RESORT)
+        signal.setitimer(signal.ITIMER_REAL, request.seconds + request.grace + SELF_END_AFTER)
         budget = Budget(request.nodes, board.stop)
-        view = View(games, request.me, recent=recent[: request.remembered], budget=budget, seed=request.seed)
-        run([(trait, built[trait]) for trait in request.traits], view, publish, around)
+        view = View(games, request.me, recent=recent[: request.recent_count], budget=budget, seed=request.seed)
+        run([(trait, built[trait]) for trait in request.traits], view, publish, before_trait)
         if request.trial:
             gc.collect()
-            MineFinder().vote(view)  # it fails only where something is broken, and this worker must not answer then
+            MineFinder().vote(view)  # it fails only in a damaged process, which then must not answer
         signal.setitimer(signal.ITIMER_REAL, 0)
         for trait, text in captured.take():
             _write(answers, _encode(number, OUTPUT, trait, text))
