@@ -201,7 +201,7 @@ def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
 def test_what_is_no_database_or_a_damaged_one_is_named(tmp_path: Path) -> None:
     text = tmp_path / "text.db"
     text.write_text("to do: buy milk\n" * 1000)
-    with pytest.raises(DatabaseError, match=r"text\.db: this is no database; put a copy"):
+    with pytest.raises(DatabaseError, match=r"text\.db: this is not a database; replace it by a copy"):
         Database(text)
     broken = tmp_path / "broken.db"
     old_file(broken, VERSION)

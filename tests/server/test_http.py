@@ -431,7 +431,7 @@ async def test_it_listens_on_this_machine_alone() -> None:
     async with serving() as server:
         assert server.url.startswith("http://127.0.0.1:")
         assert server.port > 0
-        for listener in server._guest.servers:
+        for listener in server._asgi.servers:
             assert {name.getsockname()[0] for name in listener.sockets} == {"127.0.0.1"}
 
 
@@ -449,9 +449,9 @@ async def test_a_port_in_use_is_said_clearly(server: EmbeddedServer) -> None:
 async def test_reserved_seats_need_known_keys_and_good_maps(server: EmbeddedServer) -> None:
     async with playing(server, "seed") as [bot]:
         with pytest.raises(UsageError, match="4 seats"):
-            server.private_match(None, [bot.key])
+            server.lobby.arrange(None, [bot.key])
         with pytest.raises(UsageError, match="seat 2") as caught:
-            server.private_match(None, [bot.key, "abcdefgh", "random", "random"])
+            server.lobby.arrange(None, [bot.key, "abcdefgh", "random", "random"])
         assert "abcdefgh" not in str(caught.value)
         with pytest.raises(UsageError, match="line 1, column 1"):
-            server.private_match("??", [bot.key, "random", "random", "random"])
+            server.lobby.arrange("??", [bot.key, "random", "random", "random"])

@@ -266,7 +266,7 @@ async def test_connections_are_limited() -> None:
         await rounds_of_the_loop()
         assert (await raw(server, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"))[0] == 503
         await stack.aclose()
-        await until(lambda: not server._guest.server_state.connections)
+        await until(lambda: not server._asgi.server_state.connections)
         assert (await raw(server, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"))[0] == 200
 
 

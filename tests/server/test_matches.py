@@ -109,7 +109,7 @@ async def test_who_leaves_after_the_game_has_begun_crashes_at_his_first_turn() -
 async def test_a_private_match_has_the_given_map_seed_seats_and_rounds() -> None:
     async def play(seed: int) -> MatchResult:
         async with serving() as server, playing(server, "one", "two", "third") as [one, two, third]:
-            match = server.private_match(None, [one.key, "random", two.key, one.key], rounds=4, seed=seed)
+            match = server.lobby.arrange(None, [one.key, "random", two.key, one.key], rounds=4, seed=seed)
             assert match.missing() == ["one", "two", "one"]
             other = Bot(server, one.key, one.client)
 
@@ -144,7 +144,7 @@ async def test_a_private_match_has_the_given_map_seed_seats_and_rounds() -> None
 
 async def test_a_reserved_seat_is_free_again_when_its_client_goes() -> None:
     async with serving() as server, playing(server, "one", "two") as [one, two]:
-        match = server.private_match(MAP, [one.key, two.key, "random", "random"], rounds=1)
+        match = server.lobby.arrange(MAP, [one.key, two.key, "random", "random"], rounds=1)
         first = asyncio.create_task(one.join("arena"))
         await until(lambda: match.missing() == ["two"])
         first.cancel()
@@ -160,7 +160,7 @@ async def test_a_reserved_seat_is_free_again_when_its_client_goes() -> None:
 
 async def test_a_match_has_its_own_time_limit_and_may_be_a_training_game() -> None:
     async with serving() as server, playing(server, "one") as [one]:
-        match = server.private_match(MAP, ["random", one.key, "random", "random"], time_limit_ms=50, training=True)
+        match = server.lobby.arrange(MAP, ["random", one.key, "random", "random"], time_limit_ms=50, training=True)
         joined = await one.join("arena")
         assert joined.headers["x-vindibot-time-limit"] == "50"
         result = await match.ended()
@@ -171,7 +171,7 @@ async def test_a_match_has_its_own_time_limit_and_may_be_a_training_game() -> No
 
 async def test_a_cancelled_match_lets_its_players_go() -> None:
     async with serving() as server, playing(server, "one", "two") as [one, two]:
-        match = server.private_match(MAP, [one.key, two.key, "random", "random"])
+        match = server.lobby.arrange(MAP, [one.key, two.key, "random", "random"])
         waiting = asyncio.create_task(one.join("arena"))
         await until(lambda: match.missing() == ["two"])
         server.lobby.cancel(match)
@@ -183,7 +183,7 @@ async def test_a_cancelled_match_lets_its_players_go() -> None:
 
 async def test_a_match_of_random_bots_plays_by_itself() -> None:
     async with serving() as server:
-        match = server.private_match("m1", ["random"] * 4, rounds=50)
+        match = server.lobby.arrange("m1", ["random"] * 4, rounds=50)
         result = await match.ended()
         assert result is not None
         assert result.turn == len(result.moves) == 200

@@ -138,7 +138,7 @@ async def test_an_order_that_began_to_arrive_before_its_state_was_sent_is_refuse
         await bot.join(map=MAP)
         request = post(bot.state["playUrl"].removeprefix(server.url), b"dir=North", FORM)
         writer.write(request[:20])
-        await until(lambda: any(connection._began is not None for connection in server._guest.server_state.connections))
+        await until(lambda: any(connection._began is not None for connection in server._asgi.server_state.connections))
         assert (await bot.move("South")).status_code == 200
         writer.write(request[20:])
         status, _, body = await read_response(reader)
@@ -155,7 +155,7 @@ async def test_a_client_that_has_gone_before_its_first_turn_can_still_order() ->
         joins[1].cancel()
         await until(lambda: room.seats[1].waiters[0].done())
         moved = asyncio.create_task(bots[0].move())
-        await until(lambda: room.turn == 1 and room._handed)
+        await until(lambda: room.turn == 1 and room._handed_out)
         move = asyncio.create_task(bots[1].client.post(f"/api/{room.id}/{room.seats[1].token}/play", data={"dir": "North"}))
         await joins[2]
         assert room.moves == [0, 1]
@@ -240,7 +240,7 @@ async def test_a_seat_may_have_a_limit_of_its_own() -> None:
             server.lobby.close()
             await asyncio.gather(other, last)
         with pytest.raises(UsageError):
-            server.private_match(MAP, ["random"] * 4, seat_limits_ms=(1, 2))
+            server.lobby.arrange(MAP, ["random"] * 4, seat_limits_ms=(1, 2))
 
 
 async def test_an_order_just_in_time_is_taken() -> None:
@@ -286,7 +286,7 @@ async def test_the_clock_starts_when_the_answer_has_been_sent() -> None:
 async def test_the_arena_goes_on_without_who_crashed_and_he_still_strikes() -> None:
     beside = "@1@2    \n        \n    []$-\n@3    @4"
     async with serving(time_limit_ms=150) as server, playing(server, "one", "two", "three", "four") as bots:
-        server.private_match(beside, [bot.key for bot in bots], rounds=3)
+        server.lobby.arrange(beside, [bot.key for bot in bots], rounds=3)
         joins = [asyncio.create_task(bot.join("arena")) for bot in bots]
         for bot, join in zip(bots[1:], joins[1:], strict=True):  # the first is silent
             await join
@@ -312,7 +312,7 @@ async def test_the_arena_goes_on_without_who_crashed_and_he_still_strikes() -> N
 
 async def test_when_all_have_crashed_the_arena_game_is_over() -> None:
     async with serving(time_limit_ms=60) as server, playing(server, "one", "two", "three", "four") as bots:
-        match = server.private_match(MAP, [bot.key for bot in bots])
+        match = server.lobby.arrange(MAP, [bot.key for bot in bots])
         await asyncio.gather(*(bot.join("arena") for bot in bots))
         result = await match.ended()
         assert result is not None
@@ -325,7 +325,7 @@ async def test_when_all_have_crashed_the_arena_game_is_over() -> None:
 
 async def test_a_crash_of_three_leaves_the_fourth_alone_with_them() -> None:
     async with serving(time_limit_ms=60) as server, playing(server, "one", "two", "three", "four") as bots:
-        match = server.private_match(MAP, [bot.key for bot in bots], rounds=20)
+        match = server.lobby.arrange(MAP, [bot.key for bot in bots], rounds=20)
         await asyncio.gather(*(bot.join("arena") for bot in bots))
         await bots[3].play_on()
         result = await match.ended()

@@ -219,17 +219,17 @@ async def test_a_reader_who_stops_reading_is_dropped_and_nobody_else_notices() -
         path = f"/events/{bot.game['id']}"
         async with deaf_reader(server, path):
             await until(lambda: pace.readers == 1)
-            connections = len(server._guest.server_state.connections)
+            connections = len(server._asgi.server_state.connections)
             bot.start()
             await until(lambda: not pace.readers)
-            assert len(server._guest.server_state.connections) == connections - 1
+            assert len(server._asgi.server_state.connections) == connections - 1
         watcher = asyncio.create_task(all_events(server, path))
         await bot.ended()
         assert [number for number, _ in await watcher] == list(range(1, 2401))
 
 
 async def test_for_who_falls_behind_what_is_kept_the_rest_is_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.feed.KEPT_BYTES", 5000)
+    monkeypatch.setattr("vindibot.server.feed.BUFFER_BYTES", 5000)
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(turns=30, map=MAP)
         feed = running_feed(server, bot.game["id"])

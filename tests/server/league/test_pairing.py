@@ -38,7 +38,7 @@ def test_a_round_robin_of_duels_is_complete_and_fair(count: int, seatings: int) 
     assert met == {frozenset(pair): seatings for pair in combinations(range(count), 2)}
     assert len(found) <= most_fixtures(wanted, count)
     for one in found:
-        assert all(one.seats_of(entrant) == 2 for entrant in one.entrants)
+        assert all(one.heroes_of(entrant) == 2 for entrant in one.entrants)
     for day in {one.day for one in found}:
         today = Counter(entrant for one in found if one.day == day for entrant in one.entrants)
         assert set(today.values()) == {seatings}
