@@ -255,7 +255,7 @@ async def test_no_file_is_opened_for_a_map(server: EmbeddedServer, tmp_path: Pat
         watching = False
 
 
-async def test_orders_that_are_refused(server: EmbeddedServer) -> None:
+async def test_moves_that_are_refused(server: EmbeddedServer) -> None:
     async with playing(server, "seed") as [bot]:
         await bot.join()
         url = bot.state["playUrl"]
@@ -393,7 +393,7 @@ async def test_bodies_that_cannot_be_read() -> None:
 
 
 @pytest.mark.parametrize("length", ["0", "34", "13"])
-async def test_a_request_with_two_lengths_is_refused_and_disturbs_nobody(server: EmbeddedServer, length: str) -> None:
+async def test_a_request_with_two_lengths_is_refused_and_disturbs_no_other(server: EmbeddedServer, length: str) -> None:
     async with playing(server, "client") as [bot]:
         body, games = f"key={bot.key}".encode(), len(server.lobby.rooms)
         head = (

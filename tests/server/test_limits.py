@@ -66,7 +66,7 @@ async def test_a_connection_that_says_nothing_is_closed(monkeypatch: pytest.Monk
         assert await reader.read() == b""
 
 
-async def test_slow_clients_disturb_nobody() -> None:
+async def test_slow_clients_disturb_no_other() -> None:
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(serving(head_seconds=20, time_limit_ms=1000))
         [bot] = await stack.enter_async_context(playing(server, "client"))
@@ -78,7 +78,7 @@ async def test_slow_clients_disturb_nobody() -> None:
         assert not bot.game["heroes"][0]["crashed"]
 
 
-async def test_a_hundred_megabytes_are_refused_quickly_and_nobody_notices() -> None:
+async def test_a_hundred_megabytes_are_refused_quickly_and_others_go_on() -> None:
     async with serving() as server, playing(server, "client") as [bot], connection(server) as (reader, writer):
         await bot.join(turns="3", map=MAP)
         began = time.monotonic()
@@ -209,7 +209,7 @@ async def test_tricks_with_paths_lead_nowhere(path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/api/%2e%2e/x/play", "/api/a%2fb/c/play", "/api/" + "a" * 5000 + "/x/play", "/api/\u00e9/%ff/play"]
 )
-async def test_tricks_with_the_path_of_an_order(path: str) -> None:
+async def test_tricks_with_the_path_of_a_move(path: str) -> None:
     async with serving() as server:
         status, headers, body = await raw(server, post(path, b"dir=North", FORM).replace("é".encode(), b"%C3%A9"))
         assert status == 404
@@ -285,14 +285,14 @@ async def test_the_latest_arena_game_can_be_asked_for_until_there_is_a_newer_one
         assert first not in server.lobby.rooms
 
 
-async def test_any_key_that_is_too_long_or_odd_registers_nobody() -> None:
+async def test_any_key_that_is_too_long_or_odd_registers_no_bot() -> None:
     async with serving(keys="any") as server, httpx.AsyncClient(base_url=server.url) as client:
         for key in ("a" * 9, "a" * 7, "a" * 50_000):
             assert (await client.post("/api/training", data={"key": key})).status_code == 400
         assert len(server.lobby.users) == 0
 
 
-async def test_a_client_that_never_reads_holds_up_nobody() -> None:
+async def test_a_client_that_never_reads_delays_no_other() -> None:
     async with serving() as server, playing(server, "client") as [bot]:
         with socket.create_connection(("127.0.0.1", server.port)) as deaf:
             deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

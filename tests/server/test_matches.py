@@ -63,7 +63,7 @@ async def test_one_user_may_take_several_seats() -> None:
         assert {hero["userId"] for hero in same[0].game["heroes"]} == {same[0].state["hero"]["userId"]}
 
 
-async def test_a_client_that_has_gone_frees_its_place() -> None:
+async def test_a_client_that_has_disconnected_frees_its_place() -> None:
     async with (
         serving(rounds=1) as server,
         playing(server, "ghost", *"abcd") as [ghost, *bots],
@@ -92,7 +92,7 @@ async def test_a_client_that_has_gone_frees_its_place() -> None:
             task.cancel()
 
 
-async def test_who_leaves_after_the_game_has_begun_crashes_at_his_first_turn() -> None:
+async def test_a_client_that_leaves_a_game_crashes_on_its_first_turn() -> None:
     async with serving(rounds=2, time_limit_ms=100) as server, match_of_four(server) as (bots, joins):
         joins[1].cancel()
         for index in (0, 2, 3):
@@ -192,7 +192,7 @@ async def test_a_match_of_random_bots_plays_by_itself() -> None:
 # ---- The server as a guest ----
 
 
-async def test_closing_answers_everybody_and_ends_every_task() -> None:
+async def test_closing_answers_every_request_and_ends_every_task() -> None:
     before = asyncio.all_tasks()
     async with serving() as server, playing(server, "one", "two") as [one, two]:
         await one.join()

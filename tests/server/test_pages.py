@@ -159,7 +159,7 @@ async def test_names_are_text_on_every_page() -> None:
         assert json.loads(streams.text.splitlines()[0][6:])["heroes"][0]["name"] in NASTY
 
 
-async def test_a_name_of_signs_is_text_wherever_a_running_or_kept_game_is_shown() -> None:
+async def test_a_name_of_signs_is_text_wherever_a_running_or_archived_game_is_shown() -> None:
     name = "<script>\"'&"
     async with serving(keep_finished_seconds=0) as server, playing(server, name) as [bot]:
         await bot.join(turns=5, map=MAP)
@@ -226,7 +226,7 @@ async def test_a_running_game_as_it_stands() -> None:
         assert f"/events/{bot.game['id']}" in page.links
 
 
-async def test_a_kept_game_ply_by_ply() -> None:
+async def test_an_archived_game_ply_by_ply() -> None:
     async with serving(keep_finished_seconds=0) as server, playing(server, "seed", "two") as [bot, other]:
         await bot.join(turns=3, map="@1$-##@4\n########\n########\n@2####@3")
         path = f"/{bot.game['id']}"
@@ -252,7 +252,7 @@ async def test_a_kept_game_ply_by_ply() -> None:
         assert bot.key not in record.text
 
 
-async def test_the_table_of_bots_and_who_played_lately() -> None:
+async def test_the_table_of_bots_and_recent_players() -> None:
     async with serving(rounds=1) as server, playing(server, "alice", "bobby", "carol", "david") as bots:
         for name in ("never played", "long ago"):
             server.register(name)

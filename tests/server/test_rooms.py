@@ -76,7 +76,7 @@ async def test_each_answer_is_held_until_it_is_that_heros_turn() -> None:
                     assert (refused.status_code, refused.text) == (400, WAIT)
 
 
-async def test_who_has_not_been_given_a_state_may_not_move() -> None:
+async def test_a_player_without_its_state_may_not_move() -> None:
     async with serving() as server, match_of_four(server) as (bots, _):
         room = next(iter(server.lobby.rooms.values()))
         url = f"/api/{room.id}/{room.seats[1].token}/play"
@@ -85,7 +85,7 @@ async def test_who_has_not_been_given_a_state_may_not_move() -> None:
         assert room.turn == 0
 
 
-async def test_an_order_that_is_sent_before_its_state_is_refused() -> None:
+async def test_a_move_that_is_sent_before_its_state_is_refused() -> None:
     async with (
         serving() as server,
         match_of_four(server) as (bots, _),
@@ -100,7 +100,7 @@ async def test_an_order_that_is_sent_before_its_state_is_refused() -> None:
         assert room.turn == 1
 
 
-async def test_two_orders_at_once_exactly_one_is_applied() -> None:
+async def test_of_two_moves_at_once_exactly_one_is_applied() -> None:
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(map=MAP)
         room = next(iter(server.lobby.rooms.values()))
@@ -116,7 +116,7 @@ async def test_two_orders_at_once_exactly_one_is_applied() -> None:
             assert room.turn == turn + 4
 
 
-async def test_a_second_order_of_the_same_instant_does_not_count_for_the_next_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_second_move_of_the_same_instant_does_not_count_for_the_next_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.server.room.SAME_INSTANT_SECONDS", 0.3)
     async with serving() as server, playing(server, "seed") as [bot], connection(server) as (reader, writer):
         await bot.join(map=MAP)
@@ -133,7 +133,7 @@ async def test_a_second_order_of_the_same_instant_does_not_count_for_the_next_tu
         assert room.moves[0::4] == [2, 2, 2]
 
 
-async def test_an_order_that_began_to_arrive_before_its_state_was_sent_is_refused() -> None:
+async def test_a_move_that_began_to_arrive_before_its_state_was_sent_is_refused() -> None:
     async with serving() as server, playing(server, "seed") as [bot], connection(server) as (reader, writer):
         await bot.join(map=MAP)
         request = post(bot.state["playUrl"].removeprefix(server.url), b"dir=North", FORM)
@@ -149,7 +149,7 @@ async def test_an_order_that_began_to_arrive_before_its_state_was_sent_is_refuse
         assert room.moves[0::4] == [2, 1]
 
 
-async def test_a_client_that_has_gone_before_its_first_turn_can_still_order() -> None:
+async def test_a_client_that_disconnected_before_its_first_turn_can_still_move() -> None:
     async with serving() as server, match_of_four(server) as (bots, joins):
         [room] = server.lobby.rooms.values()
         joins[1].cancel()
@@ -163,7 +163,7 @@ async def test_a_client_that_has_gone_before_its_first_turn_can_still_order() ->
         await asyncio.gather(moved, move)
 
 
-async def test_pipelined_orders_are_for_turn_after_turn() -> None:
+async def test_pipelined_moves_are_for_turn_after_turn() -> None:
     async with serving() as server, playing(server, "seed") as [bot], connection(server) as (reader, writer):
         await bot.join(map=MAP)
         room = next(iter(server.lobby.rooms.values()))
@@ -243,7 +243,7 @@ async def test_a_seat_may_have_a_limit_of_its_own() -> None:
             server.lobby.arrange(MAP, ["random"] * 4, seat_limits_ms=(1, 2))
 
 
-async def test_an_order_just_in_time_is_taken() -> None:
+async def test_a_move_just_in_time_is_taken() -> None:
     async with serving(time_limit_ms=400) as server, playing(server, "seed") as [bot]:
         await bot.join(turns=3, map=MAP)
         for _ in range(3):
@@ -252,7 +252,7 @@ async def test_an_order_just_in_time_is_taken() -> None:
         assert not bot.state["hero"]["crashed"]
 
 
-async def test_an_order_that_arrived_while_the_server_was_busy_is_in_time() -> None:
+async def test_a_move_that_arrived_while_the_server_was_busy_is_in_time() -> None:
     async with (
         serving(time_limit_ms=100) as server,
         playing(server, "seed") as [bot],
@@ -283,7 +283,7 @@ async def test_the_clock_starts_when_the_answer_has_been_sent() -> None:
         assert (await bot.move()).status_code == 200
 
 
-async def test_the_arena_goes_on_without_who_crashed_and_he_still_strikes() -> None:
+async def test_the_arena_goes_on_without_a_crashed_hero_which_still_strikes() -> None:
     beside = "@1@2    \n        \n    []$-\n@3    @4"
     async with serving(time_limit_ms=150) as server, playing(server, "one", "two", "three", "four") as bots:
         server.lobby.arrange(beside, [bot.key for bot in bots], rounds=3)
@@ -334,7 +334,7 @@ async def test_a_crash_of_three_leaves_the_fourth_alone_with_them() -> None:
         assert result.crashed == (True, True, True, False)
 
 
-async def test_the_clock_runs_though_nobody_listens_and_an_order_within_it_counts() -> None:
+async def test_the_clock_runs_without_open_requests_and_a_move_within_it_counts() -> None:
     async with serving(time_limit_ms=2000) as server, match_of_four(server, rounds=5) as (bots, joins):
         move = asyncio.create_task(bots[0].move("South"))
         await joins[1]
@@ -402,7 +402,7 @@ async def test_too_many_repeats_send_the_oldest_away() -> None:
         ]
 
 
-async def test_an_order_for_another_turn_is_refused() -> None:
+async def test_a_move_for_another_turn_is_refused() -> None:
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(map=MAP)
         for turn in (1, 2, 4, 400, -4):

@@ -14,10 +14,10 @@ import structlog
 
 from vindibot.games import GameRecord, GameRecordError, Reason, map_before
 from vindibot.server.database import Database, Work
-from vindibot.server.game_rows import begin_game, end_game, forget_games, rate_bot
+from vindibot.server.game_rows import User, begin_game, end_game, forget_games, rate_bot
 from vindibot.server.ratings import BONUS_CHANCE, Rated, counts, elo_after, load_model, skill_after
 from vindibot.server.room import Room
-from vindibot.server.users import User, Users
+from vindibot.server.users import Users
 
 #: Games that a server without a file stores; beyond them the oldest are deleted.
 MEMORY_GAMES = 1000

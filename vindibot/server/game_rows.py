@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, field, fields
 
 from vindibot.games import GameRecord, Reason, dumps, loads
-from vindibot.server.ratings import winner_of
+from vindibot.server.ratings import FIRST_ELO, FIRST_MU, FIRST_SIGMA, winner_of
 
 
-@dataclass(frozen=True)
-class BotRow:
-    """A row of a bot; `key` is a digest. Times are seconds since 1970, `played` is None before the first game."""
+@dataclass(eq=False)
+class User:
+    """A registered bot with its present ratings. `games` counts rated games; times are seconds since 1970, `played` is the
+    end of the last game, None before the first one."""
 
     id: str
     name: str
-    key: bytes
-    elo: int
-    games: int
-    mu: float
-    sigma: float
-    created: float
-    played: float | None
+    elo: int = FIRST_ELO
+    games: int = 0
+    mu: float = FIRST_MU
+    sigma: float = FIRST_SIGMA
+    created: float = field(default_factory=time.time)
+    played: float | None = None
 
 
 @dataclass(frozen=True)
@@ -52,18 +53,20 @@ class GameRow:
         return list(zip(range(1, 5), self.names, self.who, self.gold or (None,) * 4, strict=True))
 
 
-#: The columns of a bot, in the order of `BotRow`.
-_COLUMNS = ", ".join(field.name for field in fields(BotRow))
+#: The columns of a bot beside its key, in the order of `User`.
+_COLUMNS = ", ".join(column.name for column in fields(User))
 
 
-def load_bots(connection: sqlite3.Connection) -> list[BotRow]:
-    """Return all bots in the order of their registration."""
-    return [BotRow(*row) for row in connection.execute(f"SELECT {_COLUMNS} FROM bots ORDER BY rowid")]  # noqa: S608
+def load_bots(connection: sqlite3.Connection) -> dict[bytes, User]:
+    """Return all bots by the digest of their key, in the order of their registration."""
+    rows = connection.execute(f"SELECT key, {_COLUMNS} FROM bots ORDER BY rowid")  # noqa: S608  # the columns are ours
+    return {key: User(*row) for key, *row in rows}
 
 
-def add_bot(connection: sqlite3.Connection, bot: BotRow) -> None:
-    """Add a bot."""
-    connection.execute(f"INSERT INTO bots ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(bot))  # noqa: S608
+def add_bot(connection: sqlite3.Connection, user: User, key: bytes) -> None:
+    """Add a bot; `key` is the digest of its key."""
+    sql = f"INSERT INTO bots (key, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608  # the columns are ours
+    connection.execute(sql, (key, *astuple(user)))
 
 
 def rate_bot(connection: sqlite3.Connection, bot_id: str, elo: int, games: int, mu: float, sigma: float) -> None:

@@ -13,12 +13,13 @@ from vindibot.base import UsageError
 from vindibot.games import Player
 from vindibot.server.archive import Archive
 from vindibot.server.database import Database
+from vindibot.server.game_rows import User
 from vindibot.server.match import NO_LIMITS, SEATS, Claim, Match, Matchmaker
 from vindibot.server.refusal import Refusal, closing_refusal, game_error
 from vindibot.server.registrations import Registrations
 from vindibot.server.room import GRACE_ROUNDS, Room, RoomObserver, RoomSeat
 from vindibot.server.settings import ServerSettings
-from vindibot.server.users import KEY_LENGTH, User, Users, random_word
+from vindibot.server.users import KEY_LENGTH, Users, random_word
 
 #: The name of the server's random bots, and of their seats in a private match.
 RANDOM_BOT = "random"

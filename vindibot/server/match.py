@@ -8,9 +8,9 @@ from typing import Protocol
 
 from sim.maps import Map
 from vindibot.games import Reason
+from vindibot.server.game_rows import User
 from vindibot.server.ratings import winner_of
 from vindibot.server.room import Room, Waiter
-from vindibot.server.users import User
 
 SEATS = 4
 #: Every seat has the time limit of its match.

@@ -12,16 +12,13 @@ import hashlib
 import secrets
 import sqlite3
 import string
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 
 from vindibot.base import VindibotError
 from vindibot.server.database import Database
-from vindibot.server.game_rows import BotRow, add_bot, load_bots
+from vindibot.server.game_rows import User, add_bot, load_bots
 from vindibot.server.names import name_problem
-from vindibot.server.ratings import FIRST_ELO, FIRST_MU, FIRST_SIGMA
 
 #: The characters of ids, keys and tokens.
 ALPHABET = string.digits + string.ascii_lowercase
@@ -41,21 +38,6 @@ def random_word(length: int) -> str:
     return "".join(secrets.choice(ALPHABET) for _ in range(length))
 
 
-@dataclass(eq=False)
-class User:
-    """A registered bot with its present ratings. `games` counts rated games; times are seconds since 1970, `played` is the
-    end of the last game."""
-
-    id: str
-    name: str
-    elo: int = FIRST_ELO
-    games: int = 0
-    mu: float = FIRST_MU
-    sigma: float = FIRST_SIGMA
-    created: float = field(default_factory=time.time)
-    played: float | None = None
-
-
 class Users:
     """All users by key and by id, loaded from a database."""
 
@@ -63,14 +45,12 @@ class Users:
         self._database = database or Database()
         self._pepper = secrets.token_bytes(32)
         self._by_key: dict[bytes, User] = {}
-        self._by_slow_digest: dict[bytes, User] = {}
+        self._by_slow_digest = self._database.read_now(load_bots)
         self._by_id: dict[str, User] = {}
         self._names: dict[str, User] = {}
         self._removed: set[User] = set()
         self._scrypt_lock = asyncio.Lock()
-        for row in self._database.read_now(load_bots):
-            user = User(row.id, row.name, row.elo, row.games, row.mu, row.sigma, row.created, row.played)
-            self._by_slow_digest[row.key] = user
+        for user in self._by_slow_digest.values():
             self._insert(user)
 
     def __iter__(self) -> Iterator[User]:
@@ -180,7 +160,6 @@ class Users:
             if user in removed:
                 return
             slow = self._slow_digest(key) if self._database.persistent else self._digest(key)
-            row = BotRow(user.id, name, slow, FIRST_ELO, 0, FIRST_MU, FIRST_SIGMA, user.created, None)
-            add_bot(connection, row)
+            add_bot(connection, user, slow)
 
         return key, self._database.write("a new bot", insert)

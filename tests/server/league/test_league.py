@@ -160,7 +160,7 @@ async def test_a_forfeited_game_is_played_again_but_not_for_ever(tmp_path: Path)
         assert (table["ann"].points, table["bob"].points, table["bob"].timeouts) == (1.0, 0.0, 1)
 
 
-async def test_who_never_comes_loses_when_patience_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_absent_bot_loses_after_the_timeout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.server.league.director.CHECK_SECONDS", 0.02)
     names = ("ann", "bob", "cid", "ghost")
     async with league_of(tmp_path, *names, table="duel", seatings=1, absence_timeout_s=2) as (director, bots):
@@ -194,14 +194,14 @@ async def test_a_name_of_signs_is_text_on_the_page(tmp_path: Path, monkeypatch: 
         assert f"{shown} absent" in ended
 
 
-async def test_nobody_loses_before_anybody_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_bot_loses_before_the_first_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.server.league.director.CHECK_SECONDS", 0.01)
     async with league_of(tmp_path, "ann", "bob", absence_timeout_s=0.0) as (director, _):
         await asyncio.sleep(0.1)
         assert len(director.league.pending()) == 2
 
 
-async def test_who_goes_while_waiting_is_not_given_a_game(tmp_path: Path) -> None:
+async def test_a_client_that_disconnects_while_waiting_gets_no_game(tmp_path: Path) -> None:
     async with league_of(tmp_path, "ann", "bob", seatings=1) as (director, [ann, bob]):
         gone = asyncio.create_task(ann.join("arena"))
         await until(director.waiting)
@@ -262,7 +262,7 @@ async def test_standings_for_people_and_programs(tmp_path: Path) -> None:
             assert (await client.get(missing)).status_code == 404
 
 
-async def test_a_league_that_cannot_be_kept_goes_on(tmp_path: Path) -> None:
+async def test_a_league_that_cannot_be_stored_goes_on(tmp_path: Path) -> None:
     folder = tmp_path / "there"
     folder.mkdir()
     async with league_of(folder, "ann", "bob", seatings=1) as (director, bots):

@@ -20,7 +20,9 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from vindibot.base import UsageError, VindibotError
 from vindibot.config import dotted, explain
-from vindibot.server.league.league import NAME
+from vindibot.server.game_rows import User
+from vindibot.server.league.director import Director
+from vindibot.server.league.league import NAME, State
 from vindibot.server.league.pages import overview
 from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.league.roster import RosterEntry, roster_from_csv, roster_from_json, roster_from_list
@@ -30,11 +32,14 @@ from vindibot.server.match import NO_LIMITS, SEATS, Match
 from vindibot.server.parameters import read_body
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
-from vindibot.server.users import RegistrationError, User
+from vindibot.server.users import RegistrationError
 
 #: Private matches that are listed; beyond them the oldest are dropped.
 MAX_MATCHES = 1000
 
+_BEARER = HTTPBearer(scheme_name="administrator", auto_error=False)
+#: The states of a league by the action that sets them.
+_STATES: dict[str, State] = {"pause": "paused", "resume": "running", "end": "over"}
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -81,7 +86,7 @@ class Administration:
     def _digest_of(self, key: str) -> bytes:
         return hashlib.blake2b(key.encode("utf-8", "surrogateescape"), key=self._salt).digest()
 
-    def check(self, given: HTTPAuthorizationCredentials | None) -> None:
+    async def check(self, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> None:
         """Raise `Refusal` if a request has not the administrator's key."""
         if given is None or not hmac.compare_digest(self._digest_of(given.credentials), self._digest):
             raise Refusal(401, "The administrator's key is missing or wrong: send it as  Authorization: Bearer KEY")
@@ -155,7 +160,7 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
     if settings.admin_key is None:
         return
     administration = Administration(settings.admin_key, lobby)
-    allowed = [Depends(_allowed(administration))]
+    allowed = [Depends(administration.check)]
 
     @app.exception_handler(VindibotError)
     async def refused(request: Request, problem: VindibotError) -> Response:
@@ -222,24 +227,14 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
     async def act(name: str, action: Literal["pause", "resume", "end"]) -> Response:
         """Pause, resume or end a league. Running games are played to their end."""
         director = _director(leagues, name)
-        director.set_state({"pause": "paused", "resume": "running", "end": "over"}[action])
+        director.set_state(_STATES[action])
         return JSONResponse(overview(director))
 
 
-def _director(leagues: LeagueRegistry, name: str) -> Any:
+def _director(leagues: LeagueRegistry, name: str) -> Director:
     if name not in leagues.directors:
         raise Refusal(404, "There is no such league")
     return leagues.directors[name]
-
-
-def _allowed(administration: Administration) -> Any:
-    """Return a dependency that refuses requests without the administrator's key."""
-    bearer = HTTPBearer(scheme_name="administrator", auto_error=False)
-
-    async def allowed(given: HTTPAuthorizationCredentials | None = Depends(bearer)) -> None:  # noqa: B008 - FastAPI's form
-        administration.check(given)
-
-    return allowed
 
 
 def _roster_body() -> dict[str, Any]:

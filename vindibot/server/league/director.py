@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 import structlog
 
 from vindibot.base import UsageError, VindibotError
+from vindibot.server.game_rows import User
 from vindibot.server.league.fixtures import Fixture, FixtureResult
-from vindibot.server.league.league import League
+from vindibot.server.league.league import League, State
 from vindibot.server.lobby import RANDOM_BOT, Lobby
 from vindibot.server.match import Claim, Match, MatchResult
 from vindibot.server.refusal import Refusal, closing_refusal, game_error
-from vindibot.server.users import User
 
 #: Seconds between two checks for absent bots.
 CHECK_SECONDS = 1.0
@@ -140,15 +140,13 @@ class Director:
 
     # ---- Starting games ----
 
-    def set_state(self, state: str) -> None:
-        """Set the state: "running", "paused" or "over". Running games are played to their end. Raises `UsageError`."""
+    def set_state(self, state: State) -> None:
+        """Set the state of the league. Running games are played to their end. Raises `UsageError`."""
         if self.league.over:
             raise UsageError("the league is over")
-        if state == "over":
-            self.league.state = "over"
+        self.league.state = state
+        if self.league.over:
             self._finish()
-        elif state in ("running", "paused"):
-            self.league.state = "running" if state == "running" else "paused"
         self._save_soon()
         self._check_soon()
 

@@ -28,6 +28,8 @@ SUFFIX = ".league.json"
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
 MAX_FIXTURES = 100_000
 
+State = Literal["running", "paused", "over"]
+
 
 def _check_name(name: str) -> str:
     problem = name_problem(name, shortest=1)
@@ -56,7 +58,7 @@ class League(BaseModel):
     settings: LeagueSettings
     salt: Annotated[str, Field(pattern="^([0-9a-f]{2}){8,64}$")]
     members: tuple[Member, ...] = Field(min_length=2)
-    state: Literal["running", "paused", "over"] = "running"
+    state: State = "running"
     fixtures: list[Fixture] = Field(default_factory=list)
     #: The file, None for no file; not in the file.
     path: Path | None = Field(default=None, exclude=True)

@@ -158,7 +158,7 @@ async def join_and_play(bot: Bot) -> None:
     await bot.play_on()
 
 
-async def test_a_game_of_one_bot_against_itself_is_kept_but_not_rated() -> None:
+async def test_a_game_of_one_bot_against_itself_is_archived_but_not_rated() -> None:
     async with serving(rounds=1) as server, playing(server, "seed") as [bot]:
         same = [Bot(server, bot.key, bot.client) for _ in range(4)]
         await asyncio.gather(*(join_and_play(player) for player in same))
@@ -226,7 +226,7 @@ async def test_a_locked_file_holds_up_no_game_for_long_and_loses_none(tmp_path: 
         assert connection.execute("SELECT name FROM bots").fetchall() == [("seed",), ("another",)]
 
 
-async def test_states_of_a_kept_game_are_those_that_its_player_saw() -> None:
+async def test_states_of_an_archived_game_are_those_that_its_player_saw() -> None:
     async with serving() as server, playing(server, "seed") as [bot]:
         seen = []
         await bot.join(turns=20)
