@@ -1,4 +1,4 @@
-"""The administrator: his key, bots from a roster, private matches, leagues."""
+"""The administrator: the key, bots from a roster, private matches, leagues."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEY = "a long secret"
 
 @asynccontextmanager
 async def administered(**settings: Any) -> AsyncIterator[tuple[EmbeddedServer, httpx.AsyncClient]]:
-    """A server with an administrator, and his client."""
+    """A server with an administrator, and its client."""
     headers = {"Authorization": f"Bearer {KEY}"}
     async with serving(admin_key=KEY, **settings) as server, httpx.AsyncClient(headers=headers, timeout=30) as admin:
         admin.base_url = f"{server.url}/api/admin"
@@ -68,7 +68,7 @@ async def test_a_roster_of_bots() -> None:
         assert made.status_code == 201
         assert made.headers["cache-control"] == "no-store"
         ann, bob = made.json()
-        assert ann == {"name": "ann"}  # her key is known to who brought it
+        assert ann == {"name": "ann"}  # the owner of the key knows it
         assert len(bob["key"]) == 8
         again = await admin.post("/bots", json=[{"name": "eve", "key": "annsannn"}, "mallory"])
         assert (again.status_code, again.json()["error"]) == (

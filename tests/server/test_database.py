@@ -169,7 +169,7 @@ async def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     old_file(path, 1)
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("ALTER TABLE games ADD COLUMN rated")  # by somebody's hand
+        connection.execute("ALTER TABLE games ADD COLUMN rated")  # by hand
     before = rows(path, "SELECT sql FROM sqlite_master")
     with pytest.raises(DatabaseError, match="duplicate column"):
         Database(path)

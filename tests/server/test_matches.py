@@ -127,7 +127,7 @@ async def test_a_private_match_has_the_given_map_seed_seats_and_rounds() -> None
             assert sorted(bot.state["hero"]["id"] for bot in (one, other)) == [1, 4]
             assert not stranger.done()
             stranger.cancel()
-            # The game is again what its orders say.
+            # The moves give the same game again.
             games = generate(seed).new_game(16)
             for move in result.moves:
                 step(games, 0, move)

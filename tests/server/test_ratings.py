@@ -12,7 +12,7 @@ from vindibot.server.ratings import FIRST_MU, FIRST_SIGMA, Rated, counts, elo_af
 
 
 def four(*gold: int, names: str = "abcd", elo: tuple[int, ...] = (1200,) * 4) -> list[Rated]:
-    """Heroes of users who are called as their ids; a blank is no user."""
+    """Heroes whose users have their ids as names; a space is no user."""
     return [
         Rated(name, coins, None if name == " " else name, rating) for name, coins, rating in zip(names, gold, elo, strict=True)
     ]

@@ -199,7 +199,7 @@ async def test_a_finished_game_is_forgotten_after_a_while() -> None:
         await until(lambda: not server.lobby.rooms)
         gone = await bot.move()
         assert (gone.status_code, gone.text) == (404, f"Vindinium - Unknown game {bot.game['id']}")
-        assert (await bot.client.get(bot.state["viewUrl"])).status_code == 200  # as a record it is kept
+        assert (await bot.client.get(bot.state["viewUrl"])).status_code == 200  # as a record it is archived
 
 
 # ---- The clock ----
@@ -229,7 +229,7 @@ async def test_a_seat_may_have_a_limit_of_its_own() -> None:
         async with match_of_four(server, rounds=2, time_limit_ms=30_000, seat_limits_ms=limits) as (bots, joins):
             assert 29_000 < int(bots[0].response.headers["x-vindibot-time-limit"]) <= 30_000
             moved = asyncio.create_task(bots[0].move())
-            await joins[2]  # hero 2 has said nothing, and has crashed at his own limit
+            await joins[2]  # hero 2 has not moved, and has crashed at its own limit
             assert bots[2].game["heroes"][1]["crashed"]
             assert 29_000 < int(bots[2].response.headers["x-vindibot-time-limit"]) <= 30_000
             other = asyncio.create_task(bots[2].move())
@@ -260,7 +260,7 @@ async def test_a_move_that_arrived_while_the_server_was_busy_is_in_time() -> Non
     ):
         await bot.join(turns=3, map=MAP)
         writer.write(post(bot.state["playUrl"].removeprefix(server.url), b"dir=North", FORM))
-        time.sleep(0.25)  # noqa: ASYNC251 - the event loop hangs, with the order in the socket
+        time.sleep(0.25)  # noqa: ASYNC251 - the event loop hangs, with the move in the socket
         status, _, _ = await read_response(reader)
         assert status == 200
 
@@ -301,7 +301,7 @@ async def test_the_arena_goes_on_without_a_crashed_hero_which_still_strikes() ->
         assert not two["crashed"]
         assert one["lastDir"] == "Stay"
         assert bots[1].game["turn"] == 12
-        # Crashing he strikes nobody; then Stay in rounds 2 and 3: two blows. Three blows of the other.
+        # Its crash strikes no hero; then it stays in rounds 2 and 3: two blows. Three blows of the other.
         assert two["life"] == 100 - 2 * 20 - 3
         assert one["life"] == 100 - 3 * 20 - 3
         room = server.lobby.rooms[bots[1].game["id"]]

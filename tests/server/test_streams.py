@@ -1,4 +1,4 @@
-"""Server-sent events over real sockets: every state once and in order, resumption, replays, readers who are slow or go."""
+"""Server-sent events over real sockets: order, resumption, replays, slow readers and readers that disconnect."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def all_events(server: EmbeddedServer, path: str, after: int | None = None
 
 
 async def archived_events(server: EmbeddedServer, game_id: str) -> list[Event]:
-    """What a stream should say, from the kept record."""
+    """The expected events of a stream, from the archived record."""
     async with httpx.AsyncClient(base_url=server.url) as client:
         record = loads((await client.get(f"/records/{game_id}")).content)
     states = list(GameHistory.of(record).states(1))
@@ -195,12 +195,12 @@ async def test_an_unknown_game_is_a_page_with_404() -> None:
             assert missing.headers["content-type"].startswith("text/html")
 
 
-# ---- Readers who are slow, or go ----
+# ---- Slow readers, and readers that disconnect ----
 
 
 @asynccontextmanager
 async def deaf_reader(server: EmbeddedServer, path: str) -> AsyncIterator[socket.socket]:
-    """Somebody who asks for a stream and never reads it."""
+    """A reader that asks for a stream and never reads it."""
     deaf = socket.socket()
     deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     deaf.setblocking(False)
@@ -237,7 +237,7 @@ async def test_events_beyond_the_buffer_are_recomputed_for_a_slow_reader(monkeyp
         async with aclosing(feed.follow(0, server.app.state.streams.pace)) as pieces:
             first = asyncio.ensure_future(anext(pieces))
             await rounds_of_the_loop()
-            for _ in range(8):  # he has read a piece, and the game goes on without him
+            for _ in range(8):  # it has read a piece, and the game goes on without it
                 await bot.move()
             seen = await first
             assert b"\nid: 1\n" in seen
@@ -322,7 +322,7 @@ async def test_games_without_readers_are_not_encoded() -> None:
 
 
 async def begin_arena(server: EmbeddedServer, bots: list[Bot]) -> list[asyncio.Task[None]]:
-    """A game of these four, who play on by themselves but for the first, who has not moved yet."""
+    """A game of these four; all but the first play by themselves, and the first has not moved yet."""
     first = asyncio.create_task(bots[0].join("arena"))
     await until(lambda: server.lobby.waiting)
     others = [asyncio.create_task(join_and_play(bot)) for bot in bots[1:]]

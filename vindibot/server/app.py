@@ -33,7 +33,7 @@ from vindibot.server.streams import SEND, Streams, add_streams
 AddRoutes = Callable[[FastAPI], None]
 
 NO_KEY = "Did you forget the key parameter?"
-#: The status of an answer that nobody reads, since the client has closed its connection.
+#: The status of an answer to a client that has closed its connection.
 CLIENT_CLOSED = 499
 #: Wrong tokens per address that are refused without a delay; seconds per further one; the longest delay in seconds, beyond
 #: which the answer is a 429.
@@ -191,7 +191,7 @@ async def _await_game(request: Request, lobby: Lobby, claim: Claim) -> Response:
     """Return the answer when the game of this claim has begun and it is its turn. A client that disconnects leaves."""
     try:
         if not await _done_before_disconnect(request.receive, claim.waiter):
-            claim.waiter.cancel()  # the clock must not wait for an answer that nobody reads
+            claim.waiter.cancel()  # the clock must not wait for an unread answer
             return Response(status_code=CLIENT_CLOSED)
         outcome = await claim.waiter
     finally:

@@ -14,7 +14,7 @@ FULL_SECONDS = 3600
 
 
 class Registrations:
-    """Registers bots for anybody, within the limits of the settings. Bots of a roster are not counted."""
+    """Registers bots within the limits of the settings. Bots of a roster are not counted."""
 
     def __init__(self, settings: ServerSettings, users: Users) -> None:
         self._users = users

@@ -180,15 +180,14 @@ class Room:
     def _mover(self) -> RoomSeat:
         return self.seats[self.turn % 4]
 
-    def _limit_ms(self) -> int:
-        limit = self._mover.time_limit_ms
-        return self.time_limit_ms if limit is None else limit
+    def _limit_ms(self, seat: RoomSeat) -> int:
+        return self.time_limit_ms if seat.time_limit_ms is None else seat.time_limit_ms
 
     def _left_ms(self) -> int:
         if self.finished:
             return 0
         spent = 0.0 if self._handed_out is None else self._loop.time() - self._handed_out
-        return max(0, self._limit_ms() - int(spent * 1000))
+        return max(0, self._limit_ms(self._mover) - int(spent * 1000))
 
     def _awaits(self, seat: RoomSeat) -> bool:
         """Return whether this seat has its state and has not moved."""
@@ -317,7 +316,7 @@ class Room:
 
     def _start_clock(self) -> None:
         self._handed_out = self._loop.time()
-        self._after(self._limit_ms() / 1000, self._time_out, GRACE_ROUNDS)
+        self._after(self._limit_ms(self._mover) / 1000, self._time_out, GRACE_ROUNDS)
 
     def _time_out(self, rounds: int) -> None:
         if rounds:

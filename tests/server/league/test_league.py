@@ -83,7 +83,7 @@ async def test_a_round_robin_at_tables_of_four(tmp_path: Path) -> None:
 
 
 async def test_a_duel_gives_each_bot_two_heroes_in_mirrored_seats(tmp_path: Path) -> None:
-    # "bob" takes the mine of his heroes, "ann" never moves.
+    # "bob" takes the mine of its heroes, "ann" never moves.
     one_mine = "$-@1  $-@4\n          \n  [][][]  \n          \n$-@2  $-@3"
     async with league_of(tmp_path, "ann", "bob", table="duel", seatings=6, maps=(one_mine,)) as (director, bots):
         async with asyncio.TaskGroup() as group:
@@ -118,7 +118,7 @@ async def test_games_begin_as_their_bots_come_and_others_stay_out(tmp_path: Path
     ):
         lone = asyncio.create_task(stranger.join("arena"))
         joins = [asyncio.create_task(bot.join("arena")) for bot in clients(bots[2:], 2)]
-        # Those two meet, whatever the order of the schedule; nobody else is here.
+        # These two meet, in any order of the schedule: no other bot is here.
         await until(lambda: any(director.room_id(fixture) for fixture in director.league.fixtures))
         [fixture] = [fixture for fixture in director.league.fixtures if director.room_id(fixture)]
         assert set(fixture.entrants) == {2, 3}
