@@ -1,4 +1,4 @@
-"""The administrator: his key, bots from a roster, private matches, leagues."""
+"""The administrator: the key, bots from a roster, private matches, leagues."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEY = "a long secret"
 
 @asynccontextmanager
 async def administered(**settings: Any) -> AsyncIterator[tuple[EmbeddedServer, httpx.AsyncClient]]:
-    """A server with an administrator, and his client."""
+    """A server with an administrator, and its client."""
     headers = {"Authorization": f"Bearer {KEY}"}
     async with serving(admin_key=KEY, **settings) as server, httpx.AsyncClient(headers=headers, timeout=30) as admin:
         admin.base_url = f"{server.url}/api/admin"
@@ -68,11 +68,11 @@ async def test_a_roster_of_bots() -> None:
         assert made.status_code == 201
         assert made.headers["cache-control"] == "no-store"
         ann, bob = made.json()
-        assert ann == {"name": "ann"}  # her key is known to who brought it
+        assert ann == {"name": "ann"}  # the owner of the key knows it
         assert len(bob["key"]) == 8
         again = await admin.post("/bots", json=[{"name": "eve", "key": "annsannn"}, "mallory"])
         assert (again.status_code, again.json()["error"]) == (
-            400, "the key of eve is in use already; no bot was registered"
+            400, "the key of eve is already in use; no bot was registered"
         )  # fmt: skip
         assert server.lobby.users.by_name("mallory") is None
         for body in ("nonsense", "{}", '[""]', '["a", "a"]', '[{"name": "a", "key": "short"}]', "[" * 5000, "[1]", '["\\ud800"]'):
@@ -98,7 +98,7 @@ async def test_a_private_match_from_beginning_to_end() -> None:
             await bot.play_on()
 
         await asyncio.gather(*(play(bot) for bot in (*bots.values(), other)))
-        await until(lambda: not server.lobby._arranged)
+        await until(lambda: not server.lobby._running)
         ended = (await admin.get(f"/matches/{made['id']}")).json()
         assert ended["state"] == "finished"
         assert ended["game"] == bots["bob"].game["id"]
@@ -164,7 +164,7 @@ async def test_a_league_made_paused_and_ended_over_http(tmp_path: Path) -> None:
         assert "key" not in made.json()["bots"][1]
         kept = (tmp_path / "cup.league.json").read_text()
         assert not [key for key in keys.values() if key in kept]
-        assert (await admin.post("/leagues", json=wanted)).json() == {"error": "there is a league named cup already"}
+        assert (await admin.post("/leagues", json=wanted)).json() == {"error": "there is already a league named cup"}
         assert (await admin.post("/leagues/cup/pause")).json()["state"] == "paused"
         async with httpx.AsyncClient(base_url=server.url, timeout=30) as client:
             bots = [Bot(server, keys[name], client) for name in ("ann", "ann", "bob", "bob")]
@@ -193,7 +193,7 @@ async def test_a_league_made_paused_and_ended_over_http(tmp_path: Path) -> None:
     ("change", "says"),
     [
         ({"roster": ["ann"]}, "at least two bots"),
-        ({"roster": ["ann", 5]}, "entry 2: a name and a key are texts"),
+        ({"roster": ["ann", 5]}, "entry 2: a name and a key must be strings"),
         ({"name": "../cup"}, "name"),
         ({"settings": {"seatings": 7}}, "settings.seatings must be at most 6"),
         ({"settings": {"maps": ["@1"]}}, "map 1 of the league: line 1"),

@@ -248,9 +248,9 @@ async def test_an_unknown_direction_is_stay(server: EmbeddedServer, word: str) -
 async def test_reserved_seats_need_known_keys_and_good_maps(server: EmbeddedServer) -> None:
     async with playing(server, "seed") as [bot]:
         with pytest.raises(UsageError, match="4 seats"):
-            server.private_match(None, [bot.key])
+            server.lobby.arrange(None, [bot.key])
         with pytest.raises(UsageError, match="seat 2") as caught:
-            server.private_match(None, [bot.key, "abcdefgh", "random", "random"])
+            server.lobby.arrange(None, [bot.key, "abcdefgh", "random", "random"])
         assert "abcdefgh" not in str(caught.value)
         with pytest.raises(UsageError, match="line 1, column 1"):
-            server.private_match("??", [bot.key, "random", "random", "random"])
+            server.lobby.arrange("??", [bot.key, "random", "random", "random"])

@@ -234,7 +234,7 @@ async def test_errors_are_plain_text_in_the_words_that_clients_look_for() -> Non
         assert "is finished" in (await bot.move()).text
 
 
-async def test_who_gives_up_waiting_and_asks_again_is_in_one_game_once() -> None:
+async def test_a_client_that_asks_again_is_in_one_game_once() -> None:
     async with serving(rounds=1) as server, playing(server, *"abcd") as bots:
         for _ in range(3):  # as after 20 seconds of nothing
             async with connection(server) as (_, writer):
@@ -251,7 +251,7 @@ async def test_who_gives_up_waiting_and_asks_again_is_in_one_game_once() -> None
         assert not any(hero["crashed"] for hero in bots[0].game["heroes"])
 
 
-async def test_who_waits_long_for_a_game_is_not_sent_away() -> None:
+async def test_a_client_that_waits_long_for_a_game_is_not_refused() -> None:
     limits = {"head_seconds": 0.05, "body_seconds": 0.05}
     async with serving(rounds=1, **limits) as server, playing(server, *"abcd") as bots, connection(server) as (reader, writer):
         writer.write(post("/api/arena", f"key={bots[0].key}".encode(), FORM))

@@ -81,7 +81,7 @@ async def test_no_key_is_in_the_file(tmp_path: Path) -> None:
     everything = everything_in(tmp_path)
     assert b"second" in everything
     assert not any(key.encode() in everything for key in keys)
-    digests = [row.key for row in load_bots(sqlite3.connect(path))]
+    digests = list(load_bots(sqlite3.connect(path)))
     assert len({bytes(digest) for digest in digests}) == 2
 
 
@@ -137,7 +137,7 @@ async def test_an_older_layout_is_brought_up_to_date(tmp_path: Path, version: in
     old_file(path, version)
     store = Database(path)
     assert store.interrupted == 1
-    bots = await store.read(load_bots)
+    bots = (await store.read(load_bots)).values()
     assert [(bot.id, bot.name, bot.elo, bot.games, bot.mu, bot.sigma, bot.played) for bot in bots] == [
         ("u1", "bot u1", 1234, 7, 25.0, 25 / 3, 5001.0),
         ("u2", "bot u2", 1234, 7, 25.0, 25 / 3, None),
@@ -169,7 +169,7 @@ async def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     old_file(path, 1)
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("ALTER TABLE games ADD COLUMN rated")  # by somebody's hand
+        connection.execute("ALTER TABLE games ADD COLUMN rated")  # by hand
     before = rows(path, "SELECT sql FROM sqlite_master")
     with pytest.raises(DatabaseError, match="duplicate column"):
         Database(path)
@@ -201,7 +201,7 @@ def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
 def test_what_is_no_database_or_a_damaged_one_is_named(tmp_path: Path) -> None:
     text = tmp_path / "text.db"
     text.write_text("to do: buy milk\n" * 1000)
-    with pytest.raises(DatabaseError, match=r"text\.db: this is no database; put a copy"):
+    with pytest.raises(DatabaseError, match=r"text\.db: this is not a database; replace it by a copy"):
         Database(text)
     broken = tmp_path / "broken.db"
     old_file(broken, VERSION)
@@ -224,7 +224,7 @@ def test_another_server_uses_the_file(tmp_path: Path) -> None:
     first = Database(path)
     with pytest.raises(DatabaseError, match="another vindibot server uses this file"):
         Database(path)
-    assert asyncio.run(first.read(load_bots)) == []
+    assert asyncio.run(first.read(load_bots)) == {}
     asyncio.run(first.close())
     asyncio.run(Database(path).close())
 
@@ -288,7 +288,7 @@ async def test_what_a_locked_file_refuses_is_written_later_in_order(tmp_path: Pa
     await store.close()
 
 
-async def test_work_that_fails_for_good_holds_up_nobody_and_leaves_nothing_half_done(tmp_path: Path) -> None:
+async def test_work_that_always_fails_has_no_effect_and_delays_no_other(tmp_path: Path) -> None:
     store = Database(tmp_path / "league.db")
 
     def half(connection: sqlite3.Connection) -> None:

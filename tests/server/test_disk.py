@@ -1,4 +1,4 @@
-"""A disk that is slow: what players have been told is kept, whatever happens to the server at once afterwards."""
+"""A slow disk: results that the players got are stored, even if the server is killed at once afterwards."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ async def test_bodies_that_cannot_be_read() -> None:
 
 
 @pytest.mark.parametrize("length", ["0", "34", "13"])
-async def test_a_request_with_two_lengths_is_refused_and_disturbs_nobody(server: EmbeddedServer, length: str) -> None:
+async def test_a_request_with_two_lengths_is_refused_and_disturbs_no_other(server: EmbeddedServer, length: str) -> None:
     async with playing(server, "client") as [bot]:
         body, games = f"key={bot.key}".encode(), len(server.lobby.rooms)
         head = (
@@ -209,7 +209,7 @@ async def test_it_listens_on_this_machine_alone() -> None:
     async with serving() as server:
         assert server.url.startswith("http://127.0.0.1:")
         assert server.port > 0
-        for listener in server._guest.servers:
+        for listener in server._asgi.servers:
             assert {name.getsockname()[0] for name in listener.sockets} == {"127.0.0.1"}
 
 

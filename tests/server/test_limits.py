@@ -66,7 +66,7 @@ async def test_a_connection_that_says_nothing_is_closed(monkeypatch: pytest.Monk
         assert await reader.read() == b""
 
 
-async def test_slow_clients_disturb_nobody() -> None:
+async def test_slow_clients_disturb_no_other() -> None:
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(serving(head_seconds=20, time_limit_ms=1000))
         [bot] = await stack.enter_async_context(playing(server, "client"))
@@ -78,7 +78,7 @@ async def test_slow_clients_disturb_nobody() -> None:
         assert not bot.game["heroes"][0]["crashed"]
 
 
-async def test_a_hundred_megabytes_are_refused_quickly_and_nobody_notices() -> None:
+async def test_a_hundred_megabytes_are_refused_quickly_and_others_go_on() -> None:
     async with serving() as server, playing(server, "client") as [bot], connection(server) as (reader, writer):
         await bot.join(turns="3", map=MAP)
         began = time.monotonic()
@@ -266,7 +266,7 @@ async def test_connections_are_limited() -> None:
         await rounds_of_the_loop()
         assert (await raw(server, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"))[0] == 503
         await stack.aclose()
-        await until(lambda: not server._guest.server_state.connections)
+        await until(lambda: not server._asgi.server_state.connections)
         assert (await raw(server, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"))[0] == 200
 
 
@@ -285,14 +285,14 @@ async def test_the_latest_arena_game_can_be_asked_for_until_there_is_a_newer_one
         assert first not in server.lobby.rooms
 
 
-async def test_any_key_that_is_too_long_or_odd_registers_nobody() -> None:
+async def test_any_key_that_is_too_long_or_odd_registers_no_bot() -> None:
     async with serving(keys="any") as server, httpx.AsyncClient(base_url=server.url) as client:
         for key in ("a" * 9, "a" * 7, "a" * 50_000):
             assert (await client.post("/api/training", data={"key": key})).status_code == 400
         assert len(server.lobby.users) == 0
 
 
-async def test_a_client_that_never_reads_holds_up_nobody() -> None:
+async def test_a_client_that_never_reads_delays_no_other() -> None:
     async with serving() as server, playing(server, "client") as [bot]:
         with socket.create_connection(("127.0.0.1", server.port)) as deaf:
             deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -63,7 +63,7 @@ async def test_one_user_may_take_several_seats() -> None:
         assert {hero["userId"] for hero in same[0].game["heroes"]} == {same[0].state["hero"]["userId"]}
 
 
-async def test_a_client_that_has_gone_frees_its_place() -> None:
+async def test_a_client_that_has_disconnected_frees_its_place() -> None:
     async with (
         serving(rounds=1) as server,
         playing(server, "ghost", *"abcd") as [ghost, *bots],
@@ -92,7 +92,7 @@ async def test_a_client_that_has_gone_frees_its_place() -> None:
             task.cancel()
 
 
-async def test_who_leaves_after_the_game_has_begun_crashes_at_his_first_turn() -> None:
+async def test_a_client_that_leaves_a_game_crashes_on_its_first_turn() -> None:
     async with serving(rounds=2, time_limit_ms=100) as server, match_of_four(server) as (bots, joins):
         joins[1].cancel()
         for index in (0, 2, 3):
@@ -109,7 +109,7 @@ async def test_who_leaves_after_the_game_has_begun_crashes_at_his_first_turn() -
 async def test_a_private_match_has_the_given_map_seed_seats_and_rounds() -> None:
     async def play(seed: int) -> MatchResult:
         async with serving() as server, playing(server, "one", "two", "third") as [one, two, third]:
-            match = server.private_match(None, [one.key, "random", two.key, one.key], rounds=4, seed=seed)
+            match = server.lobby.arrange(None, [one.key, "random", two.key, one.key], rounds=4, seed=seed)
             assert match.missing() == ["one", "two", "one"]
             other = Bot(server, one.key, one.client)
 
@@ -127,7 +127,7 @@ async def test_a_private_match_has_the_given_map_seed_seats_and_rounds() -> None
             assert sorted(bot.state["hero"]["id"] for bot in (one, other)) == [1, 4]
             assert not stranger.done()
             stranger.cancel()
-            # The game is again what its moves say.
+            # The moves give the same game again.
             games = generate(seed).new_game(16)
             for move in result.moves:
                 step(games, 0, move)
@@ -144,7 +144,7 @@ async def test_a_private_match_has_the_given_map_seed_seats_and_rounds() -> None
 
 async def test_a_reserved_seat_is_free_again_when_its_client_goes() -> None:
     async with serving() as server, playing(server, "one", "two") as [one, two]:
-        match = server.private_match(MAP, [one.key, two.key, "random", "random"], rounds=1)
+        match = server.lobby.arrange(MAP, [one.key, two.key, "random", "random"], rounds=1)
         first = asyncio.create_task(one.join("arena"))
         await until(lambda: match.missing() == ["two"])
         first.cancel()
@@ -160,7 +160,7 @@ async def test_a_reserved_seat_is_free_again_when_its_client_goes() -> None:
 
 async def test_a_match_has_its_own_time_limit_and_may_be_a_training_game() -> None:
     async with serving() as server, playing(server, "one") as [one]:
-        match = server.private_match(MAP, ["random", one.key, "random", "random"], time_limit_ms=50, training=True)
+        match = server.lobby.arrange(MAP, ["random", one.key, "random", "random"], time_limit_ms=50, training=True)
         joined = await one.join("arena")
         assert joined.headers["x-vindibot-time-limit"] == "50"
         result = await match.ended()
@@ -171,7 +171,7 @@ async def test_a_match_has_its_own_time_limit_and_may_be_a_training_game() -> No
 
 async def test_a_cancelled_match_lets_its_players_go() -> None:
     async with serving() as server, playing(server, "one", "two") as [one, two]:
-        match = server.private_match(MAP, [one.key, two.key, "random", "random"])
+        match = server.lobby.arrange(MAP, [one.key, two.key, "random", "random"])
         waiting = asyncio.create_task(one.join("arena"))
         await until(lambda: match.missing() == ["two"])
         server.lobby.cancel(match)
@@ -183,7 +183,7 @@ async def test_a_cancelled_match_lets_its_players_go() -> None:
 
 async def test_a_match_of_random_bots_plays_by_itself() -> None:
     async with serving() as server:
-        match = server.private_match("m1", ["random"] * 4, rounds=50)
+        match = server.lobby.arrange("m1", ["random"] * 4, rounds=50)
         result = await match.ended()
         assert result is not None
         assert result.turn == len(result.moves) == 200
@@ -192,7 +192,7 @@ async def test_a_match_of_random_bots_plays_by_itself() -> None:
 # ---- The server as a guest ----
 
 
-async def test_closing_answers_everybody_and_ends_every_task() -> None:
+async def test_closing_answers_every_request_and_ends_every_task() -> None:
     before = asyncio.all_tasks()
     async with serving() as server, playing(server, "one", "two") as [one, two]:
         await one.join()

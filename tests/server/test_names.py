@@ -38,7 +38,7 @@ UNSEEN = [
 
 @pytest.mark.parametrize(("name", "code"), UNSEEN)
 async def test_a_name_with_an_unseen_character_is_refused_wherever_it_comes_from(name: str, code: str, tmp_path: Path) -> None:
-    says = f"Name has a character that cannot be seen: {code}"
+    says = f"Name has an invisible character: {code}"
     async with serving(admin_key="administrator's key") as server, httpx.AsyncClient(base_url=server.url) as client:
         page = await client.post("/register", data={"name": name})
         assert page.status_code == 400
@@ -59,7 +59,7 @@ async def test_a_name_with_an_unseen_character_is_refused_wherever_it_comes_from
     data = json.loads(file.read_text())
     data["members"][1]["name"] = name
     file.write_text(json.dumps(data))
-    with pytest.raises(UsageError, match=re.escape(f"cup.league.json is no league: members.1.name {says}")):
+    with pytest.raises(UsageError, match=re.escape(f"cup.league.json is not a league: members.1.name {says}")):
         League.load(file)
 
 
@@ -81,7 +81,7 @@ def test_names_in_any_script_are_fine(name: str) -> None:
 
 @pytest.mark.parametrize("name", [" abc", "abc ", "   "])
 def test_blanks_at_the_ends_are_refused(name: str) -> None:
-    assert name_problem(name) == "Name begins or ends with a blank"
+    assert name_problem(name) == "Name begins or ends with a space"
 
 
 # ---- How many ----

@@ -138,7 +138,7 @@ async def test_names_are_text_on_every_page() -> None:
             assert [a["value"] for tag, a in checked(again).elements if tag == "input"] == [name]
         refused = await client.post("/register", data={"name": NASTY[3]})
         assert refused.status_code == 400
-        assert "Name has a character that cannot be seen: U+202E" in checked(refused).words
+        assert "Name has an invisible character: U+202E" in checked(refused).words
         bots.append(Bot(server, server.register(NASTY[3]), client))  # as an older file may have it
         assert len(server.lobby.users) == len(NASTY)
         running = asyncio.create_task(bots[0].join("arena"))
@@ -159,7 +159,7 @@ async def test_names_are_text_on_every_page() -> None:
         assert json.loads(streams.text.splitlines()[0][6:])["heroes"][0]["name"] in NASTY
 
 
-async def test_a_name_of_signs_is_text_wherever_a_running_or_kept_game_is_shown() -> None:
+async def test_a_name_of_signs_is_text_wherever_a_running_or_archived_game_is_shown() -> None:
     name = "<script>\"'&"
     async with serving(keep_finished_seconds=0) as server, playing(server, name) as [bot]:
         await bot.join(turns=5, map=MAP)
@@ -196,12 +196,12 @@ async def test_running_and_finished_games_on_the_first_page() -> None:
     async with serving(rounds=1) as server, playing(server, "alice", "bobby", "carol", "david") as bots:
         home = await get(bots[0].client, "/")
         assert "No game is running." in home.words
-        assert "No game has been kept." in home.words
+        assert "There are no games yet." in home.words
         played = await play_arena(bots)
         await bots[0].join("training", turns=3)
         running = bots[0].game["id"]
         home = await get(bots[0].client, "/")
-        before, after = home.words.split("Played last")
+        before, after = home.words.split("Latest games")
         assert running in before
         assert running not in after
         assert played in after
@@ -210,7 +210,7 @@ async def test_running_and_finished_games_on_the_first_page() -> None:
         assert f"/{played}" in home.links
         assert f"/ai/{bots[0].state['hero']['userId']}" in home.links
         server.lobby.close()
-        await server.lobby.store.read(lambda connection: None)
+        await server.lobby.database.read(lambda connection: None)
         assert "interrupted" in (await get(bots[0].client, "/")).words
 
 
@@ -226,7 +226,7 @@ async def test_a_running_game_as_it_stands() -> None:
         assert f"/events/{bot.game['id']}" in page.links
 
 
-async def test_a_kept_game_ply_by_ply() -> None:
+async def test_an_archived_game_ply_by_ply() -> None:
     async with serving(keep_finished_seconds=0) as server, playing(server, "seed", "two") as [bot, other]:
         await bot.join(turns=3, map="@1$-##@4\n########\n########\n@2####@3")
         path = f"/{bot.game['id']}"
@@ -252,7 +252,7 @@ async def test_a_kept_game_ply_by_ply() -> None:
         assert bot.key not in record.text
 
 
-async def test_the_table_of_bots_and_who_played_lately() -> None:
+async def test_the_table_of_bots_and_recent_players() -> None:
     async with serving(rounds=1) as server, playing(server, "alice", "bobby", "carol", "david") as bots:
         for name in ("never played", "long ago"):
             server.register(name)
@@ -283,7 +283,7 @@ async def test_many_bots_and_games_come_in_pages() -> None:
         second = await get(bot.client, "/ai?page=2")
         assert len(second.rows()) == 1 + 6
         assert "/ai?page=1" in second.links
-        assert "No bot is here." in (await get(bot.client, "/ai?page=3")).words
+        assert "There are no bots." in (await get(bot.client, "/ai?page=3")).words
 
         async def one(name: str) -> str:
             player = Bot(server, bot.key, bot.client)
@@ -316,14 +316,14 @@ async def test_a_bot_and_its_games() -> None:
         page = await get(bots[0].client, f"/ai/{user.id}")
         assert f"Elo {user.elo}, skill" in page.words
         assert "1 rated games" in page.words
-        running, played = page.words.split("Played")
+        running, played = page.words.split("Games played")
         assert bots[0].game["id"] in running
         assert game in played
         other = server.lobby.users.by_name("erica")
         assert other is not None
         empty = await get(bots[0].client, f"/ai/{other.id}")
-        assert "No game has been kept." in empty.words
-        assert "played last never" in empty.words
+        assert "There are no games yet." in empty.words
+        assert "last game never" in empty.words
 
 
 async def test_the_style() -> None:

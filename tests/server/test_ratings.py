@@ -12,7 +12,7 @@ from vindibot.server.ratings import FIRST_MU, FIRST_SIGMA, Rated, counts, elo_af
 
 
 def four(*gold: int, names: str = "abcd", elo: tuple[int, ...] = (1200,) * 4) -> list[Rated]:
-    """Heroes of users who are called as their ids; a blank is no user."""
+    """Heroes whose users have their ids as names; a space is no user."""
     return [
         Rated(name, coins, None if name == " " else name, rating) for name, coins, rating in zip(names, gold, elo, strict=True)
     ]
@@ -43,7 +43,7 @@ def test_elo_follows_the_rules(names: list[str], gold: list[int], elo: dict[str,
     assert elo_after(heroes, bonus) == reference(heroes, bonus)
 
 
-def test_four_equals_who_come_in_one_after_another() -> None:
+def test_four_equal_heroes_with_decreasing_gold() -> None:
     assert elo_after(four(30, 20, 10, 0), False) == {"a": 1224, "b": 1208, "c": 1192, "d": 1176}
     assert elo_after(four(5, 5, 5, 5), False) == dict.fromkeys("abcd", 1200)
     assert elo_after(four(5, 5, 5, 5), True) == dict.fromkeys("abcd", 1201)
@@ -70,7 +70,7 @@ def test_two_users_of_one_name_do_not_play_against_each_other() -> None:
     assert elo_after(heroes, False) == {"u1": 1216, "u2": 1184, "u3": 1200, "u4": 1200}
 
 
-def test_heroes_who_are_no_users_are_left_out() -> None:
+def test_heroes_without_users_are_left_out() -> None:
     assert elo_after(four(0, 9, 9, 9, names="a   "), False) == {"a": 1200}
     assert elo_after(four(9, 1, 0, 0, names=" ab "), False) == {"a": 1208, "b": 1192}
 

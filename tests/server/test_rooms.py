@@ -76,7 +76,7 @@ async def test_each_answer_is_held_until_it_is_that_heros_turn() -> None:
                     assert (refused.status_code, refused.text) == (400, WAIT)
 
 
-async def test_who_has_not_been_given_a_state_may_not_move() -> None:
+async def test_a_player_without_its_state_may_not_move() -> None:
     async with serving() as server, match_of_four(server) as (bots, _):
         room = next(iter(server.lobby.rooms.values()))
         url = f"/api/{room.id}/{room.seats[1].token}/play"
@@ -100,7 +100,7 @@ async def test_a_move_that_is_sent_before_its_state_is_refused() -> None:
         assert room.turn == 1
 
 
-async def test_two_moves_at_once_exactly_one_is_applied() -> None:
+async def test_of_two_moves_at_once_exactly_one_is_applied() -> None:
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(map=MAP)
         room = next(iter(server.lobby.rooms.values()))
@@ -138,7 +138,7 @@ async def test_a_move_that_began_to_arrive_before_its_state_was_sent_is_refused(
         await bot.join(map=MAP)
         request = post(bot.state["playUrl"].removeprefix(server.url), b"dir=North", FORM)
         writer.write(request[:20])
-        await until(lambda: any(connection._began is not None for connection in server._guest.server_state.connections))
+        await until(lambda: any(connection._began is not None for connection in server._asgi.server_state.connections))
         assert (await bot.move("South")).status_code == 200
         writer.write(request[20:])
         status, _, body = await read_response(reader)
@@ -149,13 +149,13 @@ async def test_a_move_that_began_to_arrive_before_its_state_was_sent_is_refused(
         assert room.moves[0::4] == [2, 1]
 
 
-async def test_a_client_that_has_gone_before_its_first_turn_can_still_move() -> None:
+async def test_a_client_that_disconnected_before_its_first_turn_can_still_move() -> None:
     async with serving() as server, match_of_four(server) as (bots, joins):
         [room] = server.lobby.rooms.values()
         joins[1].cancel()
         await until(lambda: room.seats[1].waiters[0].done())
         moved = asyncio.create_task(bots[0].move())
-        await until(lambda: room.turn == 1 and room._handed)
+        await until(lambda: room.turn == 1 and room._handed_out)
         move = asyncio.create_task(bots[1].client.post(f"/api/{room.id}/{room.seats[1].token}/play", data={"dir": "North"}))
         await joins[2]
         assert room.moves == [0, 1]
@@ -199,7 +199,7 @@ async def test_a_finished_game_is_forgotten_after_a_while() -> None:
         await until(lambda: not server.lobby.rooms)
         gone = await bot.move()
         assert (gone.status_code, gone.text) == (404, f"Vindinium - Unknown game {bot.game['id']}")
-        assert (await bot.client.get(bot.state["viewUrl"])).status_code == 200  # as a record it is kept
+        assert (await bot.client.get(bot.state["viewUrl"])).status_code == 200  # as a record it is archived
 
 
 # ---- The clock ----
@@ -229,7 +229,7 @@ async def test_a_seat_may_have_a_limit_of_its_own() -> None:
         async with match_of_four(server, rounds=2, time_limit_ms=30_000, seat_limits_ms=limits) as (bots, joins):
             assert 29_000 < int(bots[0].response.headers["x-vindibot-time-limit"]) <= 30_000
             moved = asyncio.create_task(bots[0].move())
-            await joins[2]  # hero 2 has said nothing, and has crashed at his own limit
+            await joins[2]  # hero 2 has not moved, and has crashed at its own limit
             assert bots[2].game["heroes"][1]["crashed"]
             assert 29_000 < int(bots[2].response.headers["x-vindibot-time-limit"]) <= 30_000
             other = asyncio.create_task(bots[2].move())
@@ -240,7 +240,7 @@ async def test_a_seat_may_have_a_limit_of_its_own() -> None:
             server.lobby.close()
             await asyncio.gather(other, last)
         with pytest.raises(UsageError):
-            server.private_match(MAP, ["random"] * 4, seat_limits_ms=(1, 2))
+            server.lobby.arrange(MAP, ["random"] * 4, seat_limits_ms=(1, 2))
 
 
 async def test_a_move_just_in_time_is_taken() -> None:
@@ -283,10 +283,10 @@ async def test_the_clock_starts_when_the_answer_has_been_sent() -> None:
         assert (await bot.move()).status_code == 200
 
 
-async def test_the_arena_goes_on_without_who_crashed_and_he_still_strikes() -> None:
+async def test_the_arena_goes_on_without_a_crashed_hero_which_still_strikes() -> None:
     beside = "@1@2    \n        \n    []$-\n@3    @4"
     async with serving(time_limit_ms=150) as server, playing(server, "one", "two", "three", "four") as bots:
-        server.private_match(beside, [bot.key for bot in bots], rounds=3)
+        server.lobby.arrange(beside, [bot.key for bot in bots], rounds=3)
         joins = [asyncio.create_task(bot.join("arena")) for bot in bots]
         for bot, join in zip(bots[1:], joins[1:], strict=True):  # the first is silent
             await join
@@ -301,7 +301,7 @@ async def test_the_arena_goes_on_without_who_crashed_and_he_still_strikes() -> N
         assert not two["crashed"]
         assert one["lastDir"] == "Stay"
         assert bots[1].game["turn"] == 12
-        # Crashing he strikes nobody; then Stay in rounds 2 and 3: two blows. Three blows of the other.
+        # Its crash strikes no hero; then it stays in rounds 2 and 3: two blows. Three blows of the other.
         assert two["life"] == 100 - 2 * 20 - 3
         assert one["life"] == 100 - 3 * 20 - 3
         room = server.lobby.rooms[bots[1].game["id"]]
@@ -312,7 +312,7 @@ async def test_the_arena_goes_on_without_who_crashed_and_he_still_strikes() -> N
 
 async def test_when_all_have_crashed_the_arena_game_is_over() -> None:
     async with serving(time_limit_ms=60) as server, playing(server, "one", "two", "three", "four") as bots:
-        match = server.private_match(MAP, [bot.key for bot in bots])
+        match = server.lobby.arrange(MAP, [bot.key for bot in bots])
         await asyncio.gather(*(bot.join("arena") for bot in bots))
         result = await match.ended()
         assert result is not None
@@ -325,7 +325,7 @@ async def test_when_all_have_crashed_the_arena_game_is_over() -> None:
 
 async def test_a_crash_of_three_leaves_the_fourth_alone_with_them() -> None:
     async with serving(time_limit_ms=60) as server, playing(server, "one", "two", "three", "four") as bots:
-        match = server.private_match(MAP, [bot.key for bot in bots], rounds=20)
+        match = server.lobby.arrange(MAP, [bot.key for bot in bots], rounds=20)
         await asyncio.gather(*(bot.join("arena") for bot in bots))
         await bots[3].play_on()
         result = await match.ended()
@@ -334,7 +334,7 @@ async def test_a_crash_of_three_leaves_the_fourth_alone_with_them() -> None:
         assert result.crashed == (True, True, True, False)
 
 
-async def test_the_clock_runs_though_nobody_listens_and_a_move_within_it_counts() -> None:
+async def test_the_clock_runs_without_open_requests_and_a_move_within_it_counts() -> None:
     async with serving(time_limit_ms=2000) as server, match_of_four(server, rounds=5) as (bots, joins):
         move = asyncio.create_task(bots[0].move("South"))
         await joins[1]

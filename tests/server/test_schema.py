@@ -22,7 +22,7 @@ ENDLESS = r"^/(events/|now-playing|ai/\{user_id\}/now-playing|api/arena)"
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """A server in a thread of its own, where anybody may play."""
+    """A server in a thread of its own, where any bot may play."""
     started = threading.Event()
     found: dict[str, Any] = {}
 

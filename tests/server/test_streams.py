@@ -1,4 +1,4 @@
-"""Server-sent events over real sockets: every state once and in order, resumption, replays, readers who are slow or go."""
+"""Server-sent events over real sockets: order, resumption, replays, slow readers and readers that disconnect."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ async def all_events(server: EmbeddedServer, path: str, after: int | None = None
         return [event async for event in events]
 
 
-async def kept_events(server: EmbeddedServer, game_id: str) -> list[Event]:
-    """What a stream should say, from the kept record."""
+async def archived_events(server: EmbeddedServer, game_id: str) -> list[Event]:
+    """The expected events of a stream, from the archived record."""
     async with httpx.AsyncClient(base_url=server.url) as client:
         record = loads((await client.get(f"/records/{game_id}")).content)
     states = list(GameHistory.of(record).states(1))
@@ -93,10 +93,10 @@ async def test_every_turn_once_from_the_first_to_the_finished_state() -> None:
         assert [state["turn"] for _, state in events] == list(range(1, 101))
         assert [state["finished"] for _, state in events] == [False] * 99 + [True]
         assert events[-1][1] == bot.game
-        assert events == await kept_events(server, game_id)
+        assert events == await archived_events(server, game_id)
 
 
-async def test_readers_who_come_at_any_time_see_the_same() -> None:
+async def test_late_readers_see_the_same_events() -> None:
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(turns=20)
         path = f"/events/{bot.game['id']}"
@@ -110,7 +110,7 @@ async def test_readers_who_come_at_any_time_see_the_same() -> None:
         assert await all_events(server, path) == seen[0]  # and after its end
 
 
-async def test_who_comes_back_gets_what_he_missed_and_nothing_twice() -> None:
+async def test_a_reader_that_reconnects_gets_the_missed_events_once() -> None:
     rng = random.Random(3)
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(turns=60)
@@ -126,7 +126,7 @@ async def test_who_comes_back_gets_what_he_missed_and_nothing_twice() -> None:
                     seen.append(event)
         await bot.ended()
         assert [number for number, _ in seen] == list(range(1, 241))
-        assert seen == await kept_events(server, bot.game["id"])
+        assert seen == await archived_events(server, bot.game["id"])
 
 
 async def test_nothing_more_after_the_end_and_odd_numbers_begin_anew() -> None:
@@ -161,11 +161,11 @@ async def test_a_game_that_ends_by_crashes_ends_with_the_finished_state(tmp_path
             (4, 3, True),
         ]
         assert await all_events(server, f"/events/{room.id}", 3) == events[3:]
-        assert await kept_events(server, room.id) == events
+        assert await archived_events(server, room.id) == events
         assert bots
 
 
-async def test_a_kept_game_is_replayed_as_it_was_also_after_a_restart(tmp_path: Path) -> None:
+async def test_an_archived_game_is_replayed_also_after_a_restart(tmp_path: Path) -> None:
     db = tmp_path / "league.db"
     async with serving(db=db, rounds=3, keep_finished_seconds=0) as server, playing(server, *"abcd") as bots:
 
@@ -195,12 +195,12 @@ async def test_an_unknown_game_is_a_page_with_404() -> None:
             assert missing.headers["content-type"].startswith("text/html")
 
 
-# ---- Readers who are slow, or go ----
+# ---- Slow readers, and readers that disconnect ----
 
 
 @asynccontextmanager
 async def deaf_reader(server: EmbeddedServer, path: str) -> AsyncIterator[socket.socket]:
-    """Somebody who asks for a stream and never reads it."""
+    """A reader that asks for a stream and never reads it."""
     deaf = socket.socket()
     deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     deaf.setblocking(False)
@@ -212,24 +212,24 @@ async def deaf_reader(server: EmbeddedServer, path: str) -> AsyncIterator[socket
         deaf.close()
 
 
-async def test_a_reader_who_stops_reading_is_dropped_and_nobody_else_notices() -> None:
+async def test_a_reader_that_stops_reading_is_dropped_and_others_go_on() -> None:
     async with serving(stalled_seconds=0.2) as server, playing(server, "seed") as [bot]:
         pace = server.app.state.streams.pace
         await bot.join(turns=600, map=parse_map("@1" + " " * 52 + "@4" + "\n" * 27 + "@2" + " " * 52 + "@3").text())
         path = f"/events/{bot.game['id']}"
         async with deaf_reader(server, path):
             await until(lambda: pace.readers == 1)
-            connections = len(server._guest.server_state.connections)
+            connections = len(server._asgi.server_state.connections)
             bot.start()
             await until(lambda: not pace.readers)
-            assert len(server._guest.server_state.connections) == connections - 1
+            assert len(server._asgi.server_state.connections) == connections - 1
         watcher = asyncio.create_task(all_events(server, path))
         await bot.ended()
         assert [number for number, _ in await watcher] == list(range(1, 2401))
 
 
-async def test_for_who_falls_behind_what_is_kept_the_rest_is_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.feed.KEPT_BYTES", 5000)
+async def test_events_beyond_the_buffer_are_recomputed_for_a_slow_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.server.feed.BUFFER_BYTES", 5000)
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(turns=30, map=MAP)
         feed = running_feed(server, bot.game["id"])
@@ -237,7 +237,7 @@ async def test_for_who_falls_behind_what_is_kept_the_rest_is_recomputed(monkeypa
         async with aclosing(feed.follow(0, server.app.state.streams.pace)) as pieces:
             first = asyncio.ensure_future(anext(pieces))
             await rounds_of_the_loop()
-            for _ in range(8):  # he has read a piece, and the game goes on without him
+            for _ in range(8):  # it has read a piece, and the game goes on without it
                 await bot.move()
             seen = await first
             assert b"\nid: 1\n" in seen
@@ -265,7 +265,7 @@ async def test_memory_for_a_watched_game_is_bounded() -> None:
         await until(lambda: not feed.readers)
 
 
-async def test_a_reader_who_goes_frees_his_place() -> None:
+async def test_a_reader_that_disconnects_frees_its_place() -> None:
     async with serving(max_streams=2) as server, httpx.AsyncClient(base_url=server.url) as client:
         pace = server.app.state.streams.pace
         for _ in range(3):
@@ -305,7 +305,7 @@ async def test_a_quiet_stream_shows_that_it_lives(monkeypatch: pytest.MonkeyPatc
                         break
 
 
-async def test_games_that_nobody_watches_are_not_written_out() -> None:
+async def test_games_without_readers_are_not_encoded() -> None:
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(turns=5)
         feed = running_feed(server, bot.game["id"])
@@ -322,7 +322,7 @@ async def test_games_that_nobody_watches_are_not_written_out() -> None:
 
 
 async def begin_arena(server: EmbeddedServer, bots: list[Bot]) -> list[asyncio.Task[None]]:
-    """A game of these four, who play on by themselves but for the first, who has not moved yet."""
+    """A game of these four; all but the first play by themselves, and the first has not moved yet."""
     first = asyncio.create_task(bots[0].join("arena"))
     await until(lambda: server.lobby.waiting)
     others = [asyncio.create_task(join_and_play(bot)) for bot in bots[1:]]

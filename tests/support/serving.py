@@ -88,7 +88,7 @@ async def match_of_four(server: EmbeddedServer, **options: Any) -> AsyncIterator
     """Four bots in a private match on `MAP`, in the order of their seats, with their open joins. Bot 1 has the first
     state."""
     async with playing(server, "one", "two", "three", "four") as bots:
-        server.private_match(MAP, [bot.key for bot in bots], **options)
+        server.lobby.arrange(MAP, [bot.key for bot in bots], **options)
         joins = [asyncio.create_task(bot.join("arena")) for bot in bots]
         await joins[0]
         yield bots, joins

@@ -89,7 +89,7 @@ class HostedGame:
         task, tasks = self._task, []
         keys = [server.register(seat.entrant.label) for seat in task.seats]
         self._server, self._keys = server, keys
-        self._match = server.private_match(self._map, keys, rounds=task.rounds, seed=task.seed & 0xFFFFFFFF)
+        self._match = server.lobby.arrange(self._map, keys, rounds=task.rounds, seed=task.seed & 0xFFFFFFFF)
         first = self._map.new_game(SEATS * task.rounds)
         for number, seat in enumerate(self._seats):
             try:

@@ -134,7 +134,7 @@ class Bout:
         limits: list[int | None] = [None] * (SEATS - 1)
         seats.insert(order.seat, self.key.get_secret_value())
         limits.insert(order.seat, 1000 * settings.your_limit_s or UNTIMED_MS)
-        self._match = self._server.private_match(
+        self._match = self._server.lobby.arrange(
             order.map, seats, rounds=order.rounds, seed=order.seed, time_limit_ms=order.limit_ms, seat_limits_ms=limits
         )
         for number, (bot, key, own) in enumerate(zip(order.bots, keys, asked, strict=True)):

@@ -1,10 +1,9 @@
-"""The server as an ASGI application: requests in, answers out. Everything else is in the lobby and its rooms."""
+"""The server as an ASGI application: routes of the game, and the answers to errors."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import structlog
 from fastapi import FastAPI, Request
@@ -16,12 +15,12 @@ from vindibot.games import LIMIT_HEADER, encode_json, read_direction
 from vindibot.server.connection import ARRIVED
 from vindibot.server.description import DIR, KEY, MAP, TURN, TURNS, operation
 from vindibot.server.league.admin import add_administration
-from vindibot.server.league.hall import Hall
 from vindibot.server.league.pages import add_league_pages
+from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim
-from vindibot.server.original_pages import add_old_pages
-from vindibot.server.pages import missing as missing_page
+from vindibot.server.original_pages import add_original_pages
+from vindibot.server.pages import not_found
 from vindibot.server.parameters import read_int, read_parameters
 from vindibot.server.ratelimit import RateLimit, client_address
 from vindibot.server.refusal import Refusal, game_error
@@ -34,20 +33,20 @@ from vindibot.server.streams import SEND, Streams, add_streams
 AddRoutes = Callable[[FastAPI], None]
 
 NO_KEY = "Did you forget the key parameter?"
-#: Nobody reads this answer: the client has gone.
-GONE = 499
-#: Wrong tokens of one address that are refused at once; of more, one per so many seconds. Who would wait longer than
-#: `LONGEST_DELAY` seconds is sent away.
+#: The status of an answer to a client that has closed its connection.
+CLIENT_CLOSED = 499
+#: Wrong tokens per address that are refused without a delay; seconds per further one; the longest delay in seconds, beyond
+#: which the answer is a 429.
 WRONG_TOKENS_AT_ONCE, WRONG_TOKEN_SECONDS, LONGEST_DELAY = 10, 0.2, 2.0
 
 
 class StateResponse(Response):
-    """A player's answer. Once it has been written to the connection, the room is told."""
+    """The answer to a player. Calls `Room.sent` when it is written to the connection."""
 
     media_type = "application/json"
 
     def __init__(self, request: Request, room: Room, seat: RoomSeat, snapshot: Snapshot) -> None:
-        host = request.headers.get("host") or _own_address(request)
+        host = request.headers.get("host") or request.url.netloc
         tail = encode_json(
             {
                 "token": seat.token,
@@ -70,36 +69,36 @@ class StateResponse(Response):
 
 class _App(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope[SEND] = send  # noted out here, where it is still the connection's own
+        scope[SEND] = send  # here it is still the connection's own
         await super().__call__(scope, receive, send)
 
 
 def create_app(
     settings: ServerSettings | None = None, observers: Sequence[RoomObserver] = (), routes: Sequence[AddRoutes] = ()
 ) -> FastAPI:
-    """A new server. Its lobby is ``app.state.lobby``; it lives in the event loop that serves the first request.
+    """Return a new server. Its lobby is ``app.state.lobby``; it belongs to the event loop that serves the first request.
 
-    `routes` add what its host wants to serve besides, below a path of two parts at least, or one that no game can have.
+    `routes` add further routes: below a path of at least two parts, or of one part that is no id of a game.
     """
     settings = settings or ServerSettings()
     app = _App(title="Vindinium", docs_url=None, redoc_url=None, redirect_slashes=False)
     streams = app.state.streams = Streams(settings)
     lobby = app.state.lobby = Lobby(settings, (streams, *observers))
-    hall = app.state.leagues = Hall(lobby, settings.league)
+    leagues = app.state.leagues = LeagueRegistry(lobby, settings.league)
     _add_game_routes(app, lobby)
-    add_administration(app, lobby, hall, settings)
-    add_league_pages(app, hall)
-    add_streams(app, streams, lobby.store)
+    add_administration(app, lobby, leagues, settings)
+    add_league_pages(app, leagues)
+    add_streams(app, streams, lobby.database)
     for add_routes in routes:
         add_routes(app)
-    add_old_pages(app, lobby, streams)
+    add_original_pages(app, lobby, streams)
     add_site(app, lobby, streams)
 
     @app.exception_handler(Refusal)
     async def refused(request: Request, refusal: Refusal) -> Response:
         headers = {LIMIT_HEADER: str(settings.time_limit_ms)} if request.url.path.startswith("/api/") else {}
         if refusal.status in (408, 413, 429):
-            headers["Connection"] = "close"  # there may be more of the body, or of the same, which nobody is going to read
+            headers["Connection"] = "close"  # the rest of the body stays unread
         retry_after = refusal.retry_after or (5 if refusal.status == 503 else None)
         if retry_after is not None:
             headers["Retry-After"] = str(retry_after)
@@ -107,7 +106,7 @@ def create_app(
 
     @app.exception_handler(HTTPException)
     async def missing(request: Request, error: HTTPException) -> Response:
-        return missing_page()
+        return not_found()
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
@@ -126,19 +125,17 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
         """Play a training game against three random bots. Parameters: key, turns (rounds, at most 600), map (name or
         text)."""
         parameters = await read_parameters(request, settings)
-        turns = None
-        if parameters.get("turns"):
-            turns = read_int(parameters["turns"])
-            if turns is None:
-                raise Refusal(400, NO_KEY)
+        turns = read_int(parameters.get("turns", ""))
+        if turns is None and parameters.get("turns"):
+            raise Refusal(400, NO_KEY)
         user = await lobby.user(_key(parameters), client_address(request))
-        return await _held_join(request, lobby, lobby.join_training(user, turns, parameters.get("map") or None))
+        return await _await_game(request, lobby, lobby.join_training(user, turns, parameters.get("map") or None))
 
     @app.post("/api/arena", response_class=Response, openapi_extra=operation(key=KEY, required=("key",)))
     async def arena(request: Request) -> Response:
-        """Play against three others. The answer comes when four are together and it is your turn. Parameters: key."""
+        """Play against three others. The answer comes when four bots have joined and it is your turn. Parameters: key."""
         parameters = await read_parameters(request, settings)
-        return await _held_join(request, lobby, lobby.join_arena(await lobby.user(_key(parameters), client_address(request))))
+        return await _await_game(request, lobby, lobby.join_arena(await lobby.user(_key(parameters), client_address(request))))
 
     @app.post(
         "/api/{game_id}/{token}/play",
@@ -146,27 +143,28 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
         openapi_extra=operation("game_id", "token", dir=DIR, turn=TURN, required=("dir",)),
     )
     async def play(request: Request) -> Response:
-        """Give the order of your turn; the answer comes at your next one. Parameters: dir, turn (optional: the turn that
-        the order is for; a repeat for the same turn is answered like the first)."""
+        """Make a move; the answer comes at your next turn. Parameters: dir, turn (optional: the turn of the move; a repeat
+        for the same turn gets the same answer)."""
         parameters = await read_parameters(request, settings)
         if not parameters.get("dir", "").strip():
             raise Refusal(400, "")
-        # Not as arguments of the function: FastAPI's own reading of them costs a tenth of the whole request.
+        # Not arguments of the function: FastAPI takes a tenth of the whole request to read them.
         room = lobby.room(request.path_params["game_id"])
         try:
-            seat = room.seat_of(request.path_params["token"])
+            seat = room.find_seat(request.path_params["token"])
         except Refusal:
-            await _slow_down(wrong_tokens, client_address(request))
+            await _delay_wrong_token(wrong_tokens, client_address(request))
             raise
         turn = read_int(parameters.get("turn", ""))
         outcome = await room.move(seat, read_direction(parameters["dir"]), turn, request.scope.get(ARRIVED))
         return _answer(request, room, seat, outcome)
 
 
-async def _slow_down(limit: RateLimit, address: str) -> None:
-    """Hold the answer to a wrong token the longer, the more came from its address. Raises `Refusal` for too many.
+async def _delay_wrong_token(limit: RateLimit, address: str) -> None:
+    """Wait before the answer to a wrong token: longer if more wrong tokens came from this address. Raises `Refusal` for too
+    many.
 
-    Right tokens never come here: nobody can lock others behind his address out of their games.
+    Requests with a right token are never delayed, so that no client can lock others at its address out of their games.
     """
     wait = limit.wait(address)
     if wait > LONGEST_DELAY:
@@ -189,12 +187,12 @@ def _answer(request: Request, room: Room, seat: RoomSeat, outcome: Snapshot | Re
     return StateResponse(request, room, seat, outcome)
 
 
-async def _held_join(request: Request, lobby: Lobby, claim: Claim) -> Response:
-    """Hold the answer until the game of this claim has begun and it is its turn; a client that goes away leaves."""
+async def _await_game(request: Request, lobby: Lobby, claim: Claim) -> Response:
+    """Return the answer when the game of this claim has begun and it is its turn. A client that disconnects leaves."""
     try:
-        if not await _done_before_gone(request.receive, claim.waiter):
-            claim.waiter.cancel()  # nobody reads the answer: the clock must not wait until it has been sent
-            return Response(status_code=GONE)
+        if not await _done_before_disconnect(request.receive, claim.waiter):
+            claim.waiter.cancel()  # the clock must not wait for an unread answer
+            return Response(status_code=CLIENT_CLOSED)
         outcome = await claim.waiter
     finally:
         lobby.leave(claim)
@@ -203,17 +201,12 @@ async def _held_join(request: Request, lobby: Lobby, claim: Claim) -> Response:
     return _answer(request, claim.room, claim.room.seats[claim.seat], outcome)
 
 
-async def _done_before_gone(receive: Callable[[], Awaitable[Any]], waiter: Waiter) -> bool:
-    """Whether the answer is there before the client closes his connection (the body must have been read)."""
+async def _done_before_disconnect(receive: Receive, waiter: Waiter) -> bool:
+    """Return whether the answer is there before the client disconnects (the body must be read to its end)."""
     if not waiter.done():
-        gone = asyncio.ensure_future(receive())
+        disconnect = asyncio.ensure_future(receive())
         try:
-            await asyncio.wait((waiter, gone), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((waiter, disconnect), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            gone.cancel()
+            disconnect.cancel()
     return waiter.done()
-
-
-def _own_address(request: Request) -> str:
-    server = request.scope.get("server") or ("localhost", None)
-    return f"{server[0]}:{server[1]}" if server[1] else str(server[0])

@@ -1,9 +1,8 @@
-"""One connection: uvicorn's HTTP over h11, with a timer for slow heads, and an answer in one packet.
+"""One connection: uvicorn's HTTP over h11 with three additions.
 
-uvicorn limits how long a connection may idle between requests, and the app how long a body may take. What neither does is
-give up on a request whose head drips in for ever, or on a connection that never says anything; that is done here. And h11
-writes an answer in pieces, each a system call and a packet of its own; here the pieces go out together. A request whose length
-is stated in two ways is refused, and each request says when it arrived.
+A request whose head does not arrive in time gets a 408, and a new connection without a request is closed in time (uvicorn
+limits the time between two requests, the application the time of a body). An answer goes out in one packet (h11 writes it in
+pieces). A request that states its length in two ways is refused. The scope of each request says when it arrived.
 """
 
 from __future__ import annotations
@@ -12,24 +11,22 @@ import asyncio
 from typing import Any, cast
 
 import h11
-from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.server import ServerState
 
-#: In the scope of a request: when its first byte arrived, by the clock of the loop; missing if it waited behind an answer.
+#: Key of a request's scope: the loop's time at which its first byte arrived; missing if it waited behind an answer.
 ARRIVED = "vindibot.arrived"
 
 
 class StrictParser(h11.Connection):
     """h11's parser, which refuses a request with both Content-Length and Transfer-Encoding (RFC 9112, section 6.1).
 
-    A proxy and a server that disagree about the end of such a request can be made to take its body for a request.
+    If a proxy and a server find different ends of such a request, its body can smuggle in a second request.
     """
 
     problem = ""
 
     def next_event(self) -> Any:
-        """See h11. Raises `h11.RemoteProtocolError`; `problem` says why, if it was refused here."""
+        """See h11. Raises `h11.RemoteProtocolError`; `problem` is the reason if this class refuses the request."""
         event = super().next_event()
         if isinstance(event, h11.Request) and {b"content-length", b"transfer-encoding"} <= {name for name, _ in event.headers}:
             self.problem = "A request has either Content-Length or Transfer-Encoding, not both"
@@ -38,10 +35,10 @@ class StrictParser(h11.Connection):
 
 
 class JoiningTransport:
-    """A transport that writes what it is given in one round of the loop together.
+    """A transport that joins the writes of one round of the loop.
 
-    h11 ends an answer of known length with an empty write: everything before it is sent then. Any other answer (a stream)
-    is sent a moment later.
+    h11 ends an answer of known length with an empty write: the joined data is sent then. Any other answer (a stream) is sent
+    in the next round.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -54,7 +51,7 @@ class JoiningTransport:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send `data` soon; at once, with what came before, if it is empty."""
+        """Send `data` in the next round of the loop; if it is empty, send the data of earlier calls now."""
         if data:
             self._pieces.append(data)
             if self._flushing is None:
@@ -63,7 +60,7 @@ class JoiningTransport:
             self._flush()
 
     def close(self) -> None:
-        """Send what there is, then close."""
+        """Send the data of earlier calls, then close."""
         self._flush()
         self._transport.close()
 
@@ -78,20 +75,14 @@ class JoiningTransport:
 
 
 class LimitedConnection(H11Protocol):
-    """A connection whose patience ends: with a head that does not arrive within `head_seconds` of its first byte, and with a
-    new connection on which nothing arrives at all within uvicorn's ``timeout_keep_alive``."""
+    """A connection with time limits: `head_seconds` for a head, from its first byte, and uvicorn's ``timeout_keep_alive`` for
+    the first byte on a new connection."""
 
     head_seconds = 10.0
     conn: StrictParser
 
-    def __init__(
-        self,
-        config: Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        super().__init__(config, server_state, app_state, _loop)
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self.conn = StrictParser(h11.SERVER)
         self._head_timer: asyncio.TimerHandle | None = None
         self._began: float | None = None  # when the first byte of the present head arrived
@@ -110,21 +101,21 @@ class LimitedConnection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
-        # h11 is idle from the end of one request to the end of the next one's head. Bytes that wait behind an answer are of a
-        # request that begins when this answer has been sent.
+        # h11 is idle from the end of one request to the end of the next one's head. Bytes that wait behind an answer belong to
+        # a request that begins when this answer is sent.
         if self._began is None and self.conn.their_state is h11.IDLE:
             self._began = self.loop.time()
         super().data_received(data)
 
     def handle_events(self) -> None:
-        """Read what has arrived (called for new bytes, and for those that waited behind an answer)."""
+        """Handle the bytes that have arrived (called for new bytes, and for those that waited behind an answer)."""
         super().handle_events()
         if self.conn.their_state is not h11.IDLE:
             self._stop_timer()
             if self._began is not None and self.scope is not None:
                 cast("dict[str, Any]", self.scope)[ARRIVED], self._began = self._began, None
         elif self._head_timer is None and self.conn.trailing_data[0]:
-            self._head_timer = self.loop.call_later(self.head_seconds, self._give_up)
+            self._head_timer = self.loop.call_later(self.head_seconds, self._time_out)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse a request that is not HTTP, and close the connection."""
@@ -135,7 +126,7 @@ class LimitedConnection(H11Protocol):
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _give_up(self) -> None:
+    def _time_out(self) -> None:
         self._head_timer = None
         if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
             answer = h11.Response(status_code=408, headers=[(b"connection", b"close"), (b"content-length", b"0")])
@@ -144,5 +135,5 @@ class LimitedConnection(H11Protocol):
 
 
 def connection_class(head_seconds: float) -> type[LimitedConnection]:
-    """The connection of a server with this limit for heads."""
+    """Return the connection class of a server with this time limit for heads, in seconds."""
     return type("Connection", (LimitedConnection,), {"head_seconds": head_seconds})

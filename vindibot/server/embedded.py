@@ -10,17 +10,16 @@ from types import TracebackType
 from typing import Self
 
 from sim.kernels import warm
-from sim.maps import Map
 from vindibot.base import AsgiServer, VindibotError, compile_templates, interrupts
 from vindibot.server.app import AddRoutes, create_app
 from vindibot.server.connection import connection_class
-from vindibot.server.league.hall import Hall
-from vindibot.server.lobby import NO_LIMITS, Lobby
+from vindibot.server.league.registry import LeagueRegistry
+from vindibot.server.lobby import Lobby
 from vindibot.server.match import Claim, Match
 from vindibot.server.room import Room, RoomObserver
 from vindibot.server.settings import ServerSettings
 
-#: Seconds that an idle connection is kept: longer than any client keeps it, so that it is never closed under a new order.
+#: Seconds that an idle connection stays open: longer than clients keep it, so that it is not closed under a new request.
 KEEP_ALIVE_SECONDS = 75
 
 
@@ -35,8 +34,8 @@ class EmbeddedServer:
             key = server.register("seed")
             ...  # play on server.url
 
-    Entering loads the kernels (`sim.kernels.warm`), which takes seconds if they have not been compiled yet. Leaving ends all
-    games and answers all open requests.
+    Entering loads the kernels (`sim.kernels.warm`), which takes seconds if they are not compiled yet. Leaving ends all games
+    and answers all open requests. `lobby.arrange` makes private matches.
     """
 
     def __init__(
@@ -48,58 +47,34 @@ class EmbeddedServer:
         self.settings = settings or ServerSettings()
         self.app = create_app(self.settings, observers, routes)
         self.lobby: Lobby = self.app.state.lobby
-        self.leagues: Hall = self.app.state.leagues
+        self.leagues: LeagueRegistry = self.app.state.leagues
         self.port = self.settings.port
-        self._guest: AsgiServer | None = None
+        self._asgi: AsgiServer | None = None
 
     @property
     def url(self) -> str:
-        """Where the server listens, without a slash at the end."""
+        """The address of the server, without a slash at the end."""
         host = "127.0.0.1" if self.settings.host in ("0.0.0.0", "::") else self.settings.host
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
     def register(self, name: str, key: str | None = None) -> str:
-        """A new bot (several may share a name); returns its key of 8 characters, which is made unless given."""
+        """Add a bot (several may share a name); returns its key of 8 characters, a new one if `key` is None."""
         return self.lobby.users.add(name, key)
-
-    def private_match(
-        self,
-        map: Map | str | None,  # noqa: A002 - as in `Lobby.arrange`
-        seats: Sequence[str],
-        *,
-        rounds: int | None = None,
-        seed: int | None = None,
-        time_limit_ms: int | None = None,
-        pace: str | None = None,
-        training: bool = False,
-        seat_limits_ms: Sequence[int | None] = NO_LIMITS,
-    ) -> Match:
-        """Reserve the four seats of a match for keys (or "random"); see `Lobby.arrange`."""
-        return self.lobby.arrange(
-            map,
-            seats,
-            rounds=rounds,
-            seed=seed,
-            time_limit_ms=time_limit_ms,
-            pace=pace,
-            training=training,
-            seat_limits_ms=seat_limits_ms,
-        )
 
     async def join(self, key: str) -> Claim:
         """Take the seat that is reserved for this key, or a place in the next arena game. Raises `Refusal`."""
         return self.lobby.join_arena(await self.lobby.user(key))
 
     def room(self, game_id: str) -> Room:
-        """The room of a game that runs or has just ended. Raises `Refusal`."""
+        """Return the room of a game that runs or has just ended. Raises `Refusal`."""
         return self.lobby.room(game_id)
 
     def rooms(self) -> list[Room]:
-        """The rooms of all games that run or have just ended."""
+        """Return the rooms of all games that run or have just ended."""
         return list(self.lobby.rooms.values())
 
     def end(self, match: Match) -> None:
-        """Call off a match that has not begun; in one that runs, every hero crashes when its turn comes."""
+        """Cancel a match that has not begun; in one that runs, every hero crashes on its turn."""
         self.lobby.cancel(match)
         if match.room is not None:
             for seat in match.room.seats:
@@ -116,16 +91,16 @@ class EmbeddedServer:
             listener = _listen(self.settings)
         except VindibotError:
             await self.leagues.close()
-            await self.lobby.store.close()
+            await self.lobby.database.close()
             raise
         self.port = listener.getsockname()[1]
-        self._guest = AsgiServer(
+        self._asgi = AsgiServer(
             self.app,
             http=connection_class(self.settings.head_seconds),
             limit_concurrency=self.settings.max_connections,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
         )
-        if not await self._guest.begin(listener):
+        if not await self._asgi.begin(listener):
             raise ServerError("the server ended before it began to listen")
         return self
 
@@ -135,12 +110,12 @@ class EmbeddedServer:
         await self.leagues.close()
         self.end_games()
         self.app.state.streams.close()
-        if self._guest is not None:
-            await self._guest.end()
-        await self.lobby.store.close()
+        if self._asgi is not None:
+            await self._asgi.end()
+        await self.lobby.database.close()
 
     async def until_signal(self, ready: Callable[[EmbeddedServer], None] | None = None) -> None:
-        """Wait for SIGINT or SIGTERM; `ready` is told of this server first."""
+        """Call `ready` with this server, then wait for SIGINT or SIGTERM."""
         stop = asyncio.Event()
         with interrupts.calling(stop.set, asyncio.get_running_loop()):
             if ready is not None:
@@ -149,32 +124,32 @@ class EmbeddedServer:
 
 
 def _listen(settings: ServerSettings) -> socket.socket:
-    """A listening socket. Raises `ServerError`."""
+    """Return a socket bound to the address of the settings. Raises `ServerError`."""
+    where = settings.host
+    listener = None
     try:
         family, kind, _, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
         # The protocol is named because asyncio turns off the delay of small packets (40 ms a ply) only if it is.
         listener = socket.socket(family, kind, socket.IPPROTO_TCP)
-    except OSError as error:
-        raise ServerError(f"cannot listen on {settings.host}: {error.strerror or error}") from None
-    try:
+        where += f", port {settings.port}"
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+        return listener
     except OSError as error:
-        listener.close()
-        where = f"{settings.host}, port {settings.port}"
+        if listener is not None:
+            listener.close()
+        reason = error.strerror or error
         if error.errno == errno.EADDRINUSE:
-            raise ServerError(f"cannot listen on {where}: the port is in use; choose another one, or 0 for any") from None
-        raise ServerError(f"cannot listen on {where}: {error.strerror or error}") from None
-    return listener
-
-
-async def serve(settings: ServerSettings, ready: Callable[[EmbeddedServer], None] | None = None) -> None:
-    """Serve until SIGINT or SIGTERM. `ready` is told once the server listens. Raises `ServerError`."""
-    compile_templates("base", "viewer", "server")  # which takes a while, and no game shall wait for it
-    async with EmbeddedServer(settings) as server:
-        await server.until_signal(ready)
+            reason = "the port is in use; choose another one, or 0 for any"
+        raise ServerError(f"cannot listen on {where}: {reason}") from None
 
 
 def run_server(settings: ServerSettings, ready: Callable[[EmbeddedServer], None] | None = None) -> None:
-    """Serve in a new event loop until SIGINT or SIGTERM; see `serve`."""
-    asyncio.run(serve(settings, ready))
+    """Serve in a new event loop until SIGINT or SIGTERM; calls `ready` once the server listens. Raises `ServerError`."""
+
+    async def serve() -> None:
+        compile_templates("base", "viewer", "server")  # takes long; no game waits for it later
+        async with EmbeddedServer(settings) as server:
+            await server.until_signal(ready)
+
+    asyncio.run(serve())

@@ -1,5 +1,5 @@
-"""How spectators are told of a game: each ply as an event's data, either the whole state as on the wire, or what the page of
-the game shows of it (docs/viewer-format.md)."""
+"""Encoders: the data of a spectator's events, either whole states as on the wire, or patches for the page of the game
+(docs/viewer-format.md)."""
 
 from __future__ import annotations
 
@@ -11,20 +11,26 @@ from vindibot.viewer import StateWriter, ending_of, results
 
 
 class Encoder(Protocol):
-    """How one game is told. It keeps nothing: readers may be anywhere in the game."""
+    """Encodes the events of one game. Has no state: readers may be anywhere in the game. A stream begins with `prelude`."""
+
+    prelude: bytes
+
+    def __init__(self, history: GameHistory) -> None: ...
 
     def ply(self, ply: Ply) -> bytes:
-        """One ply."""
+        """Return the event of one ply."""
 
     def newest(self, room: Room) -> bytes:
-        """The last ply of a room."""
+        """Return the event of the last ply of a room."""
 
     def end(self, history: GameHistory) -> bytes | None:
-        """What comes after the last ply of a game that is over; None for nothing."""
+        """Return the last event of a game that is over, None for none."""
 
 
 class WireEncoder:
-    """The states as players get them."""
+    """Encodes states as players get them."""
+
+    prelude = b""
 
     def __init__(self, history: GameHistory) -> None:
         self._game_id, self._players = history.id, history.players
@@ -34,16 +40,19 @@ class WireEncoder:
         return encode_json(from_games(ply.after, game_id=self._game_id, players=self._players))
 
     def newest(self, room: Room) -> bytes:
-        """See `Encoder`. The room has made it for the players."""
+        """See `Encoder`. The room has encoded this state for the players."""
         return room.state()[1]
 
     def end(self, history: GameHistory) -> bytes | None:
-        """See `Encoder`: the last state says it."""
+        """See `Encoder`: the last state has the end."""
         return None
 
 
 class PageEncoder:
-    """The patches that make the page of a game grow."""
+    """Encodes patches for the page of a game."""
+
+    #: A browser whose connection breaks asks again after this number of milliseconds; its own default is seconds.
+    prelude = b"retry: 1000\n\n"
 
     def __init__(self, history: GameHistory) -> None:
         self._writer = StateWriter(history.first)

@@ -1,34 +1,36 @@
-"""What the store knows of bots and games: the queries. All take the store's connection and run in its thread."""
+"""Queries for bots and games. All take the database's connection and run in its thread."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, field, fields
 
-from vindibot.games import GameHistory, GameRecord, Reason, dumps, loads
+from vindibot.games import GameRecord, Reason, dumps, loads
+from vindibot.server.ratings import FIRST_ELO, FIRST_MU, FIRST_SIGMA, winner_of
 
 
-@dataclass(frozen=True)
-class BotRow:
-    """A bot as it is kept; `key` is a digest. Times are seconds since 1970, `played` None before the first game."""
+@dataclass(eq=False)
+class User:
+    """A registered bot with its present ratings. `games` counts rated games; times are seconds since 1970, `played` is the
+    end of the last game, None before the first one."""
 
     id: str
     name: str
-    key: bytes
-    elo: int
-    games: int
-    mu: float
-    sigma: float
-    created: float
-    played: float | None
+    elo: int = FIRST_ELO
+    games: int = 0
+    mu: float = FIRST_MU
+    sigma: float = FIRST_SIGMA
+    created: float = field(default_factory=time.time)
+    played: float | None = None
 
 
 @dataclass(frozen=True)
 class GameRow:
-    """A kept game as lists show it. `number` rises with the time of the beginning; `state` is "finished", "interrupted"
-    or "running"; `gold` is empty for a game that has not ended."""
+    """An archived game as lists show it. `number` rises with the start time; `state` is "finished", "interrupted" or "running";
+    `finished` is in seconds since 1970; `gold` is empty for a game that has not ended."""
 
     number: int
     id: str
@@ -41,37 +43,39 @@ class GameRow:
 
     @property
     def winner(self) -> int | None:
-        """The hero (1..4) that is alone on most gold in a finished game, if there is one."""
-        best = max(self.gold, default=0)
-        return self.gold.index(best) + 1 if self.state == "finished" and self.gold.count(best) == 1 else None
+        """The hero (1..4) with the most gold in a finished game, None if the two best have equal gold."""
+        winner = winner_of(self.gold) if self.state == "finished" else None
+        return None if winner is None else winner + 1
 
     @property
     def heroes(self) -> list[tuple[int, str, str | None, int | None]]:
-        """Number (1..4), name, id of the bot, and gold of each hero; ids of registered bots only, gold if it is known."""
+        """Number (1..4), name, id (of a registered bot, else None) and gold (None if unknown) of each hero."""
         return list(zip(range(1, 5), self.names, self.who, self.gold or (None,) * 4, strict=True))
 
 
-def load_bots(connection: sqlite3.Connection) -> list[BotRow]:
-    """All bots."""
-    query = "SELECT id, name, key, elo, games, mu, sigma, created, played FROM bots ORDER BY rowid"
-    return [BotRow(*row) for row in connection.execute(query)]
+#: The columns of a bot beside its key, in the order of `User`.
+_COLUMNS = ", ".join(column.name for column in fields(User))
 
 
-def add_bot(connection: sqlite3.Connection, bot: BotRow) -> None:
-    """A new bot."""
-    connection.execute(
-        "INSERT INTO bots (id, name, key, elo, games, mu, sigma, created, played) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (bot.id, bot.name, bot.key, bot.elo, bot.games, bot.mu, bot.sigma, bot.created, bot.played),
-    )
+def load_bots(connection: sqlite3.Connection) -> dict[bytes, User]:
+    """Return all bots by the digest of their key, in the order of their registration."""
+    rows = connection.execute(f"SELECT key, {_COLUMNS} FROM bots ORDER BY rowid")  # noqa: S608  # the columns are ours
+    return {key: User(*row) for key, *row in rows}
+
+
+def add_bot(connection: sqlite3.Connection, user: User, key: bytes) -> None:
+    """Add a bot; `key` is the digest of its key."""
+    sql = f"INSERT INTO bots (key, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608  # the columns are ours
+    connection.execute(sql, (key, *astuple(user)))
 
 
 def rate_bot(connection: sqlite3.Connection, bot_id: str, elo: int, games: int, mu: float, sigma: float) -> None:
-    """The ratings of a bot as they are now."""
+    """Store the new ratings of a bot."""
     connection.execute("UPDATE bots SET elo = ?, games = ?, mu = ?, sigma = ? WHERE id = ?", (elo, games, mu, sigma, bot_id))
 
 
 def begin_game(connection: sqlite3.Connection, record: GameRecord) -> None:
-    """A game that runs from now on; the record has no orders yet."""
+    """Add a game that runs; its record has no moves yet."""
     game = (record.id, "running", record.training, record.finished.timestamp(), dumps(record).decode())
     sql = "INSERT INTO games (id, state, training, finished, record) VALUES (?, ?, ?, ?, ?)"
     number = connection.execute(sql, game).lastrowid
@@ -80,7 +84,7 @@ def begin_game(connection: sqlite3.Connection, record: GameRecord) -> None:
 
 
 def end_game(connection: sqlite3.Connection, record: GameRecord, gold: Sequence[int], rated: bool) -> None:
-    """The end of a game that was begun: the whole record; those who played it have played now."""
+    """Store the complete record of a game that has ended, and the time of the last game of its bots."""
     finished = record.finished.timestamp()
     state = "interrupted" if record.ending is Reason.INTERRUPTED else "finished"
     connection.execute(
@@ -93,23 +97,15 @@ def end_game(connection: sqlite3.Connection, record: GameRecord, gold: Sequence[
 
 
 def forget_games(connection: sqlite3.Connection, keep: int) -> None:
-    """Forget all games that do not run any more but the newest `keep` or so."""
+    """Delete all games that do not run, except the newest `keep` or so."""
     newest: int = connection.execute("SELECT coalesce(max(number), 0) FROM games").fetchone()[0]
     old = "SELECT number FROM games WHERE number <= ? AND state != 'running'"
     connection.execute(f"DELETE FROM seats WHERE game IN ({old})", (newest - keep,))  # noqa: S608  # `old` is ours
     connection.execute(f"DELETE FROM games WHERE number IN ({old})", (newest - keep,))  # noqa: S608  # `old` is ours
 
 
-def played(record: GameRecord) -> GameHistory:
-    """The history of a kept game. Raises `GameRecordError`."""
-    history = GameHistory.begun(record)
-    history.play_all(record.moves)
-    history.end(record.ending)
-    return history
-
-
 def find_record(connection: sqlite3.Connection, game_id: str) -> GameRecord | None:
-    """The record of a kept game, None for one that is not known or still runs. Raises `GameRecordError`."""
+    """Return the record of an archived game, None if it is unknown or still runs. Raises `GameRecordError`."""
     row = connection.execute("SELECT record FROM games WHERE id = ? AND state != 'running'", (game_id,)).fetchone()
     return None if row is None else loads(row[0], f"game {game_id}")
 
@@ -117,28 +113,18 @@ def find_record(connection: sqlite3.Connection, game_id: str) -> GameRecord | No
 def list_games(
     connection: sqlite3.Connection, *, bot: str | None = None, before: int | None = None, limit: int = 50
 ) -> list[GameRow]:
-    """The kept games that do not run any more, newest first: all or those of a bot, only those with a smaller number than
-    `before`."""
+    """Return the newest `limit` archived games that do not run, newest first: only games of `bot` and with a number below
+    `before`, where given."""
     wanted: list[str | int] = [before if before is not None else 2**62, limit]
     if bot is None:
         chosen = "FROM games WHERE number < ?"
     else:
-        # Grouped, since a bot may have had several seats.
+        # Distinct, since a bot may have several seats in a game.
         chosen = "FROM (SELECT DISTINCT game FROM seats WHERE bot = ?) JOIN games ON number = game WHERE number < ?"
         wanted.insert(0, bot)
     columns = "number, id, state, training, finished, gold, json_extract(record, '$.names'), json_extract(record, '$.who')"
     query = f"SELECT {columns} {chosen} AND state != 'running' ORDER BY number DESC LIMIT ?"
-    return [_game_row(*row) for row in connection.execute(query, wanted)]
-
-
-def _game_row(number: int, game_id: str, state: str, training: int, finished: float, gold: str, names: str, who: str) -> GameRow:
-    return GameRow(
-        number,
-        game_id,
-        state,
-        bool(training),
-        finished,
-        tuple(json.loads(gold)),
-        tuple(json.loads(names)),
-        tuple(json.loads(who)),
-    )
+    return [
+        GameRow(number, game_id, state, bool(training), finished, *(tuple(json.loads(text)) for text in texts))
+        for number, game_id, state, training, finished, *texts in connection.execute(query, wanted)
+    ]

@@ -1,18 +1,18 @@
-// The list of running games keeps up by itself: every few seconds, while somebody looks, it is taken anew from this page.
-const EVERY = 2500;
+// Refreshes the list of running games every few seconds, while the page is visible: takes it from a new copy of the page.
+const INTERVAL_MS = 2500;
 
-async function renew() {
+async function refresh() {
   if (document.hidden) return;
   const list = document.getElementById('running');
-  if (list.contains(document.activeElement)) return; // somebody is about to choose a game
+  if (list.contains(document.activeElement)) return; // the user is about to choose a game
   try {
     const answer = await fetch(location.href);
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById('running');
     if (fresh) list.replaceChildren(...fresh.childNodes);
   } catch {
-    // The server is away; perhaps it comes back.
+    // No connection now; try again later.
   }
 }
 
-if (document.getElementById('running')) setInterval(renew, EVERY);
+if (document.getElementById('running')) setInterval(refresh, INTERVAL_MS);

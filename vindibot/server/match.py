@@ -1,4 +1,4 @@
-"""Private matches: a game whose map, seed and seats are given. It begins when all reserved seats have been taken."""
+"""Matches: games with a given map, seed and seats. A match begins when all its reserved seats are taken."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from typing import Protocol
 
 from sim.maps import Map
 from vindibot.games import Reason
+from vindibot.server.game_rows import User
+from vindibot.server.ratings import winner_of
 from vindibot.server.room import Room, Waiter
-from vindibot.server.users import User
+
+SEATS = 4
+#: Every seat has the time limit of its match.
+NO_LIMITS: tuple[int | None, ...] = (None,) * SEATS
 
 
 @dataclass(frozen=True)
 class MatchResult:
-    """How a match went. `moves` are 0..4 or `sim.game.CRASH`, from the first ply on; `ending` is "finished" or
-    "all-crashed"."""
+    """The result of a match. `moves` are 0..4 or `sim.game.CRASH`, from the first ply on; `turn` counts plies; `ending` is
+    "finished" or "all-crashed"."""
 
     game_id: str
     map: Map
@@ -29,14 +34,13 @@ class MatchResult:
 
     @property
     def winner(self) -> int | None:
-        """The hero (0..3) with most gold, None if the two best have equal gold."""
-        best = max(self.gold)
-        return self.gold.index(best) if self.gold.count(best) == 1 else None
+        """The hero (0..3) with the most gold, None if the two best have equal gold."""
+        return winner_of(self.gold)
 
 
 @dataclass(eq=False)
 class Claim:
-    """A client that asked for a game: `waiter` is his open request, `room` and `seat` are set once his game begins."""
+    """A client that asked for a game: `waiter` is its open request; `room` and `seat` are set when its game begins."""
 
     user: User
     waiter: Waiter
@@ -45,27 +49,28 @@ class Claim:
     seat: int = -1
 
 
-class Desk(Protocol):
-    """Where clients of certain keys wait for games of their own instead of the open arena (a league, say)."""
+class Matchmaker(Protocol):
+    """Arranges games for some keys, instead of the open arena (a league does this)."""
 
-    async def admit(self, key: str) -> str | None:
-        """The name of the bot with this key, None if it is none of this desk's."""
+    async def find_bot(self, key: str) -> str | None:
+        """Return the name of the bot with this key, None if the key is not one of this matchmaker's."""
 
-    def meet(self, key: str, user: User) -> None:
-        """This is the user whose key was admitted."""
+    def bind(self, key: str, user: User) -> None:
+        """Note the user of a key that `find_bot` knows."""
 
-    def seat(self, claim: Claim) -> bool:
-        """Whether this desk takes the client. Raises `Refusal`."""
+    def accept(self, claim: Claim) -> bool:
+        """Return whether this matchmaker takes the client. Raises `Refusal`."""
 
-    def left(self, claim: Claim) -> None:
-        """This client has gone; perhaps he never was here."""
+    def release(self, claim: Claim) -> None:
+        """Forget a client that has disconnected, if it waits here."""
 
 
 @dataclass(eq=False)
 class Match:
-    """A match that was arranged. `seats` are users, None for the server's random bots; `max_turns` counts plies.
+    """A game to be played. `seats` are users, None for a random bot of the server; `max_turns` counts plies.
 
-    `seat_limits_ms` are the limits of seats that have one of their own, None for those that have that of the match.
+    `seat_limits_ms` are time limits of single seats in milliseconds, None for the limit of the match. `claims` are the
+    clients on taken seats, by seat.
     """
 
     map: Map
@@ -74,42 +79,45 @@ class Match:
     max_turns: int
     time_limit_ms: int
     pace: str
-    training: bool
+    training: bool = False
     rated: bool = False
-    seat_limits_ms: tuple[int | None, ...] = (None, None, None, None)
+    seat_limits_ms: tuple[int | None, ...] = NO_LIMITS
     claims: dict[int, Claim] = field(default_factory=dict)
     room: Room | None = None
     cancelled: bool = False
-    _begun: asyncio.Event = field(default_factory=asyncio.Event)
-    _ended: asyncio.Event = field(default_factory=asyncio.Event)
+    _begun: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    _ended: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
-    def open_seat(self, user: User) -> int | None:
-        """The first seat that is reserved for this user and not taken, None if there is none."""
-        if self.room is not None or self.cancelled:
-            return None
-        free = (index for index, owner in enumerate(self.seats) if owner is user and index not in self.claims)
-        return next(free, None)
+    @property
+    def open_seats(self) -> dict[int, User]:
+        """The reserved seats that are not taken: index and user."""
+        return {index: user for index, user in enumerate(self.seats) if user is not None and index not in self.claims}
 
-    def complete(self) -> bool:
-        """Whether every reserved seat is taken."""
-        return all(owner is None or index in self.claims for index, owner in enumerate(self.seats))
+    def take_seat(self, claim: Claim) -> bool:
+        """Give a client an open seat of its user; returns whether there is one."""
+        index = next((index for index, user in self.open_seats.items() if user is claim.user), None)
+        if index is None:
+            return False
+        self.claims[index] = claim
+        claim.match = self
+        return True
 
     def missing(self) -> list[str]:
-        """The names of those who have not come yet, a name for each seat."""
-        return [owner.name for index, owner in enumerate(self.seats) if owner is not None and index not in self.claims]
+        """Return the names of the bots on open seats, one name per seat."""
+        return [user.name for user in self.open_seats.values()]
 
     async def begun(self) -> str:
-        """Wait until the game has begun; returns its id."""
+        """Wait until the game has begun; returns its id, "" if the match was cancelled."""
         await self._begun.wait()
         return self.room.id if self.room is not None else ""
 
     async def ended(self) -> MatchResult | None:
-        """Wait for the end of the game; None if the match was cancelled."""
+        """Wait for the end of the game; returns its result, None if the match was cancelled."""
         await self._ended.wait()
         return self.result()
 
     def result(self) -> MatchResult | None:
-        """How it went; None if it has not ended."""
+        """Return the result, None if the game has not ended."""
         if self.room is None or not self.room.finished:
             return None
         room, heroes = self.room, self.room.games[0]["hero"]
@@ -126,11 +134,11 @@ class Match:
         )
 
     def set_begun(self, room: Room) -> None:
-        """Called by the lobby."""
+        """Note that the game runs in `room`; the lobby calls this."""
         self.room = room
         self._begun.set()
 
     def set_ended(self) -> None:
-        """Called by the lobby, also if the match is cancelled."""
+        """Note that the game is over or the match is cancelled; the lobby calls this."""
         self._begun.set()
         self._ended.set()

@@ -1,4 +1,4 @@
-"""Names of bots: what a server accepts, wherever a name comes from."""
+"""Names of bots: the names that a server accepts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ SHORTEST_NAME, LONGEST_NAME = 3, 20
 
 
 def name_problem(name: str, shortest: int = SHORTEST_NAME) -> str | None:
-    """What is wrong with the name of a bot, None if it is fine. The first two messages are the original server's."""
+    """Return what is wrong with the name of a bot, None if it is valid. The first two messages are the original server's."""
     if len(name) < shortest:
         return "Name is too short"
     if len(name) > LONGEST_NAME:
         return "Name is too long"
     unseen = unseen_character(name)
     if unseen is not None:
-        return f"Name has a character that cannot be seen: {unseen}"
+        return f"Name has an invisible character: {unseen}"
     if name != name.strip():
-        return "Name begins or ends with a blank"
+        return "Name begins or ends with a space"
     return None

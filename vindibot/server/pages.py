@@ -1,7 +1,4 @@
-"""The plain pages of the server, which need no script: how they are sent, and what the templates (``templates/``) need besides.
-
-The pages forbid all that they do not need (`HEADERS`).
-"""
+"""The plain pages of the server, which need no script: their headers, and the values of their templates (``templates/``)."""
 
 from __future__ import annotations
 
@@ -17,10 +14,12 @@ from sim.board import draw
 from sim.game import ALL_CRASHED, RUNNING, Games
 from vindibot.base import render
 from vindibot.games import Player, Reason
+from vindibot.server.match import SEATS
+from vindibot.server.ratings import winner_of
 from vindibot.server.room import Room
 from vindibot.server.thumbnail import thumbnail
 
-#: Sent with every page unless it says more: no script, no frame, nothing from elsewhere.
+#: The headers of every page: no script, no frame, nothing from another address.
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -28,33 +27,33 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-#: What a page whose list keeps up by itself is sent with.
-LIVELY = {
+#: The headers of a page with a list that a script refreshes.
+LIST_HEADERS = {
     "Content-Security-Policy": HEADERS["Content-Security-Policy"].replace(
         "style-src 'self'", "style-src 'self'; script-src 'self'; connect-src 'self'"
     )
 }
-#: The files of the pages, by what follows ``/assets/``.
+#: The files of the pages and their types, by their name below ``/assets/``.
 ASSETS = {"style.css": ("site.css", "text/css"), "lists.js": ("lists.js", "text/javascript")}
-#: Running games that are shown with their boards; more of them are lines of a table.
+#: Running games that are shown with their boards; the others are rows of a table.
 CARDS = 12
-#: Seconds after which the page of a running game loads itself anew.
+#: Seconds after which the page of a running game loads itself again.
 REFRESH_SECONDS = 3
 
 
 def html(template: str, status: int = 200, headers: dict[str, str] | None = None, **values: Any) -> HTMLResponse:
-    """Return a page of the server as an answer: what a template (``home.html``) makes of these values."""
+    """Return the page that a template (``home.html``) makes of these values."""
     return HTMLResponse(render(f"server/{template}", **values), status, HEADERS | (headers or {}))
 
 
-def missing() -> HTMLResponse:
-    """Return the answer where there is nothing."""
+def not_found() -> HTMLResponse:
+    """Return the page of an address without a page."""
     return html("missing.html", 404)
 
 
 @cache
-def asset(name: str) -> tuple[bytes, str] | None:
-    """A file of the pages and its type; None if there is none of this name."""
+def find_asset(name: str) -> tuple[bytes, str] | None:
+    """Return a file of the pages and its type, None if there is none of this name."""
     if name not in ASSETS:
         return None
     file, kind = ASSETS[name]
@@ -63,8 +62,8 @@ def asset(name: str) -> tuple[bytes, str] | None:
 
 @dataclass(frozen=True)
 class RunningGame:
-    """A running game as lists show it: on turn `turn` of `last`. `heroes` are as those of a `GameRow`. Only the first games of
-    a list have gold and a picture of the `board` (SVG)."""
+    """A running game as lists show it, on turn `turn` of `last`. `heroes` are as those of `GameRow`. Only the first games of a
+    list have gold and a picture of the `board` (SVG)."""
 
     id: str
     turn: int
@@ -74,19 +73,19 @@ class RunningGame:
 
 
 def running_games(rooms: Sequence[Room]) -> list[RunningGame]:
-    """Return these games for a list."""
+    """Return these games as lists show them."""
     return [_running_game(room, with_board=place < CARDS) for place, room in enumerate(rooms)]
 
 
 def _running_game(room: Room, *, with_board: bool) -> RunningGame:
     games = room.games
-    gold = games["hero"]["gold"][0].tolist() if with_board else [None] * len(room.seats)
-    players = [seat.player for seat in room.seats]
+    gold = games["hero"]["gold"][0].tolist() if with_board else [None] * SEATS
+    players = room.history.players
     return RunningGame(
         id=room.id,
         turn=games["turn"].item(0),
         last=games["max_turns"].item(0),
-        heroes=[(hero, who.name, who.user_id, gold[hero - 1]) for hero, who in enumerate(players, 1)],
+        heroes=[(index + 1, player.name, player.user_id, gold[index]) for index, player in enumerate(players)],
         board=thumbnail(games) if with_board else "",
     )
 
@@ -94,11 +93,11 @@ def _running_game(room: Room, *, with_board: bool) -> RunningGame:
 def game_page(
     game_id: str, games: Games, players: Sequence[Player], *, ply: int, plies: int, live: bool, ending: Reason | None = None
 ) -> HTMLResponse:
-    """Return the page of one game as text: as it stands if it is `live`, else after `ply` of its `plies`."""
+    """Return the page of one game as text: the newest state of a `live` game, else the state after `ply` of its `plies`."""
     return html(
         "game.html",
         id=game_id,
-        standing=_standing(games, ending),
+        summary=_summary(games, ending),
         heroes=list(zip(games["hero"][0], players, strict=True)),
         ply=ply,
         plies=plies,
@@ -108,11 +107,12 @@ def game_page(
     )
 
 
-def _standing(games: Games, ending: Reason | None) -> str:
+def _summary(games: Games, ending: Reason | None) -> str:
     turn, last = games["turn"].item(0), games["max_turns"].item(0)
-    gold: list[int] = games["hero"]["gold"][0].tolist()
     status = games["status"].item(0)
     if status == RUNNING:
         return f"Turn {turn} of {last}." + (" The game was interrupted." if ending is Reason.INTERRUPTED else "")
-    winner = f"Hero {gold.index(max(gold)) + 1} has won." if gold.count(max(gold)) == 1 else "No winner."
-    return f"The game is over at turn {turn} of {last}{' by crashes' if status == ALL_CRASHED else ''}. {winner}"
+    winner = winner_of(games["hero"]["gold"][0].tolist())
+    crashes = " by crashes" if status == ALL_CRASHED else ""
+    won = "No winner." if winner is None else f"Hero {winner + 1} has won."
+    return f"The game is over at turn {turn} of {last}{crashes}. {won}"

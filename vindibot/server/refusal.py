@@ -1,4 +1,4 @@
-"""Refusals: what a client is told when the server does not do what it asks. The texts are the original server's."""
+"""Refusals: the answers to requests that the server does not serve. The texts are the original server's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, not an error of the server
-    """An answer in plain text with a status of 4xx or 5xx; `retry_after` is a number of seconds, where waiting helps."""
+    """An answer in plain text with a status of 4xx or 5xx; `retry_after` is in seconds, None where waiting does not help."""
 
     def __init__(self, status: int, text: str, retry_after: float | None = None) -> None:
         super().__init__(text)
@@ -16,5 +16,10 @@ class Refusal(Exception):  # noqa: N818 - an answer, not an error of the server
 
 
 def game_error(message: str, status: int = 400) -> Refusal:
-    """A refusal in the form in which clients look for it."""
+    """Return a refusal with the prefix that clients expect."""
     return Refusal(status, f"Vindinium - {message}")
+
+
+def closing_refusal() -> Refusal:
+    """Return the refusal of a server that is closing."""
+    return game_error("The server is closing", 503)

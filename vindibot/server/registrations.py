@@ -1,4 +1,4 @@
-"""Registrations: how many new bots a server takes, from one address and in all."""
+"""Registrations: limits on new bots, per address and for the whole server."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
 from vindibot.server.users import Users
 
-#: Seconds after which a server that has all the bots it may have is asked again.
+#: The Retry-After of a server with the largest number of bots, in seconds.
 FULL_SECONDS = 3600
 
 
 class Registrations:
-    """Registers bots for strangers, as many as the settings allow. Bots of a roster are not counted."""
+    """Registers bots within the limits of the settings. Bots of a roster are not counted."""
 
     def __init__(self, settings: ServerSettings, users: Users) -> None:
         self._users = users
@@ -23,13 +23,13 @@ class Registrations:
         self._from_all = RateLimit(60 / settings.registrations_per_minute, settings.registrations_per_minute)
 
     async def sign_up(self, name: str, address: str) -> str:
-        """Register a bot; its key. Raises `RegistrationError`, or `Refusal` if there are too many registrations."""
+        """Register a bot; returns its key. Raises `RegistrationError` for a bad name, `Refusal` for too many registrations."""
         self._users.check_name(name)
         self.count(address)
         return await self._users.sign_up(name)
 
     def count(self, address: str) -> None:
-        """Count a new bot, asked for from `address`. Raises `Refusal` if there may be none now."""
+        """Count a new bot from `address`. Raises `Refusal` if there are too many."""
         if len(self._users) >= self._max_bots:
             raise Refusal(503, "Vindinium - The server has no space for new bots", retry_after=FULL_SECONDS)
         limits = [(self._by_address, address, " from your address"), (self._from_all, "", "")]

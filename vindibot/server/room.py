@@ -1,10 +1,10 @@
 """A room: one running game with its four seats and its clock. Knows nothing of HTTP.
 
-Whose turn it is gets the state *handed out*: every open request of that seat is answered with it, and the clock starts.
-An order is taken only then, once. A silent player crashes at his limit and is from then on moved by Stay, at once. At the
-end everybody with an open request gets the final state.
+The room hands the state out to the seat whose turn it is: it answers every open request of that seat, and starts the clock.
+Only then it takes one move of that seat. A player that does not move within its limit crashes; its hero stays from then on.
+At the end every open request gets the final state.
 
-All methods must be called in one event loop; none of them blocks. Time is the loop's, which is monotonic.
+All methods must be called in one event loop; none of them blocks. Times are the loop's, in seconds.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from typing import Any, Protocol
 
 from sim.game import CRASH, DIRECTIONS, RUNNING, STAY, Games
 from vindibot.games import GameHistory, Player, Reason, encode_json, from_games, reason_of
-from vindibot.server.refusal import Refusal, game_error
+from vindibot.server.refusal import Refusal, closing_refusal, game_error
 from vindibot.server.users import random_word
 
-#: Tokens are 124 bits long, too long to be guessed. They have only letters and digits, as clients expect.
+#: Tokens have 124 bits. They have only letters and digits, as clients expect.
 TOKEN_LENGTH = 24
-#: Under the original's pace: how long after a state was handed out the order takes effect at the earliest, and a bot's time.
+#: With the pace "original": seconds from handing out a state to the effect of its move, at least; seconds of a bot's move.
 MIN_PLY_SECONDS = 0.060
 BOT_SECONDS = 0.150
-#: How long after an order without a turn its seat gets its next state at the earliest: a second order that was sent in the same
-#: instant arrives before it, and is refused.
+#: Seconds from a move without a turn to the seat's next state, at least: a second move that was sent at the same time arrives
+#: before that state, and is refused.
 SAME_INSTANT_SECONDS = 0.010
-#: Open requests of one seat (repeats of an order on new connections); the oldest beyond them is sent away.
+#: Open requests of one seat (repeats of a move on new connections); the oldest beyond them is refused.
 MAX_WAITERS = 4
-#: How often the loop goes round between a limit and the crash, so that an order that had arrived in time is still read:
-#: accepting a connection, reading it and starting its task takes four or five rounds.
+#: Rounds of the loop between a time limit and the crash, so that the server still reads a move that arrived in time: it takes
+#: four or five rounds to accept a connection, read it and start its task.
 GRACE_ROUNDS = 8
-#: How long the end of a game may wait for an observer before the players are told.
-KEEPING_SECONDS = 10.0
+#: Seconds that the end of a game waits for its observers, at most, before the players get the final state.
+MAX_END_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a player is answered: the game and his hero as JSON, and how long he has (0 once the game is over)."""
+    """The answer to a player: the game and its hero as JSON, and its time limit in milliseconds (0 once the game is over)."""
 
     game: bytes
     hero: bytes
@@ -54,8 +54,8 @@ Waiter = asyncio.Future["Snapshot | Refusal"]
 
 @dataclass(eq=False)
 class RoomSeat:
-    """One hero's place. `bot` is a random bot of the server's; `ordered` the last turn for which an order was taken, `not_before`
-    the time of the loop from which on it may get its next state.
+    """One hero's seat. `bot`: a random bot of the server plays it. `moved_turn` is the turn of its last move (-1 for none),
+    `not_before` the earliest time of its next state.
 
     `time_limit_ms` is this seat's own limit for a move, None for the room's; an observer may change it between moves.
     """
@@ -65,7 +65,7 @@ class RoomSeat:
     bot: bool = False
     token: str = ""
     waiters: list[Waiter] = field(default_factory=list)
-    ordered: int = -1
+    moved_turn: int = -1
     not_before: float = 0.0
     time_limit_ms: int | None = None
     withdrawn: bool = False
@@ -79,9 +79,9 @@ class RoomSeat:
 
 
 class RoomObserver(Protocol):
-    """Who wants to know what happens in a room (records, streams, ratings). Must return quickly and not raise.
+    """Is called when a room's game has begun, after each ply, and at the end. Its methods must return quickly and not raise.
 
-    What `ended` returns, if anything, is waited for (not for long) before the players are told that the game is over.
+    The room waits for the future that `ended` returns, `MAX_END_SECONDS` at most, before the players get the final state.
     """
 
     def began(self, room: Room) -> None: ...
@@ -92,7 +92,8 @@ class RoomObserver(Protocol):
 class Room:
     """One game, from the state `games` (a `sim.game.Game`) before its first ply. Call `begin` once.
 
-    `history` is the game so far, and the attribute `games` is its newest state."""
+    `history` is the game so far; the attribute `games` is its newest state. `time_limit_ms` is the time for a move.
+    """
 
     def __init__(
         self,
@@ -120,13 +121,13 @@ class Room:
         self._observers = tuple(observers)
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.Handle | None = None
-        self._handed: float | None = None  # when the state of this turn was handed to the mover
-        self._sent = False  # whether that answer has been written to its connection
+        self._handed_out: float | None = None  # when the mover got the state of this turn
+        self._sent = False  # whether the answer with that state is written to its connection
         self._state: tuple[dict[str, Any], bytes] | None = None
         for seat in self.seats:
             seat.token = random_word(TOKEN_LENGTH)
 
-    # ---- What one can see ----
+    # ---- State ----
 
     @property
     def moves(self) -> list[int]:
@@ -145,91 +146,97 @@ class Room:
 
     @property
     def ending(self) -> Reason:
-        """Why the game ended; a game that still runs is interrupted."""
+        """Why the game ended; `Reason.INTERRUPTED` for a game that still runs."""
         return reason_of(self._status.item(0))
 
     def crashed(self, seat: RoomSeat) -> bool:
-        """Whether this seat's hero has crashed."""
+        """Return whether this seat's hero has crashed."""
         return bool(self._crashed.item(seat.index))
 
-    def seat_of(self, token: str) -> RoomSeat:
-        """The seat with this token. Raises `Refusal`."""
+    def has_user(self, user_id: str) -> bool:
+        """Return whether this user plays here."""
+        return any(seat.player.user_id == user_id for seat in self.seats)
+
+    def find_seat(self, token: str) -> RoomSeat:
+        """Return the seat with this token. Raises `Refusal`."""
         for seat in self.seats:
             if secrets.compare_digest(seat.token.encode(), token.encode("utf-8", "replace")) and not seat.bot:
                 return seat
         raise game_error("Wrong or expired token", 404)
 
     def state(self) -> tuple[dict[str, Any], bytes]:
-        """The present state as on the wire, and as JSON; made once a ply."""
+        """Return the present state as on the wire, and as JSON; made once per ply."""
         if self._state is None:
             wire = from_games(self.games, game_id=self.id, players=[other.player for other in self.seats])
             self._state = wire, encode_json(wire)
         return self._state
 
     def snapshot(self, seat: RoomSeat) -> Snapshot:
-        """The present state for one seat."""
+        """Return the present state for one seat."""
         wire, text = self.state()
         return Snapshot(text, encode_json(wire["heroes"][seat.index]), self.turn, self._left_ms())
 
-    def _left_ms(self) -> int:
-        if self.finished:
-            return 0
-        if self._handed is None:
-            return self._limit_ms(self._mover())
-        return max(0, self._limit_ms(self._mover()) - int((self._loop.time() - self._handed) * 1000))
+    @property
+    def _mover(self) -> RoomSeat:
+        return self.seats[self.turn % 4]
 
     def _limit_ms(self, seat: RoomSeat) -> int:
         return self.time_limit_ms if seat.time_limit_ms is None else seat.time_limit_ms
 
-    # ---- What players do ----
+    def _left_ms(self) -> int:
+        if self.finished:
+            return 0
+        spent = 0.0 if self._handed_out is None else self._loop.time() - self._handed_out
+        return max(0, self._limit_ms(self._mover) - int(spent * 1000))
+
+    def _awaits(self, seat: RoomSeat) -> bool:
+        """Return whether this seat has its state and has not moved."""
+        return self._mover is seat and self._handed_out is not None and seat.moved_turn < self.turn
+
+    # ---- Calls of the players ----
 
     def move(self, seat: RoomSeat, direction: int, turn: int | None = None, arrived: float | None = None) -> Waiter:
-        """Take an order (0..4) of a seat; the answer is its next state, when there is one. Raises `Refusal`.
+        """Take a move (0..4) of a seat; returns a future of its next state. Raises `Refusal`.
 
-        `arrived` is when the order began to arrive, by the loop's clock; None for now. An order that arrived before the state
-        of this turn was sent was meant for an earlier turn, and is refused, unless `turn` says otherwise.
-        `turn` is the turn that the order is meant for, if the client says so. An order for a turn whose order was already
-        taken is a repeat: it is answered like the first and never played again.
+        `arrived` is when the first byte of the request arrived, by the loop's clock, None for now. A request that arrived
+        before the state of this turn was sent is refused, since its move is for an earlier turn, unless `turn` says otherwise.
+        `turn` is the turn of the move, if the client names it. A second move for the same turn is a repeat: it gets the answer
+        of the first and is not played.
         """
-        repeated = turn is not None and turn % 4 == seat.index and 0 <= turn <= seat.ordered
-        over = self.finished
-        if self.crashed(seat) and not (over and not self.training):
+        if self.crashed(seat) and (self.training or not self.finished):
             raise game_error("Time out! You must play faster")
-        if not repeated:
-            if over:
-                raise game_error("The game is finished")
-            self._check_turn(seat, turn, arrived)
         waiter: Waiter = self._loop.create_future()
-        if not repeated:
-            if turn is None:
-                seat.not_before = self._loop.time() + SAME_INSTANT_SECONDS
-            self._take(seat, direction)
-            self._add(seat, waiter)
-        elif over or (self._handed is not None and self._mover() is seat and seat.ordered < self.turn):
-            waiter.set_result(self.snapshot(seat))
-        else:
-            self._add(seat, waiter)
+        if turn is not None and turn % 4 == seat.index and 0 <= turn <= seat.moved_turn:
+            if self.finished or self._awaits(seat):
+                waiter.set_result(self.snapshot(seat))
+            else:
+                self._add(seat, waiter)
+            return waiter
+        self._check_turn(seat, turn, arrived)
+        if turn is None:
+            seat.not_before = self._loop.time() + SAME_INSTANT_SECONDS
+        self._take(seat, direction)
+        self._add(seat, waiter)
         return waiter
 
     def withdraw(self, seat: RoomSeat) -> None:
-        """Take a player out: his hero crashes, now if it is his turn, else when it comes."""
+        """Make the hero of this seat crash: now if it is its turn, else on its next turn."""
         if seat.withdrawn or self.finished or self.crashed(seat):
             return
         seat.withdrawn = True
-        if self._mover() is seat and self._handed is not None and seat.ordered < self.turn:
-            self._play_and_go_on(CRASH)
-
-    def _mover(self) -> RoomSeat:
-        return self.seats[self.turn % 4]
+        if self._awaits(seat):
+            self._play_then_advance(CRASH)
 
     def _check_turn(self, seat: RoomSeat, turn: int | None, arrived: float | None) -> None:
-        if self._mover() is seat and seat.ordered == self.turn:
+        if self.finished:
+            raise game_error("The game is finished")
+        if self._mover is seat and seat.moved_turn == self.turn:
             raise game_error("Not your turn to move")
-        if self._mover() is not seat or self._handed is None:
+        if self._mover is not seat or self._handed_out is None:
             raise game_error("Wait, you're not supposed to play now")
         if turn is not None and turn != self.turn:
             raise game_error("Not your turn to move")
-        if turn is None and (not self._sent or (arrived is not None and arrived < self._handed)):
+        if turn is None and (not self._sent or (arrived is not None and arrived < self._handed_out)):
             raise game_error("Wait, you're not supposed to play now")
 
     def _add(self, seat: RoomSeat, waiter: Waiter) -> None:
@@ -239,53 +246,54 @@ class Room:
             seat.waiters.pop(0).set_result(game_error("Not your turn to move"))
 
     def _take(self, seat: RoomSeat, direction: int) -> None:
-        assert self._handed is not None
-        seat.ordered = self.turn
-        early = self._handed + MIN_PLY_SECONDS - self._loop.time() if self._paced else 0.0
+        assert self._handed_out is not None
+        seat.moved_turn = self.turn
+        early = self._handed_out + MIN_PLY_SECONDS - self._loop.time() if self._paced else 0.0
         if early > 0:
-            self._after(early, self._play_and_go_on, direction)
+            self._after(early, self._play_then_advance, direction)
         else:
-            self._play_and_go_on(direction)
+            self._play_then_advance(direction)
 
     def sent(self, seat: RoomSeat, snapshot: Snapshot) -> None:
-        """The answer with this snapshot has been written to its connection: the clock starts from here, once."""
-        if self._sent or self._handed is None or snapshot.turn != self.turn or self._mover() is not seat:
+        """Start the clock again, once per turn: the answer with this snapshot is written to its connection."""
+        if self._sent or self._handed_out is None or snapshot.turn != self.turn or self._mover is not seat:
             return
         self._sent = True
-        if seat.ordered < self.turn and not self.finished:
+        if seat.moved_turn < self.turn and not self.finished:
             self._start_clock()
 
-    # ---- What happens by itself ----
+    # ---- Course of the game ----
 
     def begin(self) -> None:
-        """Start the game: the first state goes to hero 1."""
-        self._tell(lambda observer: observer.began(self))
-        self._go_on()
+        """Start the game: hand the first state out to hero 1."""
+        for observer in self._observers:
+            observer.began(self)
+        self._advance()
 
     def close(self) -> None:
         """Stop at once, without a result; open requests are refused."""
         self._cancel_timer()
         for seat in self.seats:
-            seat.answer(self.snapshot(seat) if self.finished else Refusal(503, "Vindinium - The server is closing"))
+            seat.answer(self.snapshot(seat) if self.finished else closing_refusal())
 
-    def _go_on(self) -> None:
-        """Let whoever's turn it is move, or end the game."""
+    def _advance(self) -> None:
+        """Hand the state out to the next hero that has not crashed, or end the game."""
         while not self.finished:
-            seat = self._mover()
+            seat = self._mover
             if not self.crashed(seat):
                 early = seat.not_before - self._loop.time()
                 if early > 0:
-                    self._after(early, self._ask, seat)
+                    self._after(early, self._hand_out, seat)
                 else:
-                    self._ask(seat)
+                    self._hand_out(seat)
                 return
             self._play(STAY)
         self._cancel_timer()
-        waited = [future for observer in self._observers if (future := observer.ended(self)) is not None]
-        if waited:
-            # Who has been told that a game is over can rely on its being kept; but no player waits for a stuck disk.
-            self._after(KEEPING_SECONDS, self._answer_all)
-            asyncio.gather(*waited, return_exceptions=True).add_done_callback(lambda _: self._answer_all())
+        stored = [future for observer in self._observers if (future := observer.ended(self)) is not None]
+        if stored:
+            # The players learn that a game is over only when it is stored; but no player waits for a stuck disk.
+            self._after(MAX_END_SECONDS, self._answer_all)
+            asyncio.gather(*stored, return_exceptions=True).add_done_callback(lambda _: self._answer_all())
         else:
             self._answer_all()
 
@@ -294,43 +302,40 @@ class Room:
         for seat in self.seats:
             seat.answer(self.snapshot(seat))
 
-    def _ask(self, seat: RoomSeat) -> None:
+    def _hand_out(self, seat: RoomSeat) -> None:
         if seat.withdrawn:
-            self._after(0.0, self._play_and_go_on, CRASH)
-            return
-        if seat.bot:
-            self._after(BOT_SECONDS if self._paced else 0.0, self._play_for_bot)
-            return
-        self.state()  # making it is no part of his time
-        self._start_clock()
-        self._sent = all(waiter.done() for waiter in seat.waiters)  # with nobody listening there is nothing to be sent
-        seat.answer(self.snapshot(seat))
+            self._after(0.0, self._play_then_advance, CRASH)
+        elif seat.bot:
+            move = self._random.randrange(1, len(DIRECTIONS))
+            self._after(BOT_SECONDS if self._paced else 0.0, self._play_then_advance, move)
+        else:
+            self.state()  # made before the clock starts
+            self._start_clock()
+            self._sent = all(waiter.done() for waiter in seat.waiters)  # without open requests there is nothing to send
+            seat.answer(self.snapshot(seat))
 
     def _start_clock(self) -> None:
-        self._handed = self._loop.time()
-        self._after(self._limit_ms(self._mover()) / 1000, self._late, GRACE_ROUNDS)
+        self._handed_out = self._loop.time()
+        self._after(self._limit_ms(self._mover) / 1000, self._time_out, GRACE_ROUNDS)
 
-    def _late(self, rounds: int) -> None:
+    def _time_out(self, rounds: int) -> None:
         if rounds:
-            self._cancel_timer()
-            self._timer = self._loop.call_soon(self._late, rounds - 1)
+            self._after(0.0, self._time_out, rounds - 1)
         else:
-            self._play_and_go_on(CRASH)
+            self._play_then_advance(CRASH)
 
-    def _play_for_bot(self) -> None:
-        self._play_and_go_on(self._random.randrange(1, len(DIRECTIONS)))
-
-    def _play_and_go_on(self, move: int) -> None:
-        # The next state is handed out a moment later, so that of two orders sent at once the second, which is already in
-        # the loop's queue, is seen as what it is: out of turn.
+    def _play_then_advance(self, move: int) -> None:
+        # The next state is handed out a round of the loop later. If two moves were sent at once, the second is already in the
+        # loop's queue, and is refused as out of turn.
         self._play(move)
-        self._after(0.0, self._go_on)
+        self._after(0.0, self._advance)
 
     def _play(self, move: int) -> None:
         self._cancel_timer()
-        self._handed, self._state = None, None
+        self._handed_out, self._state = None, None
         self.history.play(move)
-        self._tell(lambda observer: observer.played(self, move))
+        for observer in self._observers:
+            observer.played(self, move)
 
     def _after(self, seconds: float, callback: Callable[..., None], *arguments: Any) -> None:
         self._cancel_timer()
@@ -343,7 +348,3 @@ class Room:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-    def _tell(self, what: Callable[[RoomObserver], None]) -> None:
-        for observer in self._observers:
-            what(observer)

@@ -1,4 +1,4 @@
-"""The SQLite file of a server: its tables, the version of their layout, and the way from every older version to it.
+"""The SQLite file of a server: its tables, the version of their layout, and the migrations from older versions.
 
 The version is SQLite's ``user_version``; ``application_id`` marks a file as ours. Migration N leads from version N - 1 to
 N and is never changed once released: a new layout is a new migration at the end.
@@ -11,13 +11,12 @@ import sqlite3
 
 from vindibot.base import VindibotError
 
-#: "vndi", so that a file of another program is not taken for ours.
+#: "vndi"; tells our files from those of other programs.
 APPLICATION_ID = 0x766E6469
 SALT_BYTES = 16
 
 #: `bots.key` is a digest of the key under the file's salt, never the key. `games.record` is a game record as JSON
-#: (`vindibot.games.game_record`); what stands beside it is what lists of games need. A row in `seats` for every hero that is a
-#: bot.
+#: (`vindibot.games.game_record`); the other columns are for lists of games. `seats` has a row per hero of a registered bot.
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
@@ -66,7 +65,7 @@ VERSION = len(MIGRATIONS)
 
 
 class DatabaseError(VindibotError):
-    """The file cannot be used; the message says which, why, and what to do."""
+    """The file cannot be used; the message names the file, the reason and the remedy."""
 
 
 def check_owner(connection: sqlite3.Connection, file: str) -> None:
@@ -96,7 +95,7 @@ def migrate(connection: sqlite3.Connection, file: str, version: int = VERSION) -
 
 
 def salt_of(connection: sqlite3.Connection) -> bytes:
-    """The salt of the digests in this database, made at first use."""
+    """Return the salt of the digests in this database, made at first use."""
     connection.execute("INSERT OR IGNORE INTO settings VALUES ('salt', ?)", (secrets.token_bytes(SALT_BYTES),))
     found: bytes = connection.execute("SELECT value FROM settings WHERE name = 'salt'").fetchone()[0]
     return found

@@ -4,113 +4,104 @@ from __future__ import annotations
 
 import time
 from itertools import islice
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 
 from vindibot.games import GameHistory, GameRecord, dumps
 from vindibot.server.description import BEFORE, DAYS, NAME, PAGE, PLY, operation, queries
-from vindibot.server.game_rows import GameRow, find_record, list_games, played
+from vindibot.server.game_rows import find_record, list_games
 from vindibot.server.lobby import Lobby
-from vindibot.server.pages import HEADERS, LIVELY, RunningGame, asset as page_asset, game_page, html, missing, running_games
+from vindibot.server.pages import HEADERS, LIST_HEADERS, RunningGame, find_asset, game_page, html, not_found, running_games
 from vindibot.server.parameters import read_int, read_parameters
 from vindibot.server.ratelimit import client_address
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
 from vindibot.server.streams import Streams
 from vindibot.server.users import RegistrationError
-from vindibot.viewer import TYPES, Bundle, head, served_page, served_policy, static_files
+from vindibot.viewer import TYPES, head, served_page, served_policy, static_files
 
-#: Running and kept games on the first page, and in longer lists.
+#: Archived games on the first page; running or archived games in longer lists.
 SHOWN, LISTED = 20, 50
 BOTS_PER_PAGE = 200
-#: Who played "lately".
-LATELY_DAYS = 7
+#: The days of the link to the bots that have played recently.
+RECENT_DAYS = 7
 DAY = 86_400
 
 
 def _running(lobby: Lobby, user_id: str | None = None) -> list[RunningGame]:
-    """The games that run, newest first; with `user_id` those of this bot."""
-    found = (
-        room
-        for room in reversed(lobby.rooms.values())
-        if not room.finished and (user_id is None or any(seat.player.user_id == user_id for seat in room.seats))
-    )
+    """Return the running games, newest first; with `user_id` those of this bot."""
+    found = (room for room in reversed(lobby.rooms.values()) if not room.finished and (user_id is None or room.has_user(user_id)))
     return running_games(list(islice(found, LISTED)))
 
 
-async def _kept(
-    lobby: Lobby, limit: int, *, before: int | None = None, bot: str | None = None
-) -> tuple[list[GameRow], int | None]:
-    """Kept games and, if there are more, from where."""
-    rows = await lobby.store.read(lambda connection: list_games(connection, bot=bot, before=before, limit=limit + 1))
-    return rows[:limit], rows[limit - 1].number if len(rows) > limit else None
+async def _archived(lobby: Lobby, limit: int, *, before: int | None = None, bot: str | None = None) -> dict[str, Any]:
+    """Return the values `archived` (games) and `more` (the number before which there are more, or None) of a template."""
+    rows = await lobby.database.read(lambda connection: list_games(connection, bot=bot, before=before, limit=limit + 1))
+    return {"archived": rows[:limit], "more": rows[limit - 1].number if len(rows) > limit else None}
+
+
+async def _find_record(lobby: Lobby, game_id: str) -> GameRecord | None:
+    return await lobby.database.read(lambda connection: find_record(connection, game_id))
 
 
 def add_site(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
-    """The pages. To be added last: any path of one word may be a game."""
+    """Add the pages. Call it last: any path of one word may be a game."""
     _add_registration(app, lobby)
     _add_viewer_files(app)
     _add_bots(app, lobby)
 
     @app.get("/assets/{name}", response_class=Response)
     async def asset(name: str) -> Response:
-        """The style sheet of the pages, and the script of those that keep up by themselves."""
-        found = page_asset(name)
-        return missing() if found is None else _file(*found)
+        """The style sheet of the pages, and the script that refreshes their lists."""
+        found = find_asset(name)
+        return not_found() if found is None else _file(*found)
 
     @app.get("/", response_class=HTMLResponse)
     async def home() -> Response:
-        """The games that run and those played last."""
-        kept, more = await _kept(lobby, SHOWN)
-        return html("home.html", headers=LIVELY, running=_running(lobby), kept=kept, more=more)
+        """The running games and the latest archived ones."""
+        return html("home.html", headers=LIST_HEADERS, running=_running(lobby), **await _archived(lobby, SHOWN))
 
     @app.get("/games", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
     async def games(request: Request) -> Response:
-        """Kept games, newest first. Parameter: before (only those with a smaller number)."""
-        kept, more = await _kept(lobby, LISTED, before=_number(request, "before"))
-        return html("games.html", kept=kept, more=more)
+        """Archived games, newest first. Parameter: before (only games with a smaller number)."""
+        return html("games.html", **await _archived(lobby, LISTED, before=_number(request, "before")))
 
     @app.get("/records/{game_id}", response_class=Response)
     async def record(game_id: str) -> Response:
-        """The record of a kept game, as JSON."""
-        found = await lobby.store.read(lambda connection: find_record(connection, game_id))
-        return missing() if found is None else Response(dumps(found), media_type="application/json")
+        """The record of an archived game, as JSON."""
+        found = await _find_record(lobby, game_id)
+        return not_found() if found is None else Response(dumps(found), media_type="application/json")
 
     @app.get("/{game_id}", response_class=HTMLResponse, openapi_extra=queries(ply=PLY))
     async def game(request: Request, game_id: str) -> Response:
-        """The page of a running or kept game. Parameter: ply (the game as plain text after so many plies)."""
+        """The page of a running or archived game. Parameter: ply (the game as plain text after this number of plies)."""
         plain = "ply" in request.query_params
-        if streams.page_feed(game_id) is not None and not plain:
+        if streams.feed(game_id) is not None and not plain:
             return viewer_page(lobby.rooms[game_id])
         room = lobby.rooms.get(game_id)
         if room is None or room.finished:
-            kept = await lobby.store.read(lambda connection: find_record(connection, game_id))
-            if kept is not None:
-                return _kept_game(kept, _number(request, "ply")) if plain else _kept_viewer(kept)
+            found = await _find_record(lobby, game_id)
+            if found is not None:
+                return _archived_game(found, _number(request, "ply")) if plain else _viewer(GameHistory.begun(found))
         if room is None:
-            return missing()
+            return not_found()
         players, plies = room.history.players, len(room.history)
         return game_page(game_id, room.games, players, ply=plies, plies=plies, live=not room.finished)
 
 
 def viewer_page(room: Room, following: str = "") -> HTMLResponse:
-    """The page of a running game; `following` is the address where to go after its end."""
-    return _viewer(head(room.history, title=f"game {room.id}", source="server", live=True), room.id, following)
+    """Return the page of a running game; a browser goes to the address `following` after its end, if there is one."""
+    return _viewer(room.history, live=True, **{"next": following} if following else {})
 
 
-def _kept_viewer(record: GameRecord) -> HTMLResponse:
-    """The page of a kept game; its plies come as events."""
-    return _viewer(head(GameHistory.begun(record), title=f"game {record.id}", source="server"), record.id)
-
-
-def _viewer(bundle: Bundle, game_id: str, following: str = "") -> HTMLResponse:
-    addresses = {"home": "/"}
-    if following:
-        addresses["next"] = following
-    if not bundle["live"]:
-        addresses["record"] = f"/records/{game_id}"
-    markup = served_page(bundle, f"/plies/{game_id}", plain=f"/{game_id}?ply", **addresses)
+def _viewer(history: GameHistory, *, live: bool = False, **addresses: str) -> HTMLResponse:
+    """Return the page of a game, whose plies come as events."""
+    if not live:
+        addresses["record"] = f"/records/{history.id}"
+    bundle = head(history, title=f"game {history.id}", source="server", live=live)
+    markup = served_page(bundle, f"/plies/{history.id}", plain=f"/{history.id}?ply", home="/", **addresses)
     return HTMLResponse(markup, headers=HEADERS | {"Content-Security-Policy": served_policy(), "Cache-Control": "no-cache"})
 
 
@@ -119,15 +110,15 @@ def _add_viewer_files(app: FastAPI) -> None:
     async def viewer_file(name: str) -> Response:
         """A script or the style sheet of the page of a game."""
         found = static_files().get(name)
-        return missing() if found is None else _file(found, TYPES[f".{name.rpartition('.')[2]}"])
+        return not_found() if found is None else _file(found, TYPES[f".{name.rpartition('.')[2]}"])
 
 
 def _file(content: bytes, kind: str) -> Response:
     return Response(content, media_type=kind, headers={"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache"})
 
 
-def _kept_game(record: GameRecord, ply: int | None) -> HTMLResponse:
-    history = played(record)
+def _archived_game(record: GameRecord, ply: int | None) -> HTMLResponse:
+    history = GameHistory.of_record(record)
     plies = len(history)
     ply = plies if ply is None else min(max(ply, 0), plies)
     games = history.state(ply)
@@ -141,12 +132,12 @@ def _number(request: Request, parameter: str) -> int | None:
 def _add_bots(app: FastAPI, lobby: Lobby) -> None:
     @app.get("/ai", response_class=HTMLResponse, openapi_extra=queries(days=DAYS, page=PAGE))
     async def bots(request: Request) -> Response:
-        """The table of bots, best first. Parameters: days (only who played in the last so many days), page."""
+        """The table of bots, best first. Parameters: days (only bots that played in this number of last days), page."""
         days = _number(request, "days")
         if days is not None:
             days = max(0, days)
-        since = 0.0 if days is None else time.time() - days * DAY
-        users = [user for user in lobby.users if days is None or (user.played or 0.0) > since]
+        since = -1.0 if days is None else time.time() - days * DAY
+        users = [user for user in lobby.users if (user.played or 0.0) > since]
         users.sort(key=lambda user: (-user.elo, user.name, user.id))
         page = max(1, _number(request, "page") or 1)
         first, beyond = (page - 1) * BOTS_PER_PAGE, page * BOTS_PER_PAGE
@@ -155,7 +146,7 @@ def _add_bots(app: FastAPI, lobby: Lobby) -> None:
             users=users[first:beyond],
             first=first + 1,
             days=days,
-            lately=LATELY_DAYS,
+            recent=RECENT_DAYS,
             before=page - 1 if page > 1 else None,
             after=page + 1 if beyond < len(users) else None,
         )
@@ -165,9 +156,9 @@ def _add_bots(app: FastAPI, lobby: Lobby) -> None:
         """A bot and its games. Parameter: before (only games with a smaller number)."""
         user = lobby.users.by_id(user_id)
         if user is None:
-            return missing()
-        kept, more = await _kept(lobby, LISTED, before=_number(request, "before"), bot=user_id)
-        return html("bot.html", headers=LIVELY, user=user, running=_running(lobby, user_id), kept=kept, more=more)
+            return not_found()
+        games = await _archived(lobby, LISTED, before=_number(request, "before"), bot=user_id)
+        return html("bot.html", headers=LIST_HEADERS, user=user, running=_running(lobby, user_id), **games)
 
 
 def _add_registration(app: FastAPI, lobby: Lobby) -> None:
@@ -178,7 +169,7 @@ def _add_registration(app: FastAPI, lobby: Lobby) -> None:
 
     @app.post("/register", response_class=HTMLResponse, openapi_extra=operation(name=NAME, required=("name",)))
     async def register(request: Request) -> Response:
-        """Register a bot. Parameter: name (3 to 20 characters). The page shows the key, this once."""
+        """Register a bot. Parameter: name (3 to 20 characters). Only this page shows the key."""
         given = (await read_parameters(request, lobby.settings)).get("name", "")
         try:
             key = await lobby.registrations.sign_up(given, client_address(request))

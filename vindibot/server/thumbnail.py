@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from sim.game import HERO_SHIFT, MINE, STRIDE, TAVERN, TILE_BITS, WALL, Game
+from itertools import groupby
+
+from sim.game import HERO_SHIFT, STRIDE, TILE_BITS, Game
 from vindibot.base import render
 
-
-def _run(row: int, column: int, length: int) -> str:
-    return f"M{column} {row}h{length}v1h-{length}z"
+#: The class of each tile's rectangle: air, wall, tavern, mine, mines of heroes 1..4, mines of unknown owners.
+KINDS = ("", "wall", "tavern", "mine", "of1", "of2", "of3", "of4", *["mine"] * 8)
 
 
 def thumbnail(games: Game) -> str:
-    """The board of a game as markup: a rectangle for each run of equal squares, a disc for a hero."""
+    """Return the board of a game as markup: a rectangle per run of equal squares in a row, a disc per hero."""
     size = games["size"].item(0)
     rows = games["cell"][0].reshape(STRIDE, STRIDE)[1 : size + 1, 1 : size + 1].tolist()
-    paths: dict[str, list[str]] = {}
+    paths: dict[str, str] = {}
     heroes = []
     for row, cells in enumerate(rows):
-        start, last = 0, ""
-        for column, cell in enumerate([*cells, 0]):
-            kind = _kind(cell) if column < size else ""
-            if kind != last:
-                if last:
-                    paths.setdefault(last, []).append(_run(row, start, column - start))
-                start, last = column, kind
-            if column < size and 1 <= cell >> HERO_SHIFT <= 4:
-                heroes.append((cell >> HERO_SHIFT, column, row))
-    drawn = {kind: "".join(runs) for kind, runs in paths.items()}
-    return render("server/thumbnail.svg", size=size, paths=drawn, heroes=heroes)
-
-
-def _kind(cell: int) -> str:
-    tile = cell & TILE_BITS
-    if tile == WALL:
-        return "wall"
-    if tile == TAVERN:
-        return "tavern"
-    if MINE < tile <= MINE + 4:
-        return f"of{tile - MINE}"
-    return "mine" if tile >= MINE else ""
+        start = 0
+        for kind, run in groupby(cells, lambda cell: KINDS[cell & TILE_BITS]):
+            length = len(list(run))
+            if kind:
+                paths[kind] = f"{paths.get(kind, '')}M{start} {row}h{length}v1h-{length}z"
+            start += length
+        heroes += [(cell >> HERO_SHIFT, column, row) for column, cell in enumerate(cells) if 1 <= cell >> HERO_SHIFT <= 4]
+    return render("server/thumbnail.svg", size=size, paths=paths, heroes=heroes)

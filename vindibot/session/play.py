@@ -185,7 +185,7 @@ class Session:
         turned = 0 if training else (1 - number) % SEATS
         seats = seats[turned:] + seats[:turned]
         board = load_map(self.settings.map) or generate(seed)
-        server.private_match(board, seats, rounds=self.settings.rounds, seed=seed, training=training)
+        server.lobby.arrange(board, seats, rounds=self.settings.rounds, seed=seed, training=training)
 
     @asynccontextmanager
     async def _shown_in_browser(self) -> AsyncIterator[None]:

@@ -79,11 +79,11 @@ async def test_a_round_robin_at_tables_of_four(tmp_path: Path) -> None:
         met = {frozenset((one, two)) for fixture in league.fixtures for one in fixture.entrants for two in fixture.entrants}
         assert len(met) == 5 * 4 / 2 + 5
         await director.close()
-        assert League.load(tmp_path / "cup.league.json").data == league.data
+        assert League.load(tmp_path / "cup.league.json") == league
 
 
 async def test_a_duel_gives_each_bot_two_heroes_in_mirrored_seats(tmp_path: Path) -> None:
-    # "bob" takes the mine of his heroes, "ann" never moves.
+    # "bob" takes the mine of its heroes, "ann" never moves.
     one_mine = "$-@1  $-@4\n          \n  [][][]  \n          \n$-@2  $-@3"
     async with league_of(tmp_path, "ann", "bob", table="duel", seatings=6, maps=(one_mine,)) as (director, bots):
         async with asyncio.TaskGroup() as group:
@@ -118,9 +118,9 @@ async def test_games_begin_as_their_bots_come_and_others_stay_out(tmp_path: Path
     ):
         lone = asyncio.create_task(stranger.join("arena"))
         joins = [asyncio.create_task(bot.join("arena")) for bot in clients(bots[2:], 2)]
-        # Those two meet, whatever the order of the schedule; nobody else is here.
-        await until(lambda: any(director.room_of(fixture) for fixture in director.league.fixtures))
-        [fixture] = [fixture for fixture in director.league.fixtures if director.room_of(fixture)]
+        # These two meet, in any order of the schedule: no other bot is here.
+        await until(lambda: any(director.room_id(fixture) for fixture in director.league.fixtures))
+        [fixture] = [fixture for fixture in director.league.fixtures if director.room_id(fixture)]
         assert set(fixture.entrants) == {2, 3}
         assert director.missing() == ["ann", "bob"]
         assert not lone.done()
@@ -160,8 +160,8 @@ async def test_a_forfeited_game_is_played_again_but_not_for_ever(tmp_path: Path)
         assert (table["ann"].points, table["bob"].points, table["bob"].timeouts) == (1.0, 0.0, 1)
 
 
-async def test_who_never_comes_loses_when_patience_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.league.director.LOOK_SECONDS", 0.02)
+async def test_an_absent_bot_loses_after_the_timeout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.server.league.director.CHECK_SECONDS", 0.02)
     names = ("ann", "bob", "cid", "ghost")
     async with league_of(tmp_path, *names, table="duel", seatings=1, absence_timeout_s=2) as (director, bots):
         games = await asyncio.gather(*(play_until_over(bot) for bot in clients(bots[:3], 2)))
@@ -172,7 +172,7 @@ async def test_who_never_comes_loses_when_patience_ends(tmp_path: Path, monkeypa
 
 
 async def test_a_name_of_signs_is_text_on_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.league.director.LOOK_SECONDS", 0.02)
+    monkeypatch.setattr("vindibot.server.league.director.CHECK_SECONDS", 0.02)
     ghost = "<script>\"'&"
     settings = {"table": "duel", "seatings": 1, "absence_timeout_s": 1}
     path = tmp_path / "cup.league.json"
@@ -194,14 +194,14 @@ async def test_a_name_of_signs_is_text_on_the_page(tmp_path: Path, monkeypatch: 
         assert f"{shown} absent" in ended
 
 
-async def test_nobody_loses_before_anybody_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.league.director.LOOK_SECONDS", 0.01)
+async def test_no_bot_loses_before_the_first_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.server.league.director.CHECK_SECONDS", 0.01)
     async with league_of(tmp_path, "ann", "bob", absence_timeout_s=0.0) as (director, _):
         await asyncio.sleep(0.1)
         assert len(director.league.pending()) == 2
 
 
-async def test_who_goes_while_waiting_is_not_given_a_game(tmp_path: Path) -> None:
+async def test_a_client_that_disconnects_while_waiting_gets_no_game(tmp_path: Path) -> None:
     async with league_of(tmp_path, "ann", "bob", seatings=1) as (director, [ann, bob]):
         gone = asyncio.create_task(ann.join("arena"))
         await until(director.waiting)
@@ -262,7 +262,7 @@ async def test_standings_for_people_and_programs(tmp_path: Path) -> None:
             assert (await client.get(missing)).status_code == 404
 
 
-async def test_a_league_that_cannot_be_kept_goes_on(tmp_path: Path) -> None:
+async def test_a_league_that_cannot_be_stored_goes_on(tmp_path: Path) -> None:
     folder = tmp_path / "there"
     folder.mkdir()
     async with league_of(folder, "ann", "bob", seatings=1) as (director, bots):
@@ -275,7 +275,7 @@ async def test_a_league_that_cannot_be_kept_goes_on(tmp_path: Path) -> None:
     ("change", "says"),
     [
         (lambda data: data.update(version=2), "version must be 1"),
-        (lambda data: data.update(name="../x"), "is no league: name"),
+        (lambda data: data.update(name="../x"), "is not a league: name"),
         (lambda data: data["fixtures"][0].update(entrants=[0, 7]), "a game is for a bot that is not in its roster"),
         (lambda data: data["settings"].update(rounds=0), "settings.rounds must be at least 1"),
         (lambda data: data["settings"].update(maps=["m99"]), "no map named 'm99'"),
@@ -295,6 +295,6 @@ async def test_a_file_that_is_no_league(tmp_path: Path, change: Any, says: str) 
 async def test_a_file_that_is_no_json_is_no_league(tmp_path: Path) -> None:
     path = tmp_path / "cup.league.json"
     path.write_text('{"name":')
-    with pytest.raises(UsageError, match=r"cup\.league\.json is no league: Invalid JSON: .* at line 1 column 8$"):
+    with pytest.raises(UsageError, match=r"cup\.league\.json is not a league: Invalid JSON: .* at line 1 column 8$"):
         async with serving(league=path):
             pass

@@ -1,4 +1,4 @@
-"""Pairings and standings: who meets whom, and what the results come to."""
+"""Pairings and standings: the opponents of each day, and the table from the results."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def test_a_round_robin_of_duels_is_complete_and_fair(count: int, seatings: int) 
     assert met == {frozenset(pair): seatings for pair in combinations(range(count), 2)}
     assert len(found) <= most_fixtures(wanted, count)
     for one in found:
-        assert all(one.seats_of(entrant) == 2 for entrant in one.entrants)
+        assert all(one.heroes_of(entrant) == 2 for entrant in one.entrants)
     for day in {one.day for one in found}:
         today = Counter(entrant for one in found if one.day == day for entrant in one.entrants)
         assert set(today.values()) == {seatings}
         assert len(today) == count - count % 2
-    if seatings % 2 == 0:  # everybody has had every seat as often as his opponent
+    if seatings % 2 == 0:  # each entrant has each seat as many times as its opponent
         for pair in combinations(range(count), 2):
             mine = [one for one in found if set(one.entrants) == set(pair)]
             assert all(sum(one.seats[seat] == pair[0] for one in mine) == seatings / 2 for seat in range(4))
@@ -105,7 +105,7 @@ def test_a_swiss_league(count: int, table: str, rng: object) -> None:
         for one in following:
             if one.result is None:
                 played(one, tuple(rng.randrange(5) for _ in range(4)))
-        if table == "duel":  # with few, somebody must meet again
+        if table == "duel":  # with few entrants, some must meet again
             met, pairs = ({frozenset(one.entrants) for one in some if len(one.entrants) == 2} for some in (fixtures, following))
             assert not pairs & met or not pairable(frozenset().union(*pairs), met)
         fixtures += following
@@ -134,7 +134,7 @@ def test_the_winners_meet_on_the_second_day() -> None:
         (played(fixture(0, 1, 1, 0), (5, 3, 3, 0)), [0.0, 1.0, 0.0, 0.0]),
         # Random bots are nobody's opponents.
         (played(fixture(0, None, 1, None), (1, 99, 2, 99)), [0.0, 1.0, 0.0, 0.0]),
-        # Who timed out loses against who did not, with whatever gold.
+        # An entrant that timed out loses against one that did not, with any gold.
         (played(fixture(0, 1, 2, 3), (9, 1, 2, 8), (True, False, False, True)), [1 / 3, 2 / 3, 1.0, 0.0]),
     ],
 )

@@ -15,7 +15,7 @@ from vindibot.server.league.roster import MAX_BYTES, read_roster, write_keys
     [
         (b"name\n" + b"x" * MAX_BYTES, f"it has more than {MAX_BYTES} bytes"),
         (b"name\ncaf\xe9\n", "a roster is UTF-8 text"),
-        (b"name,key\nfirst,abcd1234\nsecond,abcd1234\n", "line 3: the key stands at line 2 already"),
+        (b"name,key\nfirst,abcd1234\nsecond,abcd1234\n", "line 3: the key is already at line 2"),
     ],
 )
 def test_a_file_that_is_no_roster(tmp_path: Path, content: bytes, words: str) -> None:
@@ -38,7 +38,7 @@ def test_keys_are_written_once_and_for_their_owner_alone(tmp_path: Path) -> None
     write_keys(entrants, keys)
     assert keys.stat().st_mode & 0o777 == 0o600
     assert read_roster(keys)[1].key == entrants[1].key
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="exists: it may"):
         write_keys(entrants, keys)
     with pytest.raises(UsageError, match="the keys cannot be written"):
         write_keys(entrants, tmp_path / "class.csv" / "keys.csv")

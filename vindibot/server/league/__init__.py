@@ -1,5 +1,5 @@
-"""Leagues: a roster of bots, a schedule of fixtures that are played as the bots come, and the standings.
+"""Leagues: a roster of bots, fixtures that are played as the bots join, and the standings.
 
-A league lives in one JSON file that is written anew after every change, so that a server that was stopped goes on where it
-was. `director` starts the fixtures in a running server's lobby; all the rest knows nothing of it.
+A league is one JSON file, which is written again after every change, so that a server that was stopped can continue it.
+`director` starts the fixtures in the lobby of a running server; the other modules know nothing of it.
 """

@@ -1,7 +1,7 @@
 """The administrator's endpoints, below ``/api/admin``: bots, private matches, leagues. JSON in and out.
 
-Every request carries ``Authorization: Bearer KEY``. Of the key only a digest is kept; without one there are no such
-endpoints. Keys of bots that are made here are in the answer, once.
+Every request has ``Authorization: Bearer KEY``. The server stores only a digest of the key; without a key there are no such
+endpoints. An answer has the new keys of bots, which no later answer repeats.
 """
 
 from __future__ import annotations
@@ -20,22 +20,26 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from vindibot.base import UsageError, VindibotError
 from vindibot.config import dotted, explain
-from vindibot.server.league.hall import Hall
-from vindibot.server.league.league import NAME
+from vindibot.server.game_rows import User
+from vindibot.server.league.director import Director
+from vindibot.server.league.league import NAME, State
 from vindibot.server.league.pages import overview
+from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.league.roster import RosterEntry, roster_from_csv, roster_from_json, roster_from_list
 from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.lobby import RANDOM_BOT, Lobby
-from vindibot.server.match import Match
+from vindibot.server.match import NO_LIMITS, SEATS, Match
 from vindibot.server.parameters import read_body
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
-from vindibot.server.users import RegistrationError, User
+from vindibot.server.users import RegistrationError
 
-#: Private matches that are remembered; of more, the oldest are forgotten.
+#: Private matches that are listed; beyond them the oldest are dropped.
 MAX_MATCHES = 1000
-SEATS = 4
 
+_BEARER = HTTPBearer(scheme_name="administrator", auto_error=False)
+#: The states of a league by the action that sets them.
+_STATES: dict[str, State] = {"pause": "paused", "resume": "running", "end": "over"}
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -44,18 +48,18 @@ class _RequestModel(BaseModel):
 
 
 class MatchRequest(_RequestModel):
-    """A private match: the seats are ids or names of bots, or "random" for one of the server's own."""
+    """A private match: the seats are ids or names of bots, or "random" for a random bot of the server."""
 
     seats: tuple[str, ...] = Field(min_length=SEATS, max_length=SEATS, description='ids or names of bots, or "random"')
-    map: str | None = Field(default=None, max_length=10_000, description="name or text of a map; without one it is generated")
+    map: str | None = Field(default=None, max_length=10_000, description="name or text of the map; generated if missing")
     seed: int | None = Field(default=None, ge=0, lt=2**63, description="seed of the map and of random bots")
-    rounds: int | None = Field(default=None, ge=1, le=100_000, description="rounds (four plies) of the game")
-    time_limit_ms: int | None = Field(default=None, ge=1, le=86_400_000, description="milliseconds for a move")
+    rounds: int | None = Field(default=None, ge=1, le=100_000, description="number of rounds (four plies) of the game")
+    time_limit_ms: int | None = Field(default=None, ge=1, le=86_400_000, description="time for a move in milliseconds")
     seat_limits_ms: tuple[Annotated[int, Field(ge=1, le=86_400_000)] | None, ...] = Field(
-        default=(None,) * SEATS,
+        default=NO_LIMITS,
         min_length=SEATS,
         max_length=SEATS,
-        description="milliseconds for a move of each seat, null where that of the match holds",
+        description="time for a move of each seat in milliseconds, null for that of the match",
     )
     pace: Literal["none", "original"] | None = Field(default=None, description="minimum times of moves")
     training: bool = Field(default=False, description="whether the crash of any hero ends the game")
@@ -63,15 +67,15 @@ class MatchRequest(_RequestModel):
 
 
 class LeagueRequest(_RequestModel):
-    """A league: its name, its settings, and its roster as a list of names, or of objects with a name and a key."""
+    """A league: its name, its settings, and its roster as a list of names, or of objects with a name and an optional key."""
 
     name: str = Field(pattern=f"^{NAME}$", description="the name of the league, as in its address")
     settings: LeagueSettings = LeagueSettings()
-    roster: list[Any] = Field(description="names, or objects with a name and perhaps a key of 8 characters")
+    roster: list[Any] = Field(description="names, or objects with a name and an optional key of 8 characters")
 
 
 class Administration:
-    """Who may administer, and the private matches that were arranged."""
+    """The check of the administrator's key, and the private matches."""
 
     def __init__(self, key: SecretStr, lobby: Lobby) -> None:
         self._salt = secrets.token_bytes(16)
@@ -82,49 +86,43 @@ class Administration:
     def _digest_of(self, key: str) -> bytes:
         return hashlib.blake2b(key.encode("utf-8", "surrogateescape"), key=self._salt).digest()
 
-    def check(self, given: HTTPAuthorizationCredentials | None) -> None:
-        """Raise `Refusal` unless what a request brings is the administrator's key."""
+    async def check(self, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> None:
+        """Raise `Refusal` if a request has not the administrator's key."""
         if given is None or not hmac.compare_digest(self._digest_of(given.credentials), self._digest):
             raise Refusal(401, "The administrator's key is missing or wrong: send it as  Authorization: Bearer KEY")
 
-    def arrange(self, order: MatchRequest) -> str:
+    def arrange(self, request: MatchRequest) -> str:
         """Arrange a match; returns its number. Raises `UsageError`."""
-        seats = [seat if seat == RANDOM_BOT else self._user(seat) for seat in order.seats]
-        match = self.lobby.arrange(seats=seats, **order.model_dump(exclude={"seats"}))
+        seats = [seat if seat == RANDOM_BOT else self._user(seat) for seat in request.seats]
+        match = self.lobby.arrange(seats=seats, **request.model_dump(exclude={"seats"}))
         number = secrets.token_hex(4)
         self.matches[number] = match
         if len(self.matches) > MAX_MATCHES:
             self.lobby.cancel(self.matches.popitem(last=False)[1])
         return number
 
-    def _user(self, word: str) -> User:
-        user = self.lobby.users.by_id(word) or self.lobby.users.by_name(word)
+    def _user(self, id_or_name: str) -> User:
+        user = self.lobby.users.by_id(id_or_name) or self.lobby.users.by_name(id_or_name)
         if user is None:
-            raise UsageError(f"there is no bot with the id or name {word[:40]!r}")
+            raise UsageError(f"there is no bot with the id or name {id_or_name[:40]!r}")
         return user
 
     def match(self, number: str) -> Match:
-        """The match of this number. Raises `Refusal`."""
+        """Return the match with this number. Raises `Refusal`."""
         if number not in self.matches:
             raise Refusal(404, "There is no such match")
         return self.matches[number]
 
 
 def match_state(number: str, match: Match) -> dict[str, Any]:
-    """How a private match stands."""
+    """Return the state of a private match as JSON values."""
     result = match.result()
     state = "cancelled" if match.cancelled else "finished" if result else "running" if match.room else "waiting"
     shown: dict[str, Any] = {"id": number, "state": state, "missing": match.missing() if state == "waiting" else []}
     shown["game"] = match.room.id if match.room else None
     if result is not None:
-        shown["result"] = {
-            "names": result.names,
-            "gold": result.gold,
-            "crashed": result.crashed,
-            "turn": result.turn,
-            "ending": result.ending,
-            "winner": None if result.winner is None else result.winner + 1,
-        }
+        shown["result"] = {name: getattr(result, name) for name in ("names", "gold", "crashed", "turn", "ending")}
+        shown["result"]["winner"] = None if result.winner is None else result.winner + 1
     return shown
 
 
@@ -141,7 +139,7 @@ def _body(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _inlined(schema: Any, definitions: dict[str, Any] | None = None) -> Any:
-    """A JSON schema without references, which would lead nowhere in the description of the whole server."""
+    """Return a JSON schema without references, which are invalid within the description of the whole server."""
     if isinstance(schema, list):
         return [_inlined(item, definitions) for item in schema]
     if not isinstance(schema, dict):
@@ -153,16 +151,16 @@ def _inlined(schema: Any, definitions: dict[str, Any] | None = None) -> Any:
 
 
 def _keys(roster: Sequence[RosterEntry]) -> list[dict[str, str]]:
-    """The names, with the keys that were made here."""
+    """Return the names, with the new keys."""
     return [{"name": entrant.name} | ({"key": entrant.key} if entrant.made else {}) for entrant in roster]
 
 
-def add_administration(app: FastAPI, lobby: Lobby, hall: Hall, settings: ServerSettings) -> None:
-    """Add the administrator's routes, if there is a key for him."""
+def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, settings: ServerSettings) -> None:
+    """Add the administrator's routes, if the settings have an administrator's key."""
     if settings.admin_key is None:
         return
     administration = Administration(settings.admin_key, lobby)
-    allowed = [Depends(_allowed(administration))]
+    allowed = [Depends(administration.check)]
 
     @app.exception_handler(VindibotError)
     async def refused(request: Request, problem: VindibotError) -> Response:
@@ -178,7 +176,7 @@ def add_administration(app: FastAPI, lobby: Lobby, hall: Hall, settings: ServerS
         roster = roster_from_csv(text) if is_csv else roster_from_json(text)
         for entrant in roster:
             if entrant.key and await lobby.users.look_up(entrant.key) is not None:
-                raise RegistrationError(f"the key of {entrant.name} is in use already; no bot was registered")
+                raise RegistrationError(f"the key of {entrant.name} is already in use; no bot was registered")
         for entrant in roster:
             lobby.users.admit(entrant.key, entrant.name)
         return JSONResponse(_keys(roster), 201, {"Cache-Control": "no-store"})
@@ -190,63 +188,53 @@ def add_administration(app: FastAPI, lobby: Lobby, hall: Hall, settings: ServerS
 
     @app.post("/api/admin/matches", dependencies=allowed, openapi_extra=_body(MatchRequest))
     async def arrange(request: Request) -> Response:
-        """Arrange a private match; it begins when its bots have asked for an arena game."""
+        """Arrange a private match; it begins when all its bots have asked for an arena game."""
         number = administration.arrange(await _read(request, settings, MatchRequest))
         return JSONResponse(match_state(number, administration.matches[number]), 201)
 
     @app.get("/api/admin/matches/{number}", dependencies=allowed)
     async def match(number: str) -> Response:
-        """How a private match stands."""
+        """The state of a private match."""
         return JSONResponse(match_state(number, administration.match(number)))
 
     @app.delete("/api/admin/matches/{number}", dependencies=allowed)
     async def cancel(number: str) -> Response:
-        """Call off a match that has not begun."""
+        """Cancel a match that has not begun."""
         lobby.cancel(administration.match(number))
         return JSONResponse(match_state(number, administration.match(number)))
 
     @app.get("/api/admin/leagues", dependencies=allowed)
-    async def leagues() -> Response:
+    async def all_leagues() -> Response:
         """All leagues."""
-        return JSONResponse([overview(director) for director in hall.directors.values()])
+        return JSONResponse([overview(director) for director in leagues.directors.values()])
 
     @app.post("/api/admin/leagues", dependencies=allowed, openapi_extra=_body(LeagueRequest))
     async def create(request: Request) -> Response:
-        """Make a league, which begins at once. The answer has the keys that were made, this once."""
-        order = await _read(request, settings, LeagueRequest)
-        roster = roster_from_list(order.roster)
-        director = await hall.create(order.name, order.settings, roster)
+        """Make a league, which begins at once. The answer has the new keys, which no later answer repeats."""
+        wanted = await _read(request, settings, LeagueRequest)
+        roster = roster_from_list(wanted.roster)
+        director = await leagues.create(wanted.name, wanted.settings, roster)
         return JSONResponse(overview(director) | {"bots": _keys(roster)}, 201, {"Cache-Control": "no-store"})
 
     @app.get("/api/admin/leagues/{name}", dependencies=allowed)
     async def league(name: str) -> Response:
         """A league with all its games."""
-        director = _director(hall, name)
+        director = _director(leagues, name)
         fixtures = [fixture.model_dump(mode="json") for fixture in director.league.fixtures]
         return JSONResponse(overview(director) | {"bots": director.league.names, "fixtures": fixtures})
 
     @app.post("/api/admin/leagues/{name}/{action}", dependencies=allowed)
     async def act(name: str, action: Literal["pause", "resume", "end"]) -> Response:
-        """Pause a league, go on with it, or end it. What is running is played to its end."""
-        director = _director(hall, name)
-        director.set_state({"pause": "paused", "resume": "running", "end": "over"}[action])
+        """Pause, resume or end a league. Running games are played to their end."""
+        director = _director(leagues, name)
+        director.set_state(_STATES[action])
         return JSONResponse(overview(director))
 
 
-def _director(hall: Hall, name: str) -> Any:
-    if name not in hall.directors:
+def _director(leagues: LeagueRegistry, name: str) -> Director:
+    if name not in leagues.directors:
         raise Refusal(404, "There is no such league")
-    return hall.directors[name]
-
-
-def _allowed(administration: Administration) -> Any:
-    """A dependency that lets only the administrator through."""
-    bearer = HTTPBearer(scheme_name="administrator", auto_error=False)
-
-    async def allowed(given: HTTPAuthorizationCredentials | None = Depends(bearer)) -> None:  # noqa: B008 - FastAPI's form
-        administration.check(given)
-
-    return allowed
+    return leagues.directors[name]
 
 
 def _roster_body() -> dict[str, Any]:

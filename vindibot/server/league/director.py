@@ -1,7 +1,7 @@
-"""The director of a league: seats its bots as they come, starts each game when all of its bots wait, notes how it ended.
+"""The director of a league: starts a game when all its bots wait, and notes the result.
 
-A bot asks for an arena game as ever; its key says that it belongs to the league, and it waits here until one of its games
-can begin. Nothing has to be started in any order: of the games to be played, the first whose bots are all waiting begins.
+A bot asks for an arena game as always. Its key belongs to the league, so it waits here until one of its games can begin. The
+order in which bots join does not matter: of the open games, the first one whose bots all wait begins.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from dataclasses import dataclass, field
 import structlog
 
 from vindibot.base import UsageError, VindibotError
+from vindibot.server.game_rows import User
 from vindibot.server.league.fixtures import Fixture, FixtureResult
-from vindibot.server.league.league import League
+from vindibot.server.league.league import League, State
 from vindibot.server.lobby import RANDOM_BOT, Lobby
 from vindibot.server.match import Claim, Match, MatchResult
-from vindibot.server.refusal import Refusal, game_error
-from vindibot.server.users import User
+from vindibot.server.refusal import Refusal, closing_refusal, game_error
 
-#: Seconds between two looks at who is missing.
-LOOK_SECONDS = 1.0
-#: Seconds in which a game whose bots were all there must have begun; else one has just gone, and the others wait again.
+#: Seconds between two checks for absent bots.
+CHECK_SECONDS = 1.0
+#: Seconds in which a game must begin after all its bots waited; later, one bot has disconnected and the others wait again.
 BEGIN_SECONDS = 5.0
-#: Clients of one bot that may wait at once.
+#: Clients of one bot that may wait at the same time.
 MAX_CLAIMS = 8
-#: Keys that were found to be none of ours, remembered so that they cost nothing the next time.
-MAX_STRANGERS = 10_000
+#: Keys whose owner is cached, so that an unknown key costs a slow digest only once.
+MAX_CACHED_KEYS = 10_000
 
 OVER = "The league is over"
 
@@ -36,17 +36,16 @@ _log = structlog.get_logger("vindibot.league")
 
 @dataclass
 class Presence:
-    """What is known of a bot: its users (one, unless the store was changed), its open requests, when all its heroes' clients
-    were last there (in the loop's time)."""
+    """A bot of the league: its waiting clients, the loop's time when clients for all its heroes were last here, and the number
+    of its running games."""
 
-    users: set[str] = field(default_factory=set)
     claims: list[Claim] = field(default_factory=list)
-    seen: float = 0.0
+    last_seen: float = 0.0
     playing: int = 0
 
 
 class Director:
-    """Plays one league in a lobby. `start` and `close` it in the lobby's event loop."""
+    """Plays one league in a lobby; a `Matchmaker`. Call `start` and `close` in the lobby's event loop."""
 
     def __init__(self, league: League, lobby: Lobby) -> None:
         self.league = league
@@ -57,54 +56,52 @@ class Director:
         self._by_user: dict[str, int] = {}
         self._keys: dict[str, int | None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._look: asyncio.Handle | None = None
-        self._patrol: asyncio.Task[None] | None = None
+        self._next_check: asyncio.Handle | None = None
         self._saves: set[asyncio.Task[None]] = set()
-        self._saving = asyncio.Lock()
+        self._save_lock = asyncio.Lock()
         self._dirty = False
 
     def start(self) -> None:
-        """Open the doors."""
+        """Begin to accept clients."""
         now = self._loop.time()
         for bot in self._bots:
-            bot.seen = now
-        self._lobby.desks.insert(len(self._lobby.desks) if self.league.over else 0, self)
-        self._patrol = self._loop.create_task(self._keep_looking())
+            bot.last_seen = now
+        self._lobby.matchmakers.insert(len(self._lobby.matchmakers) if self.league.over else 0, self)
+        self._tasks.add(self._loop.create_task(self._keep_checking()))
 
     async def close(self) -> None:
-        """Stop; games that are running count as not begun. The file is up to date afterwards."""
-        if self in self._lobby.desks:
-            self._lobby.desks.remove(self)
-        tasks = [task for task in (self._patrol, *self._tasks) if task is not None]
+        """Stop; running games count as not begun. The file is up to date afterwards."""
+        if self in self._lobby.matchmakers:
+            self._lobby.matchmakers.remove(self)
+        tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._look is not None:
-            self._look.cancel()
-        self._send_home(Refusal(503, "Vindinium - The server is closing"))
+        if self._next_check is not None:
+            self._next_check.cancel()
+        self._refuse_all(closing_refusal())
         await asyncio.gather(*self._saves)
         await self._save()
 
-    # ---- The desk ----
+    # ---- The matchmaker ----
 
-    async def admit(self, key: str) -> str | None:
-        """The name of the bot of this league that has this key, None if it is nobody's."""
+    async def find_bot(self, key: str) -> str | None:
+        """See `Matchmaker`."""
         if key not in self._keys:
-            if len(self._keys) >= MAX_STRANGERS:
+            if len(self._keys) >= MAX_CACHED_KEYS:
                 self._keys.clear()
             self._keys[key] = await asyncio.to_thread(self.league.member, key)
         number = self._keys[key]
         return None if number is None else self.league.names[number]
 
-    def meet(self, key: str, user: User) -> None:
-        """This user is the bot that `admit` has named."""
+    def bind(self, key: str, user: User) -> None:
+        """See `Matchmaker`."""
         number = self._keys.get(key)
         if number is not None:
             self._by_user[user.id] = number
-            self._bots[number].users.add(user.id)
 
-    def seat(self, claim: Claim) -> bool:
-        """Take a client that asks for an arena game, if it is one of ours. Raises `Refusal`, also when the league is over."""
+    def accept(self, claim: Claim) -> bool:
+        """See `Matchmaker`. Raises `Refusal` also when the league is over."""
         number = self._by_user.get(claim.user.id)
         if number is None:
             return False
@@ -114,81 +111,71 @@ class Director:
         if len(claims) >= MAX_CLAIMS:
             raise game_error("Too many clients of this bot are waiting already")
         claims.append(claim)
-        self._look_soon()
+        self._check_soon()
         return True
 
-    def left(self, claim: Claim) -> None:
-        """This client has gone."""
+    def release(self, claim: Claim) -> None:
+        """See `Matchmaker`."""
         number = self._by_user.get(claim.user.id)
         if number is not None and claim in self._bots[number].claims:
-            self._note_seen()
+            self._update_last_seen()
             self._bots[number].claims.remove(claim)
 
-    # ---- What one can see ----
+    # ---- State ----
 
     def waiting(self) -> dict[str, int]:
-        """How many clients of each bot wait, of those who have any."""
+        """Return the number of waiting clients of each bot that has any."""
         return {name: len(bot.claims) for name, bot in zip(self.league.names, self._bots, strict=True) if bot.claims}
 
     def missing(self) -> list[str]:
-        """The bots that have games to play and are neither waiting nor playing."""
+        """Return the bots that have games to play and are neither waiting nor playing."""
         needed = {number for fixture in self.league.pending() for number in fixture.entrants}
         bots = self._bots
         return [self.league.names[number] for number in sorted(needed) if not bots[number].claims and not bots[number].playing]
 
-    def room_of(self, fixture: Fixture) -> str:
-        """The id of the game that a fixture is being played in, "" if it is not."""
+    def room_id(self, fixture: Fixture) -> str:
+        """Return the id of the running game of a fixture, "" if there is none."""
         match = self.running.get(id(fixture))
         return match.room.id if match is not None and match.room is not None else ""
 
     # ---- Starting games ----
 
-    def set_state(self, state: str) -> None:
-        """Pause, go on ("running") or end ("over"). What is running is played to its end. Raises `UsageError`."""
+    def set_state(self, state: State) -> None:
+        """Set the state of the league. Running games are played to their end. Raises `UsageError`."""
         if self.league.over:
             raise UsageError("the league is over")
-        if state == "over":
-            self.league.end()
+        self.league.state = state
+        if self.league.over:
             self._finish()
-        elif state in ("running", "paused"):
-            self.league.data.state = "running" if state == "running" else "paused"
         self._save_soon()
-        self._look_soon()
+        self._check_soon()
 
-    def _look_soon(self) -> None:
-        # Two rounds of the loop and more: `Lobby` gives the same grace to who has just gone.
-        if self._look is None:
-            self._look = self._loop.call_soon(self._start_what_can_begin)
+    def _check_soon(self) -> None:
+        if self._next_check is None:
+            self._next_check = self._loop.call_soon(self._start_ready_games)
 
-    def _start_what_can_begin(self) -> None:
-        self._look = None
-        self._note_seen()
-        if self.league.data.state != "running":
+    def _start_ready_games(self) -> None:
+        self._next_check = None
+        self._update_last_seen()
+        if self.league.state != "running":
             return
         free = {number: len(bot.claims) for number, bot in enumerate(self._bots) if bot.claims}
         for fixture in self.league.pending() if free else ():
             if len(self.running) >= self.league.settings.parallel:
                 break
-            if id(fixture) not in self.running and all(free.get(n, 0) >= fixture.seats_of(n) for n in fixture.entrants):
+            if id(fixture) not in self.running and all(free.get(n, 0) >= fixture.heroes_of(n) for n in fixture.entrants):
                 self._begin(fixture)
                 for number in fixture.entrants:
-                    free[number] -= fixture.seats_of(number)
+                    free[number] -= fixture.heroes_of(number)
 
     def _begin(self, fixture: Fixture) -> None:
         settings = self.league.settings
-        claims: list[Claim] = []
-        seats: list[User | str] = []
-        for number in fixture.seats:
-            if number is None:
-                seats.append(RANDOM_BOT)
-                continue
-            claim = self._bots[number].claims.pop(0)
-            claims.append(claim)
-            seats.append(claim.user)
+        seats = [None if number is None else self._bots[number].claims.pop(0) for number in fixture.seats]
+        claims = [claim for claim in seats if claim is not None]
         try:
             match = self._lobby.arrange(
                 fixture.map,
-                seats,
+                [RANDOM_BOT if claim is None else claim.user for claim in seats],
                 rounds=settings.rounds,
                 seed=fixture.seed,
                 time_limit_ms=settings.time_limit_ms,
@@ -197,7 +184,7 @@ class Director:
             )
         except UsageError as problem:  # a map that cannot be generated
             self._take_back(claims)
-            self.league.data.state = "paused"
+            self.league.state = "paused"
             _log.error("the league is paused", league=self.league.name, reason=problem.message)
             return
         self.running[id(fixture)] = match
@@ -212,7 +199,7 @@ class Director:
             self._bots[self._by_user[claim.user.id]].claims.insert(0, claim)
 
     async def _follow(self, fixture: Fixture, match: Match) -> None:
-        """Wait for the end of a game that was arranged."""
+        """Wait for the end of a game and note its result."""
         result: MatchResult | None = None
         try:
             async with asyncio.timeout(BEGIN_SECONDS):
@@ -221,21 +208,21 @@ class Director:
         except TimeoutError:
             pass
         finally:
-            self._take_back(self._lobby.withdraw(match))  # those who still wait, if it did not begin
+            self._take_back(self._lobby.withdraw(match))  # the clients that still wait, if the game has not begun
             del self.running[id(fixture)]
             now = self._loop.time()
             for number in fixture.entrants:
                 self._bots[number].playing -= 1
-                self._bots[number].seen = now
+                self._bots[number].last_seen = now
         if result is not None:
-            self._note(fixture, result)
-        self._look_soon()
+            self._note_result(fixture, result)
+        self._check_soon()
 
-    def _note(self, fixture: Fixture, result: MatchResult) -> None:
+    def _note_result(self, fixture: Fixture, result: MatchResult) -> None:
         fixture.attempts += 1
-        late = any(result.crashed[seat] for seat, owner in enumerate(fixture.seats) if owner is not None)
-        if late and fixture.attempts <= self.league.settings.reruns:
-            _log.info("somebody timed out: the game is played again", league=self.league.name, game=result.game_id)
+        timed_out = any(result.crashed[seat] for seat, number in enumerate(fixture.seats) if number is not None)
+        if timed_out and fixture.attempts <= self.league.settings.reruns:
+            _log.info("a bot timed out: the game is played again", league=self.league.name, game=result.game_id)
         else:
             self._decide(fixture, FixtureResult(kind="played", gold=result.gold, crashed=result.crashed, game_id=result.game_id))
         self._save_soon()
@@ -248,50 +235,47 @@ class Director:
 
     def _finish(self) -> None:
         _log.info("the league is over", league=self.league.name)
-        self._lobby.desks.remove(self)
-        self._lobby.desks.append(self)  # who plays in another league is sent there first
-        self._send_home(game_error(OVER))
+        self._lobby.matchmakers.remove(self)
+        self._lobby.matchmakers.append(self)  # other leagues of the same bots come first
+        self._refuse_all(game_error(OVER))
 
-    def _send_home(self, words: Refusal) -> None:
+    def _refuse_all(self, refusal: Refusal) -> None:
         for bot in self._bots:
             for claim in bot.claims:
                 if not claim.waiter.done():
-                    claim.waiter.set_result(words)
+                    claim.waiter.set_result(refusal)
             bot.claims.clear()
 
-    # ---- Those who do not come ----
+    # ---- Absent bots ----
 
-    async def _keep_looking(self) -> None:
+    async def _keep_checking(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            self._start_what_can_begin()
-            self._decide_without_the_absent()
+            await asyncio.sleep(CHECK_SECONDS)
+            self._start_ready_games()
+            self._forfeit_absent()
 
-    def _heroes(self) -> int:
-        return 2 if self.league.settings.table == "duel" else 1
-
-    def _note_seen(self) -> None:
-        now, needed = self._loop.time(), self._heroes()
+    def _update_last_seen(self) -> None:
+        now, needed = self._loop.time(), 2 if self.league.settings.table == "duel" else 1
         for bot in self._bots:
             if bot.playing or len(bot.claims) >= needed:
-                bot.seen = now
+                bot.last_seen = now
 
-    def _decide_without_the_absent(self) -> None:
-        """When somebody waits, nothing runs and nothing can begin: the earliest day's games of those who have been away for
-        longer than the league's patience are lost for them."""
-        if self.running or self.league.data.state != "running" or not any(bot.claims for bot in self._bots):
+    def _forfeit_absent(self) -> None:
+        """If a bot waits, no game runs and none can begin, decide the games of the earliest day against the bots that have been
+        absent for at least `absence_timeout_s`."""
+        if self.running or self.league.state != "running" or not any(bot.claims for bot in self._bots):
             return
         now, timeout = self._loop.time(), self.league.settings.absence_timeout_s
         pending = self.league.pending()
         for fixture in [fixture for fixture in pending if fixture.day == pending[0].day]:
-            absent = tuple(number for number in fixture.entrants if now - self._bots[number].seen >= timeout)
+            absent = tuple(number for number in fixture.entrants if now - self._bots[number].last_seen >= timeout)
             if absent:
                 names = [self.league.names[number] for number in absent]
-                _log.info("a game is decided without those who did not come", league=self.league.name, absent=names)
+                _log.info("a game is decided against absent bots", league=self.league.name, absent=names)
                 self._decide(fixture, FixtureResult(kind="absent", absent=absent))
-        self._look_soon()
+        self._check_soon()
 
-    # ---- Keeping ----
+    # ---- The file ----
 
     def _save_soon(self) -> None:
         self._dirty = True
@@ -300,7 +284,7 @@ class Director:
         task.add_done_callback(self._saves.discard)
 
     async def _save(self) -> None:
-        async with self._saving:
+        async with self._save_lock:
             if not self._dirty:
                 return
             self._dirty = False
@@ -308,4 +292,4 @@ class Director:
                 await asyncio.to_thread(self.league.save, self.league.text())
             except VindibotError as problem:
                 self._dirty = True
-                _log.error("the league goes on, but is not kept", league=self.league.name, reason=problem.message)
+                _log.error("the league goes on, but cannot be stored", league=self.league.name, reason=problem.message)

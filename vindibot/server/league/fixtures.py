@@ -14,10 +14,10 @@ FourFlags = Annotated[tuple[bool, ...], Field(min_length=SEATS, max_length=SEATS
 
 
 class FixtureResult(BaseModel):
-    """How a fixture was decided.
+    """The result of a fixture.
 
-    "played": as it stands on the board, timed-out heroes or not; "absent": those in `absent` did not come, and the others
-    win; "bye": nobody to play against. `gold` and `crashed` are by seat, of a played fixture alone.
+    "played": by gold, also if heroes timed out; "absent": against the entrants in `absent`, which did not come; "bye": without
+    an opponent. `gold` and `crashed` are by seat, of a played fixture only.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -30,9 +30,9 @@ class FixtureResult(BaseModel):
 
 
 class Fixture(BaseModel):
-    """One game of a league. `seats` are entrants by number, None for a random bot of the server's; without any in a bye.
+    """One game of a league. `seats` are entrants by number, None for a random bot of the server; empty for a bye.
 
-    `seed` is that of the map (unless `map` names one) and of the server's bots. `attempts` counts games begun.
+    `seed` is the seed of the map (unless `map` names one) and of the random bots. `attempts` is the number of games played.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -45,6 +45,6 @@ class Fixture(BaseModel):
     attempts: int = Field(default=0, ge=0)
     result: FixtureResult | None = None
 
-    def seats_of(self, entrant: int) -> int:
-        """How many heroes an entrant plays."""
+    def heroes_of(self, entrant: int) -> int:
+        """Return the number of heroes of an entrant."""
         return self.seats.count(entrant)

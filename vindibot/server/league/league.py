@@ -1,4 +1,4 @@
-"""A league and its file: settings, roster, fixtures. The file holds no key, only slow digests of them under a salt."""
+"""A league and its file: settings, roster, fixtures. The file has slow digests of the keys under a salt, and no keys."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -22,10 +23,12 @@ from vindibot.server.league.standings import StandingsRow, standings
 from vindibot.server.names import name_problem
 from vindibot.server.users import DIGEST_BYTES, SCRYPT_N, SCRYPT_P, SCRYPT_R
 
-#: How the file of a league ends.
+#: The end of the name of a league's file.
 SUFFIX = ".league.json"
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
 MAX_FIXTURES = 100_000
+
+State = Literal["running", "paused", "over"]
 
 
 def _check_name(name: str) -> str:
@@ -36,7 +39,7 @@ def _check_name(name: str) -> str:
 
 
 class Member(BaseModel):
-    """Who takes part: a name, and the digest of his key in hexadecimal digits."""
+    """A bot of the league: its name, and the digest of its key in hexadecimal digits."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -44,8 +47,8 @@ class Member(BaseModel):
     digest: str = Field(repr=False)
 
 
-class LeagueFile(BaseModel):
-    """What the file holds."""
+class League(BaseModel):
+    """A league, as its file has it. Only `save` waits for a disk."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -55,65 +58,61 @@ class LeagueFile(BaseModel):
     settings: LeagueSettings
     salt: Annotated[str, Field(pattern="^([0-9a-f]{2}){8,64}$")]
     members: tuple[Member, ...] = Field(min_length=2)
-    state: Literal["running", "paused", "over"] = "running"
+    state: State = "running"
     fixtures: list[Fixture] = Field(default_factory=list)
+    #: The file, None for no file; not in the file.
+    path: Path | None = Field(default=None, exclude=True)
 
-
-class League:
-    """A league. `path` is where it is kept, None if it is not. Nothing here waits for anything but `save` for the disk."""
-
-    def __init__(self, data: LeagueFile, path: Path | None = None) -> None:
-        self.data = data
-        self.path = path
-        self.names = [member.name for member in data.members]
-        self._members = {member.digest: number for number, member in enumerate(data.members)}
-
-    # ---- Making and keeping ----
+    # ---- The file ----
 
     @classmethod
     def create(cls, name: str, settings: LeagueSettings, roster: Sequence[RosterEntry], path: Path | None = None) -> League:
-        """A new league; each key costs ten milliseconds. Raises `UsageError` for a bad name, map or too many games."""
+        """Return a new league; takes ten milliseconds per key. Raises `UsageError` for a bad name or map and for too many games.
+
+        `path` is its file, None for no file.
+        """
         if not re.fullmatch(NAME, name):
             raise UsageError("the name of a league has 1 to 40 small letters, digits and hyphens")
         if len(roster) < 2:
             raise UsageError("a league needs at least two bots")
         games = most_fixtures(settings, len(roster))
         if games > MAX_FIXTURES:
-            raise UsageError(f"the league might have {games} games; at most {MAX_FIXTURES} are possible: set fewer days")
+            raise UsageError(f"the league has up to {games} games; at most {MAX_FIXTURES} are possible: set fewer days")
         _check_maps(settings)
         salt = secrets.token_bytes(16)
         members = tuple(Member(name=entrant.name, digest=_digest(entrant.key, salt)) for entrant in roster)
-        league = cls(LeagueFile(name=name, settings=settings, salt=salt.hex(), members=members), path)
+        league = cls(name=name, settings=settings, salt=salt.hex(), members=members)
+        league.path = path
         league._extend()
         return league
 
     @classmethod
     def load(cls, path: Path) -> League:
-        """The league in a file. Raises `UsageError`."""
+        """Return the league in a file. Raises `UsageError`."""
         try:
-            data = LeagueFile.model_validate_json(path.read_bytes())
+            league = cls.model_validate_json(path.read_bytes())
         except OSError as error:
             raise UsageError(f"the league {path} cannot be read: {error.strerror or error}") from None
         except ValidationError as error:
             slip = error.errors(include_url=False)[0]
-            where = dotted(slip["loc"])  # empty where all of it is no JSON
+            where = dotted(slip["loc"])  # empty if the whole file is not JSON
             words = f"{where} {explain(slip, secret=True)}" if where else str(slip["msg"])
-            raise UsageError(f"{path} is no league: {words}") from None
-        count = len(data.members)
-        for fixture in data.fixtures:
-            if any(number is not None and number >= count for number in (*fixture.entrants, *fixture.seats)):
-                raise UsageError(f"{path} is no league: a game is for a bot that is not in its roster")
-        _check_maps(data.settings)
-        return cls(data, path)
+            raise UsageError(f"{path} is not a league: {words}") from None
+        for fixture in league.fixtures:
+            if any(number is not None and number >= len(league.members) for number in (*fixture.entrants, *fixture.seats)):
+                raise UsageError(f"{path} is not a league: a game is for a bot that is not in its roster")
+        _check_maps(league.settings)
+        league.path = path
+        return league
 
     def text(self) -> str:
-        """The file's contents."""
-        return self.data.model_dump_json(exclude_none=True) + "\n"
+        """Return the contents of the file."""
+        return self.model_dump_json(exclude_none=True) + "\n"
 
     def save(self, text: str | None = None, *, new: bool = False) -> None:
-        """Write the file: it is the old or the new one, whole, whatever happens. `new`: refuse to overwrite one.
+        """Write `text` (None for the present contents) to the file, completely or not at all. Without a path it does nothing.
 
-        Raises `VindibotError`. Without a path it does nothing.
+        With `new` it does not overwrite a file. Raises `VindibotError`.
         """
         if self.path is None:
             return
@@ -121,61 +120,48 @@ class League:
         try:
             (create if new else replace)(self.path, data, mode=0o600)
         except FileExistsError:
-            raise UsageError(f"{self.path} is there already: choose another name, or move it away") from None
+            raise UsageError(f"{self.path} exists: choose another name, or move it away") from None
         except OSError as error:
-            raise VindibotError(f"the league cannot be kept in {self.path}: {error.strerror or error}") from None
+            raise VindibotError(f"the league cannot be stored in {self.path}: {error.strerror or error}") from None
 
-    # ---- What one can see ----
+    # ---- State ----
 
-    @property
-    def name(self) -> str:
-        """Its name, as in its address."""
-        return self.data.name
-
-    @property
-    def settings(self) -> LeagueSettings:
-        """How it is played."""
-        return self.data.settings
-
-    @property
-    def fixtures(self) -> list[Fixture]:
-        """All games that are known yet."""
-        return self.data.fixtures
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the bots, by number."""
+        return [member.name for member in self.members]
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will be played."""
-        return self.data.state == "over"
+        """Whether no more games are played."""
+        return self.state == "over"
 
     def pending(self) -> list[Fixture]:
-        """The games that are to be played, in order."""
+        """Return the undecided games, in order."""
         return [fixture for fixture in self.fixtures if fixture.result is None]
 
     def table(self) -> list[StandingsRow]:
-        """The standings."""
+        """Return the standings."""
         return standings(self.names, self.fixtures)
 
     def member(self, key: str) -> int | None:
-        """Who of the roster has this key; takes ten milliseconds."""
-        return self._members.get(_digest(key, bytes.fromhex(self.data.salt)))
+        """Return the number of the bot with this key, None if there is none. Takes ten milliseconds."""
+        digest = _digest(key, bytes.fromhex(self.salt))
+        return next((number for number, member in enumerate(self.members) if member.digest == digest), None)
 
-    # ---- What happens ----
+    # ---- Results ----
 
     def decide(self, fixture: Fixture, result: FixtureResult) -> None:
-        """Note a result; when it was the last one, the next day is paired, or the league is over."""
+        """Set the result of a fixture. After the last one, pair the next day or end the league."""
         fixture.result = result
         if not self.pending():
             self._extend()
-
-    def end(self) -> None:
-        """Nothing more is played."""
-        self.data.state = "over"
 
     def _extend(self) -> None:
         following = next_fixtures(self.settings, self.names, self.fixtures)
         self.fixtures.extend(following)
         if not following:
-            self.data.state = "over"
+            self.state = "over"
 
 
 def _digest(key: str, salt: bytes) -> str:

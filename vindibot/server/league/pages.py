@@ -1,4 +1,4 @@
-"""What everybody may see of the leagues: a page, JSON and CSV of each one's standings."""
+"""The public pages of the leagues, and their standings as JSON and CSV."""
 
 from __future__ import annotations
 
@@ -10,52 +10,52 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from vindibot.server.league.director import Director
 from vindibot.server.league.fixtures import Fixture
-from vindibot.server.league.hall import Hall
+from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.league.standings import as_csv
-from vindibot.server.pages import html, missing
+from vindibot.server.pages import html, not_found
 
-#: Seconds after which a browser asks for the page again.
+#: Seconds after which a browser loads the page again.
 REFRESH_SECONDS = 5
 
 
-def add_league_pages(app: FastAPI, hall: Hall) -> None:
+def add_league_pages(app: FastAPI, leagues: LeagueRegistry) -> None:
     """Add the routes ``/leagues``, ``/leagues/NAME`` and below it ``standings.json`` and ``standings.csv``."""
 
     @app.get("/leagues", response_class=HTMLResponse)
-    async def leagues() -> Response:
+    async def all_leagues() -> Response:
         """All leagues of this server."""
-        return html("leagues.html", leagues={name: director.league.data.state for name, director in hall.directors.items()})
+        return html("leagues.html", leagues={name: director.league.state for name, director in leagues.directors.items()})
 
     @app.get("/leagues/{name}", response_class=HTMLResponse)
     async def league(name: str) -> Response:
-        """The standings of a league, renewed every few seconds."""
-        director = hall.directors.get(name)
-        return missing() if director is None else _page(director)
+        """The standings of a league; the page loads itself again every few seconds."""
+        director = leagues.directors.get(name)
+        return not_found() if director is None else _page(director)
 
     @app.get("/leagues/{name}/standings.json", response_class=JSONResponse)
     async def as_json(name: str) -> Response:
         """The standings as JSON."""
-        director = hall.directors.get(name)
-        return missing() if director is None else JSONResponse(overview(director))
+        director = leagues.directors.get(name)
+        return not_found() if director is None else JSONResponse(overview(director))
 
     @app.get("/leagues/{name}/standings.csv", response_class=Response)
     async def table(name: str) -> Response:
         """The standings as CSV."""
-        director = hall.directors.get(name)
-        return missing() if director is None else Response(as_csv(director.league.table()), media_type="text/csv")
+        director = leagues.directors.get(name)
+        return not_found() if director is None else Response(as_csv(director.league.table()), media_type="text/csv")
 
 
 def overview(director: Director) -> dict[str, Any]:
-    """How a league stands, for programs."""
+    """Return the state and the standings of a league as JSON values."""
     league = director.league
     return {
         "name": league.name,
-        "state": league.data.state,
+        "state": league.state,
         "table": league.settings.table,
         "system": league.settings.system,
         "games": len(league.fixtures),
         "played": len(league.fixtures) - len(league.pending()),
-        "running": [room for fixture in league.fixtures if (room := director.room_of(fixture))],
+        "running": [room for fixture in league.fixtures if (room := director.room_id(fixture))],
         "waiting": director.waiting(),
         "missing": director.missing(),
         "standings": [asdict(row) for row in league.table()],
@@ -63,25 +63,25 @@ def overview(director: Director) -> dict[str, Any]:
 
 
 def _page(director: Director) -> HTMLResponse:
-    """The page of a league: how it goes, the table, the games of the present day."""
+    """Return the page of a league: its state, the table, the games of the present day."""
     league = director.league
     pending = league.pending()
     day = pending[0].day if pending else max((fixture.day for fixture in league.fixtures), default=0)
-    running = league.data.state == "running"
+    running = league.state == "running"
     return html(
         "league.html",
         league=league,
-        state=f"{len(director.running)} running" if running else league.data.state,
+        state=f"{len(director.running)} running" if running else league.state,
         missing=[] if league.over else director.missing(),
         played=len(league.fixtures) - len(pending),
         day=day,
-        games=[(fixture, director.room_of(fixture)) for fixture in league.fixtures if fixture.day == day],
+        games=[(fixture, director.room_id(fixture)) for fixture in league.fixtures if fixture.day == day],
         gold=_gold,
         refresh=REFRESH_SECONDS,
     )
 
 
 def _gold(fixture: Fixture) -> list[int]:
-    """The gold of each side of a game that was played."""
+    """Return the gold of each entrant of a fixture that was played."""
     gold = fixture.result.gold if fixture.result is not None and fixture.result.gold is not None else ()
     return [sum(amount for amount, owner in zip(gold, fixture.seats, strict=True) if owner == side) for side in fixture.entrants]

@@ -1,18 +1,18 @@
-"""Pairing: who meets whom on which day. All of it follows from the settings and their seed.
+"""Pairing: the games of each day. They follow from the settings and their seed alone.
 
-In a duel each entrant has two of the four heroes. There are six ways to seat two pairs, and they come in twos that mirror
-each other (A for B), so that an even number of games favours nobody:
+In a duel each entrant has two of the four heroes. The six ways to seat two entrants come in mirrored pairs (A for B), so that
+an even number of games is fair:
 
     ABBA BAAB   ABAB BABA   AABB BBAA
 
-At a table of four the seats are rotated from game to game. Where the entrants cannot be divided by four, some tables have
-three or two of them, and random bots of the server's fill it.
+At a table of four the seats rotate from game to game. If the number of entrants is no multiple of four, some tables have three
+or two of them, and random bots of the server on the other seats.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from math import ceil, log2
 
@@ -22,16 +22,16 @@ from vindibot.server.league.standings import opponents, standings
 
 SEATINGS = ((0, 1, 1, 0), (1, 0, 0, 1), (0, 1, 0, 1), (1, 0, 1, 0), (0, 0, 1, 1), (1, 1, 0, 0))
 ROTATIONS = (0, 2, 1, 3)
-#: How many ways to complete a day are looked at before somebody must meet an opponent again.
-SEARCHED = 20_000
+#: Partial pairings of a day that are tried before two entrants meet again.
+MAX_TRIED = 20_000
 
 Tables = list[tuple[int, ...]]
 
 
 def next_fixtures(settings: LeagueSettings, names: Sequence[str], fixtures: Sequence[Fixture]) -> list[Fixture]:
-    """What is to be played after all of `fixtures` have been decided; none when the league is over.
+    """Return the fixtures after `fixtures`, which are all decided; none when the league is over.
 
-    A round-robin league is known from the beginning; a Swiss one is paired day by day.
+    The first call returns all fixtures of a round-robin league; a Swiss league is paired day by day.
     """
     count = len(names)
     if settings.system == "round-robin":
@@ -50,13 +50,13 @@ def next_fixtures(settings: LeagueSettings, names: Sequence[str], fixtures: Sequ
 
 
 def most_fixtures(settings: LeagueSettings, count: int) -> int:
-    """At most how many games a league of so many has."""
+    """Return the largest possible number of games of a league with `count` entrants."""
     days = settings.days or (count if settings.system == "round-robin" else swiss_days(count))
     return days * ceil(count / (2 if settings.table == "duel" else SEATS)) * settings.seatings
 
 
 def swiss_days(count: int) -> int:
-    """Days after which a Swiss league has found its best: one more than a knock-out would take."""
+    """Return the number of days of a Swiss league: one more than a knock-out has."""
     return ceil(log2(count)) + 1
 
 
@@ -65,7 +65,7 @@ def _random(settings: LeagueSettings, day: int) -> random.Random:
 
 
 def _of_day(settings: LeagueSettings, day: int, tables: Tables) -> Iterable[Fixture]:
-    """The games of a day: the first game of every table, then the second of every table, ...; all on one map."""
+    """Yield the games of a day, all on one map: the first game of every table, then the second of every table, and so on."""
     seed = _random(settings, day).getrandbits(32)
     game_map = settings.maps[(day - 1) % len(settings.maps)] if settings.maps else None
     games = settings.seatings if settings.table == "duel" else min(settings.seatings, SEATS)
@@ -87,19 +87,19 @@ def _seats(settings: LeagueSettings, table: tuple[int, ...], game: int) -> tuple
     return tuple(seats[turn:] + seats[:turn])
 
 
-# ---- Everybody against everybody ----
+# ---- Round-robin ----
 
 
 def round_robin(settings: LeagueSettings, count: int) -> list[Tables]:
-    """The tables of each day. In duels every pair meets once in as many days as that takes, at tables of four at least
-    once; with `settings.days` it is that many days, from the beginning again if need be."""
+    """Return the tables of each day. In duels all pairs meet once, at tables of four at least once. If `settings.days` is a
+    larger number of days, the first days are repeated; if it is smaller, the last days are left out."""
     days = _circle(count) if settings.table == "duel" else _covering(count, random.Random(f"{settings.seed}/tables"))
     wanted = settings.days or len(days)
     return [days[day % len(days)] for day in range(wanted)]
 
 
 def _circle(count: int) -> list[Tables]:
-    """The circle method: one stays, the others go round; with an odd number, one rests each day."""
+    """Return the days of the circle method: one entrant stays, the others rotate. With an odd number, one rests each day."""
     places: list[int] = [*range(count), *[-1] * (count % 2)]
     days = []
     for day in range(len(places) - 1):
@@ -113,13 +113,14 @@ def _circle(count: int) -> list[Tables]:
 
 
 def _covering(count: int, rng: random.Random) -> list[Tables]:
-    """Days of tables until everybody has met everybody: each day the best of some drawn ones."""
+    """Return days of tables until all entrants have met: for each day the best of some random draws."""
     met = [[0] * count for _ in range(count)]
     missing = count * (count - 1) // 2
     days: list[Tables] = []
     tries = max(2, min(40, 40_000 // count**2))
     while missing:
-        tables = min((_draw(count, met, rng) for _ in range(tries)), key=lambda tables: _repeats(tables, met))
+        costs = [[times**2 for times in row] for row in met]
+        tables = min((_draw(costs, rng) for _ in range(tries)), key=lambda tables: _total(tables, costs))
         for table in tables:
             for one, other in combinations(table, 2):
                 missing -= not met[one][other]
@@ -129,28 +130,34 @@ def _covering(count: int, rng: random.Random) -> list[Tables]:
     return days
 
 
-def _draw(count: int, met: list[list[int]], rng: random.Random) -> Tables:
-    """Tables for all: each is begun by who has most to meet yet and filled by whom its guests have met least."""
-    free = list(range(count))
+def _draw(costs: list[list[int]], rng: random.Random) -> Tables:
+    """Return random tables. Each begins with the entrant that has met the fewest others, then adds those it has met least."""
+    free = list(range(len(costs)))
     rng.shuffle(free)
-    free.sort(key=lambda entrant: met[entrant].count(0), reverse=True)
+    free.sort(key=lambda entrant: costs[entrant].count(0), reverse=True)
+    return _fill_tables(free, len(free), costs)
+
+
+def _fill_tables(free: list[int], near: int, costs: Sequence[Sequence[int] | Mapping[int, int]]) -> Tables:
+    """Return tables for the entrants in `free`: each begins with the first one left, then adds from the next `near` ones the
+    entrant with the lowest sum of `costs` (by two entrants) over the table."""
     tables: Tables = []
-    for size in table_sizes(count):
+    for size in table_sizes(len(free)):
         table = [free.pop(0)]
         while len(table) < size:
-            following = min(free, key=lambda entrant: sum(met[entrant][guest] ** 2 for guest in table))
+            following = min(free[:near], key=lambda entrant: sum(costs[entrant][other] for other in table))
             free.remove(following)
             table.append(following)
         tables.append(tuple(table))
     return tables
 
 
-def _repeats(tables: Tables, met: list[list[int]]) -> int:
-    return sum(met[one][other] ** 2 for table in tables for one, other in combinations(table, 2))
+def _total(tables: Tables, costs: list[list[int]]) -> int:
+    return sum(costs[one][other] for table in tables for one, other in combinations(table, 2))
 
 
 def table_sizes(count: int) -> list[int]:
-    """Sizes of tables for so many, at most four at each and as equal as can be."""
+    """Return the sizes of tables for `count` entrants, at most four and as equal as possible."""
     tables = ceil(count / SEATS)
     return [count // tables + (number < count % tables) for number in range(tables)]
 
@@ -158,26 +165,27 @@ def table_sizes(count: int) -> list[int]:
 # ---- Swiss ----
 
 
-def swiss(settings: LeagueSettings, order: Sequence[int], fixtures: Sequence[Fixture]) -> Tables:
-    """The tables of the next day; `order` are all entrants, best first. Neighbours meet, again only if it must be."""
-    met = opponents(len(order), fixtures)
+def swiss(settings: LeagueSettings, ranking: Sequence[int], fixtures: Sequence[Fixture]) -> Tables:
+    """Return the tables of the next day. `ranking` are all entrants, best first: neighbours meet, if possible for the first
+    time."""
+    met = opponents(len(ranking), fixtures)
+    order = list(ranking)
     if settings.table == "four":
-        return _neighbours(order, [dict(times) for times in met])
-    order = list(order)
+        return _fill_tables(order, 2 * SEATS, met)
     bye: Tables = []
     if len(order) % 2:
         rested = {fixture.entrants[0] for fixture in fixtures if fixture.result and fixture.result.kind == "bye"}
         last = next((entrant for entrant in reversed(order) if entrant not in rested), order[-1])
         order.remove(last)
         bye = [(last,)]
-    pairs = _pair(order, [set(times) for times in met], [SEARCHED])
+    pairs = _pair(order, [set(times) for times in met], [MAX_TRIED])
     if pairs is None:
         pairs = list(zip(order[::2], order[1::2], strict=True))
-    return [*_turned(pairs, fixtures), *bye]
+    return [*_with_fair_sides(pairs, fixtures), *bye]
 
 
 def _pair(order: list[int], met: list[set[int]], budget: list[int]) -> Tables | None:
-    """The pairs of neighbours without a repetition, None if there are none (or none were found in time)."""
+    """Return pairs of neighbours that have not met, None if none were found."""
     if not order:
         return []
     first, rest = order[0], order[1:]
@@ -193,22 +201,7 @@ def _pair(order: list[int], met: list[set[int]], budget: list[int]) -> Tables | 
     return None
 
 
-def _turned(pairs: Tables, fixtures: Sequence[Fixture]) -> Tables:
-    """Pairs in the order that lets who was second more often be first now."""
+def _with_fair_sides(pairs: Tables, fixtures: Sequence[Fixture]) -> Tables:
+    """Return the pairs, each with the entrant first that was first less often."""
     firsts = [fixture.entrants[0] for fixture in fixtures]
     return [pair if firsts.count(pair[0]) <= firsts.count(pair[1]) else pair[::-1] for pair in pairs]
-
-
-def _neighbours(order: Sequence[int], met: list[dict[int, int]]) -> Tables:
-    """Tables from the top: each is filled from the next few, with whom its guests have met least."""
-    free = list(order)
-    tables: Tables = []
-    for size in table_sizes(len(order)):
-        table = [free.pop(0)]
-        while len(table) < size:
-            near = free[: 2 * SEATS]
-            following = min(near, key=lambda entrant: sum(met[entrant].get(guest, 0) for guest in table))
-            free.remove(following)
-            table.append(following)
-        tables.append(tuple(table))
-    return tables

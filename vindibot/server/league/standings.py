@@ -1,8 +1,8 @@
-"""Standings: what the results of fixtures come to.
+"""Standings: the table of a league from the results of its fixtures.
 
-A fixture gives each of its entrants a score from 0 to 1: the mean, over the other entrants in it, of 1 for a win, a half
-for a draw, 0 for a loss against that one. One entrant beats another by more gold, both heroes together in a duel. Who
-timed out loses against who did not, who was absent against who was there; two absent ones both get 0. A bye is a win.
+A fixture gives each entrant a score from 0 to 1: the mean over its opponents of 1 for a win, 0.5 for a draw, 0 for a loss. More
+gold wins, the gold of both heroes together in a duel. An entrant that timed out loses against one that did not, an absent one
+against one that came; two absent ones both get 0. A bye is a win.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WIN, DRAW, LOSS = 1.0, 0.5, 0.0
 
 @dataclass
 class StandingsRow:
-    """A line of the table. `buchholz` is the sum of the points of all opponents, once per game; the tie-break before gold."""
+    """A row of the table. `buchholz`, the tie-break before gold, is the sum of the points of all opponents, once per game."""
 
     rank: int
     name: str
@@ -36,26 +36,26 @@ class StandingsRow:
 
 
 def standings(names: Sequence[str], fixtures: Sequence[Fixture]) -> list[StandingsRow]:
-    """The table, best first. Ranks are shared by those who are equal in points, Buchholz and gold."""
+    """Return the table, best first. Entrants with equal points, Buchholz and gold have the same rank."""
     rows = [StandingsRow(0, name) for name in names]
     for fixture in fixtures:
         _count(rows, fixture)
     for index, met in enumerate(opponents(len(names), fixtures)):
         rows[index].points = round(rows[index].points, 6)
         rows[index].buchholz = round(sum(rows[other].points * times for other, times in met.items()), 6)
-    table = sorted(rows, key=lambda row: (*_merit(row), row.name))
+    table = sorted(rows, key=lambda row: (*_sort_key(row), row.name))
     for place, row in enumerate(table):
-        same = place and _merit(table[place - 1]) == _merit(row)
+        same = place and _sort_key(table[place - 1]) == _sort_key(row)
         row.rank = table[place - 1].rank if same else place + 1
     return table
 
 
-def _merit(row: StandingsRow) -> tuple[float, float, int]:
+def _sort_key(row: StandingsRow) -> tuple[float, float, int]:
     return -row.points, -row.buchholz, -row.gold
 
 
 def opponents(count: int, fixtures: Sequence[Fixture]) -> list[Counter[int]]:
-    """For each entrant, how often he has met each other in a decided fixture."""
+    """Return the number of decided fixtures of each entrant with each other one."""
     met: list[Counter[int]] = [Counter() for _ in range(count)]
     for fixture in fixtures:
         if fixture.result is not None:
@@ -72,8 +72,8 @@ def _count(rows: list[StandingsRow], fixture: Fixture) -> None:
         rows[fixture.entrants[0]].points += WIN
         return
     for entrant in fixture.entrants:
-        row, merit = rows[entrant], merits(fixture, entrant)
-        scores = [_score(merit, merits(fixture, other)) for other in fixture.entrants if other != entrant]
+        row, merit = rows[entrant], merit_of(fixture, entrant)
+        scores = [_score(merit, merit_of(fixture, other)) for other in fixture.entrants if other != entrant]
         row.games += 1
         row.points += sum(scores) / len(scores)
         row.wins += scores.count(WIN)
@@ -84,8 +84,8 @@ def _count(rows: list[StandingsRow], fixture: Fixture) -> None:
         row.timeouts += bool(merit[0] and not merit[1])
 
 
-def merits(fixture: Fixture, entrant: int) -> tuple[bool, bool, int]:
-    """What an entrant is compared by in a decided fixture: whether he came, whether all his heroes stayed in time, gold."""
+def merit_of(fixture: Fixture, entrant: int) -> tuple[bool, bool, int]:
+    """Return the sort key of an entrant in a decided fixture: whether it came, whether no hero of it timed out, its gold."""
     result = fixture.result
     assert result is not None
     if entrant in result.absent:
@@ -103,7 +103,7 @@ def _score(mine: tuple[bool, bool, int], other: tuple[bool, bool, int]) -> float
 
 
 def as_csv(table: Sequence[StandingsRow]) -> str:
-    """The table as CSV with a heading. A name that a spreadsheet would take for a formula gets an apostrophe before it."""
+    """Return the table as CSV with a heading. A name that a spreadsheet reads as a formula gets an apostrophe before it."""
     text = io.StringIO()
     writer = csv.DictWriter(text, [field.name for field in fields(StandingsRow)], lineterminator="\n")
     writer.writeheader()

@@ -1,4 +1,4 @@
-"""The hall: all leagues of a server, from their files or made by the administrator while it runs."""
+"""The registry of leagues: all leagues of a server, from their files or made by the administrator while it runs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from vindibot.server.lobby import Lobby
 MAX_LEAGUES = 100
 
 
-class Hall:
-    """The leagues of a server by name, each with its director. `path` is the file of a league, or a folder of such files, in
-    which new ones are kept too; without it leagues are gone at the end."""
+class LeagueRegistry:
+    """The leagues of a server by name, each with its director. `path` is the file of a league, or a folder of such files, where
+    new leagues are stored too; without it leagues are lost when the server ends."""
 
     def __init__(self, lobby: Lobby, path: Path | None = None) -> None:
         self.lobby = lobby
@@ -26,35 +26,32 @@ class Hall:
         self._path = path
 
     def open(self) -> None:
-        """Read the files and start what is to be played. Raises `UsageError`."""
-        if self._path is None:
-            return
-        if self._path.is_dir():
-            for path in sorted(self._path.glob(f"*{SUFFIX}")):
+        """Read the files and start their leagues. Raises `UsageError`."""
+        if self._path is not None:
+            for path in sorted(self._path.glob(f"*{SUFFIX}")) if self._path.is_dir() else [self._path]:
                 self._start(League.load(path))
-        else:
-            self._start(League.load(self._path))
 
     async def create(self, name: str, settings: LeagueSettings, roster: Sequence[RosterEntry]) -> Director:
-        """A new league, which begins at once. Raises `VindibotError`."""
+        """Make a league, which begins at once; returns its director. Raises `VindibotError`."""
         folder = self._path if self._path is None or self._path.is_dir() else self._path.parent
         path = None if folder is None else folder / f"{name}{SUFFIX}"
-        if name in self.directors:
-            raise UsageError(f"there is a league named {name} already")
+        self._check_free(name)
         league = await asyncio.to_thread(League.create, name, settings, roster, path)
-        if name in self.directors:  # made in the meantime
-            raise UsageError(f"there is a league named {name} already")
+        self._check_free(name)  # another one may have been made meanwhile
         league.save(new=True)
         return self._start(league)
 
     async def close(self) -> None:
-        """Stop all leagues, with their files up to date."""
+        """Stop all leagues and store them."""
         for director in self.directors.values():
             await director.close()
 
+    def _check_free(self, name: str) -> None:
+        if name in self.directors:
+            raise UsageError(f"there is already a league named {name}")
+
     def _start(self, league: League) -> Director:
-        if league.name in self.directors:
-            raise UsageError(f"there are two leagues named {league.name}")
+        self._check_free(league.name)
         if len(self.directors) >= MAX_LEAGUES:
             raise UsageError(f"a server plays at most {MAX_LEAGUES} leagues")
         director = self.directors[league.name] = Director(league, self.lobby)

@@ -68,7 +68,7 @@ async def test_kill_9_leaves_finished_games_whole_and_running_ones_interrupted_a
         users = {user.name: user for user in server.lobby.users}
         assert {user.games for user in users.values()} == {3}
         assert all(user.sigma < FIRST_SIGMA for user in users.values())
-        games = await server.lobby.store.read(list_games)
+        games = await server.lobby.database.read(list_games)
         assert [(game.id, game.state) for game in games] == [
             (running, "interrupted"),
             *((game_id, "finished") for game_id in reversed(finished)),
@@ -158,13 +158,13 @@ async def join_and_play(bot: Bot) -> None:
     await bot.play_on()
 
 
-async def test_a_game_of_one_bot_against_itself_is_kept_but_not_rated() -> None:
+async def test_a_game_of_one_bot_against_itself_is_archived_but_not_rated() -> None:
     async with serving(rounds=1) as server, playing(server, "seed") as [bot]:
         same = [Bot(server, bot.key, bot.client) for _ in range(4)]
         await asyncio.gather(*(join_and_play(player) for player in same))
         [user] = server.lobby.users
         assert (user.elo, user.games, user.mu) == (1200, 0, FIRST_MU)
-        [game] = await server.lobby.store.read(list_games)
+        [game] = await server.lobby.database.read(list_games)
         assert game.who == (user.id,) * 4
 
 
@@ -207,10 +207,10 @@ async def test_a_game_is_on_the_disk_before_its_players_are_told(tmp_path: Path)
 
 
 async def test_a_locked_file_holds_up_no_game_for_long_and_loses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.server.room.KEEPING_SECONDS", 0.05)
+    monkeypatch.setattr("vindibot.server.room.MAX_END_SECONDS", 0.05)
     db = tmp_path / "league.db"
     async with serving(db=db) as server, playing(server, "seed") as [bot]:
-        await server.lobby.store.read(lambda connection: connection.execute("PRAGMA busy_timeout = 100"))
+        await server.lobby.database.read(lambda connection: connection.execute("PRAGMA busy_timeout = 100"))
         with closing(sqlite3.connect(db, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             await bot.join(turns=1, map=MAP)
@@ -218,7 +218,7 @@ async def test_a_locked_file_holds_up_no_game_for_long_and_loses_none(tmp_path: 
             assert bot.game["finished"]
             refused = await bot.client.post("/register", data={"name": "another"})
             assert refused.status_code == 400
-            assert "cannot keep registrations at present" in refused.text
+            assert "cannot store registrations now" in refused.text
             other.execute("ROLLBACK")
         assert (await bot.client.post("/register", data={"name": "another"})).status_code == 200
     with closing(sqlite3.connect(db)) as connection:
@@ -226,7 +226,7 @@ async def test_a_locked_file_holds_up_no_game_for_long_and_loses_none(tmp_path: 
         assert connection.execute("SELECT name FROM bots").fetchall() == [("seed",), ("another",)]
 
 
-async def test_states_of_a_kept_game_are_those_that_its_player_saw() -> None:
+async def test_states_of_an_archived_game_are_those_that_its_player_saw() -> None:
     async with serving() as server, playing(server, "seed") as [bot]:
         seen = []
         await bot.join(turns=20)
@@ -278,5 +278,5 @@ async def test_a_file_that_cannot_be_used_ends_the_command_with_a_message(tmp_pa
     )  # fmt: skip
     _, problem = await process.communicate()
     assert process.returncode == 1
-    assert "this is no database" in " ".join(problem.decode().split())
+    assert "this is not a database" in " ".join(problem.decode().split())
     assert "Traceback" not in problem.decode()
