@@ -11,6 +11,13 @@ from .base import (
 )
 from .common.combat_map import combat_map as combat_map
 from .common.duel import duel as duel
+from .common.targets import (
+    dies_on_mine as dies_on_mine,
+    first_steps as first_steps,
+    foreign_mines as foreign_mines,
+    is_broke as is_broke,
+    taverns_beside as taverns_beside,
+)
 from .world import (
     AIR as AIR,
     BEER_COST as BEER_COST,

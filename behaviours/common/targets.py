@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,14 +46,14 @@ def is_broke(view: View) -> bool:
     return view.gold < BEER_COST and view.mines == 0
 
 
-def first_steps(view: View, goals: NDArray[np.int64], blocked: NDArray[np.uint8] = NOTHING_BLOCKED) -> list[int]:
+def first_steps(view: View, goals: Sequence[int] | NDArray[np.int64], blocked: NDArray[np.uint8] = NOTHING_BLOCKED) -> list[int]:
     """The directions that begin a shortest way of ours to the nearest of `goals` (squares); empty if there is no way.
 
     Heroes are in the way, and so are squares that are `blocked` (uint8[1024], 1 = keep out). A goal beside us is a step.
     """
     if len(goals) == 0:
         return []
-    distances = distances_from(view.games, 0, goals, blocked)
+    distances = distances_from(view.games, 0, np.array(goals, np.int64), blocked)
     steps = directions_in(next_steps(view.games, 0, view.me, distances, blocked))
     return [step for step in steps if step in view.moves]
 
