@@ -147,7 +147,7 @@ def test_a_league_is_made_from_a_roster(tmp_path: Path) -> None:
     assert not [key for name, key in keys.items() if name != "name" and key in kept + made.output]
     again = run("league", "new", "spring", roster, "--folder", tmp_path)
     assert again.exit_code == 2
-    assert "is there already" in again.output
+    assert "already exists" in again.output
     for shape, says in (("table", "ann"), ("csv", "rank,name,points"), ("json", '"rank": 1')):
         assert says in run("league", "standings", tmp_path / "spring.league.json", "--format", shape).output
 

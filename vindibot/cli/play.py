@@ -43,8 +43,9 @@ HIDDEN = {"key"}
 def play_command(config: str | None, **options: Any) -> None:
     """Play games with a bot.
 
-    Without --server the command starts a server on this machine and plays a training game on a new map. All options can also be set in a
-    configuration file (--config), or by environment variables such as VINDIBOT_ROUNDS=100 or VINDIBOT_TIME__MARGIN_MS=120. The key for a server comes from VINDIBOT_KEY, from a key file or from the configuration.
+    Without --server the command starts a server on this machine and plays a training game on a new map. All options can also be
+    set in a configuration file (--config), or by environment variables such as VINDIBOT_ROUNDS=100 or
+    VINDIBOT_TIME__MARGIN_MS=120. The key for a server comes from VINDIBOT_KEY, from a key file or from the configuration.
 
     \b
     Examples:
