@@ -5,9 +5,10 @@ import sys
 
 
 def _leave_current_folder() -> None:
-    """Take the current folder off the import path, where Python puts it first: what lies there hides no module.
+    """Remove the current folder from the import path, so that no file in it hides a module.
 
-    It stays there, as the last, where this package itself is in it; the other packages are imported from it then, too.
+    If this package itself lies in the current folder, the folder becomes the last entry of the path, and the packages beside
+    this one are imported from it.
     """
     here = os.getcwd()
     if sys.path[:1] != [here]:
@@ -22,11 +23,11 @@ def _leave_current_folder() -> None:
 if __name__ == "__main__":
     _leave_current_folder()
 
-from vindibot.base import hidden_package, interrupts  # noqa: E402 - after the current folder has been left
+from vindibot.base import hidden_package, interrupts  # noqa: E402 - after the change of the import path
 
 
 def main() -> None:
-    """Run a command. Until it runs, and after it has run, Ctrl-C ends the program at once."""
+    """Run a command. Before and after the command Ctrl-C ends the program at once."""
     interrupts.at_once()
     interrupts.never_after_exit()
     if hidden := hidden_package():

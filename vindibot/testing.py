@@ -1,4 +1,4 @@
-"""For tests of traits: a view from a drawn board or a recorded turn, and what a trait says to it.
+"""For tests of traits: make a view from a drawn board or a recorded turn, and ask a trait for its votes.
 
 A test of a trait is three lines::
 
@@ -9,16 +9,16 @@ A test of a trait is three lines::
         ''')
         assert favourites(Coward(), here) == {WEST}
 
-and on a turn of a recorded game, with the history that the bot had then::
+The same on a turn of a recorded game, with the recent turns that the bot had then::
 
     assert favourites(Coward(), view("recordings/20250131-seed-abcd-hero1.jsonl", turn=212)) == {WEST}
 
-How boards are drawn is said in `sim.board`.
+`sim.board` describes the drawings of boards.
 
-`check_trait` puts a trait through a suite of checks that any trait should pass, on many odd boards; one test for each check::
+`check_trait` runs all checks of the conformance suite, on many unusual boards. One test per check::
 
     @pytest.mark.parametrize("check", CHECKS, ids=str)
-    def test_the_coward_keeps_the_rules(check: Check) -> None:
+    def test_the_coward_conforms(check: Check) -> None:
         check(Coward())
 """
 
@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from inspect import isgenerator
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,37 +53,31 @@ __all__ = [
 
 
 def votes(behaviour: Behaviour, view: View) -> NDArray[np.float64] | None:
-    """What a trait says in the end, before any weight: five votes in the order of the directions, None for no opinion.
+    """Return the last votes of a trait, without its weight: five votes in the order of the directions; None for no opinion.
 
-    An anytime trait is run until it ends (it should, within the view's budget), or has given `MOST_ANSWERS` answers. Raises
-    what the trait raises, and `behaviours.VoteError` for an answer that is no vote.
+    Runs an anytime trait until it ends (it should, within the view's budget), or gives `MOST_ANSWERS` answers. Raises what the
+    trait raises, and `behaviours.VoteError` for an answer that is not a valid vote.
     """
     return as_votes(search_info(behaviour, view))
 
 
 def search_info(behaviour: Behaviour, view: View) -> SearchInfo:
-    """What a trait says in the end, with what led to it: depth, score, nodes, line and goal where it gives them.
+    """Return the last answer of a trait: its votes, and if it gives them depth, score, nodes, principal variation and target.
 
-    The votes are five floats in a tuple, or None; a trait that answers with votes alone has a thought with nothing else in
-    it. Otherwise as `votes`.
+    The votes are a tuple of five floats, or None. A trait that answers with votes alone leaves the other fields empty. Runs
+    and raises as `votes`.
     """
     answer = behaviour.vote(view)
-    if not isgenerator(answer):
-        return _plain(answer)
-    last = SearchInfo(None)
-    for better in islice(answer, MOST_ANSWERS):
-        last = _plain(better)
-    return last
-
-
-def _plain(answer: Any) -> SearchInfo:
-    return plain_info(answer) or SearchInfo(plain_votes(answer))
+    info = SearchInfo(None)
+    for better in islice(answer, MOST_ANSWERS) if isgenerator(answer) else [answer]:
+        info = plain_info(better) or SearchInfo(plain_votes(better))
+    return info
 
 
 def favourites(behaviour: Behaviour, view: View) -> set[int]:
-    """The candidates (`View.moves`) that a trait votes highest for; all that tie, and the empty set for no opinion."""
-    said = votes(behaviour, view)
-    if said is None:
+    """Return the candidates (`View.moves`) with the highest vote of a trait: all that tie; the empty set for no opinion."""
+    weights = votes(behaviour, view)
+    if weights is None:
         return set()
-    best = max(said[move] for move in view.moves)
-    return {move for move in view.moves if said[move] == best}
+    best = max(weights[move] for move in view.moves)
+    return {move for move in view.moves if weights[move] == best}

@@ -1,4 +1,4 @@
-"""A trait of my own: rename it, change it, add others beside it."""
+"""A trait of my own: rename it, change it, add more traits."""
 
 from pydantic import Field
 

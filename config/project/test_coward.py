@@ -25,5 +25,5 @@ def test_on_a_recorded_turn() -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=str)
-def test_it_keeps_the_rules_for_traits(check: Check) -> None:
+def test_it_conforms(check: Check) -> None:
     check(Coward())

@@ -154,7 +154,7 @@ def test_the_reason_of_a_crash_and_the_folder_of_the_logs_are_told(tmp_path: Pat
     seats = [seat for game in read(tmp_path / "r.jsonl").games for seat in game.seats]
     assert {seat.outcome.message for seat in seats if seat.bot == "bad"} == {note}
     assert f"bad crash: {note}" in done.stdout
-    assert "logs: r.logs/ has what bots wrote" in done.stdout
+    assert "logs: r.logs/ has the output of the bots" in done.stdout
     assert '<a href="r.logs">r.logs</a>' in (tmp_path / "r.html").read_text()
     assert (tmp_path / "r.logs" / "b00000g000-1-bad.log").read_text() == JAVA
 

@@ -249,7 +249,7 @@ def test_league_new_writes_over_nothing(tmp_path: Path) -> None:
     for file in ("spring.league.json", "spring-keys.csv"):
         (tmp_path / file).write_text(MINE)
         code, said = run(tmp_path, "league", "new", "spring", "class.csv")
-        assert (code, f"{file} is there already" in said) == (2, True), said
+        assert (code, f"{file} already exists" in said) == (2, True), said
         assert sorted(path.name for path in tmp_path.iterdir()) == ["class.csv", file]
         assert (tmp_path / file).read_text() == MINE
         (tmp_path / file).unlink()

@@ -89,7 +89,7 @@ def test_a_port_in_use_is_one_line_and_an_exit_code() -> None:
         (["--config", "nosuch.toml"], "nosuch.toml"),
     ],
 )
-def test_what_cannot_be_is_said_with_its_option(words: list[str], says: str) -> None:
+def test_an_invalid_value_is_named_with_its_option(words: list[str], says: str) -> None:
     result = run("serve", *words)
     assert result.exit_code == 2
     assert says in result.output
@@ -123,7 +123,7 @@ def test_the_administrators_key_is_checked_but_not_shown(tmp_path: Path) -> None
     assert "secret" not in run("serve", "--admin-key-file", file).output
 
 
-async def test_alone_on_this_machine_without_a_warning(tmp_path: Path) -> None:
+async def test_no_warning_on_the_default_address(tmp_path: Path) -> None:
     file = tmp_path / "server.toml"
     file.write_text('port = 0\nrounds = 7\nadmin_key = "a long enough key"\n')
     async with command("serve", "--config", file, "--limit-ms", "777") as (process, said):
@@ -155,7 +155,7 @@ def test_a_league_is_made_from_a_roster(tmp_path: Path) -> None:
     assert not [key for name, key in keys.items() if name != "name" and key in kept + made.output]
     again = run("league", "new", "spring", roster, "--folder", tmp_path)
     assert again.exit_code == 2
-    assert "is there already" in again.output
+    assert "already exists" in again.output
     for shape, says in (("table", "ann"), ("csv", "rank,name,points"), ("json", '"rank": 1')):
         assert says in run("league", "standings", tmp_path / "spring.league.json", "--format", shape).output
 
@@ -176,7 +176,7 @@ def test_a_league_is_made_from_a_roster(tmp_path: Path) -> None:
         ("spring", BARE, ["--system", "cup"], "option --system"),
     ],
 )
-def test_leagues_that_cannot_be(tmp_path: Path, name: str, content: str, options: list[str], says: str) -> None:
+def test_invalid_leagues(tmp_path: Path, name: str, content: str, options: list[str], says: str) -> None:
     roster = tmp_path / "class.csv"
     roster.write_text(content)
     result = run("league", "new", name, roster, "--folder", tmp_path, *options)

@@ -132,7 +132,7 @@ def completions(*words: str) -> set[str]:
         (("doctor", "--ser"), {"--server"}),
     ],
 )
-def test_what_is_completed(project: Path, words: tuple[str, ...], expected: set[str]) -> None:
+def test_completion_of_words(project: Path, words: tuple[str, ...], expected: set[str]) -> None:
     assert completions(*words) == expected
 
 

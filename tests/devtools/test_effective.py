@@ -1,4 +1,4 @@
-"""`vindibot config`: what is set, where it comes from, and schemas that know what may be."""
+"""`vindibot config`: the effective settings, their origins, and schemas."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_each_value_says_where_it_comes_from(here: Path) -> None:
     assert where(config("--for", "arena"), "blocks") == ("10", "default")
 
 
-def test_what_is_printed_is_a_file_that_says_the_same(here: Path) -> None:
+def test_the_output_is_a_file_with_the_same_effect(here: Path) -> None:
     (here / "own.toml").write_text('map = "m1"\nseed = 7\ndisplay = "none"\n[pool]\nnodes = 100\n')
     (here / "again.toml").write_text(config("own.toml"))
     again, own = (load_play(name).settings.model_dump(exclude={"bot"}) for name in ("again.toml", "own.toml"))
@@ -91,7 +91,7 @@ def test_a_bot_is_shown_with_all_it_inherits(here: Path) -> None:
         (["--schema", "cake"], "Invalid value"),
     ],
 )
-def test_what_cannot_be(here: Path, words: list[str], message: str) -> None:
+def test_invalid_requests(here: Path, words: list[str], message: str) -> None:
     (here / "bad.toml").write_text("roundz = 3\n")
     assert message in config(*words, code=2)
 
@@ -140,18 +140,18 @@ def test_the_effective_configuration_fits_its_schema() -> None:
         ("name = ''", False),
     ],
 )
-def test_what_fits_the_schema_of_bots(text: str, fits: bool) -> None:
+def test_the_schema_of_bots(text: str, fits: bool) -> None:
     assert schema("bot").is_valid(data(text)) == fits
 
 
-def test_a_trait_of_ones_own_is_in_the_schema(here: Path) -> None:
+def test_a_trait_of_the_user_is_in_the_schema(here: Path) -> None:
     write_project(here)
     own = schema("bot", "--bot", "bot.toml")
     own.validate(data((here / "bot.toml").read_text()))
     assert not own.is_valid(data("[traits.coward]\nuse = 'coward:Coward'\nfear = 11"))
 
 
-def test_what_fits_the_schema_of_settings() -> None:
+def test_the_schema_of_settings() -> None:
     play = schema("play")
     assert play.is_valid({"extends": "training", "time": {"limit_ms": "server"}, "seed": "random"})
     for wrong in ({"roundz": 1}, {"rounds": 0}, {"time": {"limit_ms": "fast"}}, {"display": "colour"}):

@@ -134,7 +134,7 @@ def test_the_board_can_be_shown(tmp_path: Path) -> None:
     assert "##@1" not in explain(path, "--turn", "212").output
 
 
-def test_what_cannot_be_explained(tmp_path: Path) -> None:
+def test_errors_of_explain(tmp_path: Path) -> None:
     path = recorded_turn(tmp_path, counted(ENTRIES))
     for words, message in [
         ((path, "--turn", "213"), "turn 213 is not a recorded turn of hero 1; the nearest are 212"),

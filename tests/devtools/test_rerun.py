@@ -1,4 +1,4 @@
-"""``vindibot turn`` and ``vindibot bench``: a recorded turn run again, and how long traits take."""
+"""``vindibot turn`` and ``vindibot bench``: a recorded turn again, and the times of traits."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def rows(result: Result) -> list[list[str]]:
 # ---- A turn ----
 
 
-async def test_a_turn_of_seed_comes_out_as_it_did(tmp_path: Path) -> None:
+async def test_a_turn_of_seed_has_the_same_votes_again(tmp_path: Path) -> None:
     recording = await play(load_bot("seed"), tmp_path, seed=4)
     for own in recording.turns[::4]:
         told = run("turn", recording.path, "--turn", str(own.turn))
@@ -123,10 +123,10 @@ async def test_a_turn_of_seed_comes_out_as_it_did(tmp_path: Path) -> None:
         labels = [entry.label for entry in own.ballot.entries]
         assert [row[:2] for row in seen if row and row[0] in labels] == [[label, "same"] for label in labels]
         now, then = (line.partition(": ")[2] for line in told.output.splitlines() if line.startswith(("now: ", "then: ")))
-        assert now == then, "the same draw, where a draw it was"
+        assert now == then, "the same random choice in a tie"
 
 
-async def test_traits_of_ones_own_are_found_and_compared(mine: Path) -> None:
+async def test_traits_of_the_user_are_found_and_compared(mine: Path) -> None:
     recording = await play(load_bot("bot.toml"), mine / "recordings", seed=1)
     told = run("turn", recording.path, "--turn", "8", "--nodes", "500")
     assert "hello from turn 8" in told.output
@@ -141,7 +141,7 @@ async def test_traits_of_ones_own_are_found_and_compared(mine: Path) -> None:
     assert [row[0] for row in rows(only) if row and row[0] in ("greets", "deepens", "sum")] == ["greets"]
 
 
-async def test_what_cannot_be_run_again_is_said(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_errors_of_turns_that_cannot_run_again(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recording = await play(load_bot("bot.toml"), mine / "recordings", seed=1, plies=12)
     for words, message in [
         (["--turn", "9"], "turn 9 is not a recorded turn of hero 1; the nearest are"),
@@ -179,7 +179,7 @@ async def test_under_the_debugger(mine: Path, monkeypatch: pytest.MonkeyPatch, c
     assert "1008" in stopped
     assert "hello from turn 8" in stopped
     assert re.search(r"greets +same", stopped)
-    assert "weight" not in debug("q\n"), "who leaves gets no table"
+    assert "weight" not in debug("q\n"), "no table after a quit"
     failed = debug("p 'here ' + type(self).__name__\nc\n", "--bot", "fails.toml")
     assert "here Fails" in failed
     assert "fails: error: RuntimeError: out of [ideas]" in failed
@@ -204,7 +204,7 @@ def test_times_of_recorded_turns(mine: Path) -> None:
     assert run("bench", "bot.toml", "nosuch.jsonl").exit_code == 2
 
 
-def test_times_without_a_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_times_in_new_games(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.devtools.bench.BOARDS", ((10, None, None),))
     told = run("bench", "seed", "--turns", "20", "--trait", "combat")
     assert ["combat", "20"] in [row[:2] for row in rows(told)]
@@ -220,7 +220,7 @@ def test_new_games_follow_from_the_seed() -> None:
     assert [len(position.recent) for position in first[::4]] == list(range(8))
 
 
-def test_a_few_of_many_turns() -> None:
+def test_spread_chooses_turns_at_random() -> None:
     positions = [TrialPosition(str(number), np.zeros(0), number % 4) for number in range(1000)]
     chosen = spread(positions, 300)
     assert len({position.name for position in chosen}) == 300
@@ -237,7 +237,7 @@ def test_statistics() -> None:
 
 
 def test_ctrl_c_gets_through_a_trait(mine: Path) -> None:
-    """The runner takes whatever is raised within a trait for the trait's own; an interrupt is not."""
+    """An interrupt ends the command; the runner takes any other exception for one of the trait."""
     (mine / "presses.py").write_text(
         "import os, signal\nfrom behaviours import Behaviour\n"
         "class Presses(Behaviour):\n    def vote(self, view):\n        os.kill(os.getpid(), signal.SIGINT)\n        return 1\n"

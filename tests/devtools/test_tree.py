@@ -60,7 +60,7 @@ def bounds_hold(node: Node, me: int) -> Iterator[bool]:
             yield not one.cut or one.bound == (LOWER if one.hero == me else UPPER)
 
 
-def test_it_agrees_with_the_search_of_a_game() -> None:
+def test_it_agrees_with_the_search() -> None:
     for seed in range(3):
         games = generate(seed, size=10).new_game()
         for move in np.random.default_rng(seed).integers(0, 5, 121 + seed).tolist():

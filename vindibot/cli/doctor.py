@@ -26,8 +26,8 @@ def doctor_command(bot: str | None, config: str | None, server: str | None, limi
     """
     from vindibot.base import terminal
     from vindibot.config import load_play
-    from vindibot.devtools import print_findings
+    from vindibot.devtools import run_doctor
 
     given = {"bot": bot, "server": server, "time.limit_ms": limit_ms, "time.margin_ms": margin_ms}
     names = {"bot": "BOT", "time.limit_ms": "--limit-ms", "time.margin_ms": "--margin-ms"}
-    sys.exit(print_findings(load_play(config, given, option_names=names), terminal()))
+    sys.exit(run_doctor(load_play(config, given, option_names=names), terminal()))

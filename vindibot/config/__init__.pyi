@@ -19,7 +19,6 @@ from .files import (
 )
 from .load import (
     Config as Config,
-    SettingRow as SettingRow,
     load_config as load_config,
     load_play as load_play,
     setting_fields as setting_fields,

@@ -12,7 +12,7 @@ from .conformance import (
     check_trait as check_trait,
     check_turn as check_turn,
 )
-from .doctor import print_findings as print_findings
+from .doctor import run_doctor as run_doctor
 from .effective import (
     bot_lines as bot_lines,
     is_bot as is_bot,

@@ -204,13 +204,15 @@ def _check_build(trial: Trial, more: Sequence[TrialPosition], seconds: float) ->
 
 
 def _check_answers(trial: Trial, more: Sequence[TrialPosition], seconds: float) -> None:
-    for position in usual():
-        for nodes in NODES:
-            _votes_are_valid(position, _ask(trial, position, nodes))
+    _check_votes(trial, usual())
 
 
 def _check_odd(trial: Trial, more: Sequence[TrialPosition], seconds: float) -> None:
-    for position in (*odd(), *more):
+    _check_votes(trial, (*odd(), *more))
+
+
+def _check_votes(trial: Trial, positions: Sequence[TrialPosition]) -> None:
+    for position in positions:
         for nodes in NODES:
             _votes_are_valid(position, _ask(trial, position, nodes))
 

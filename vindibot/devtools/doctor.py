@@ -76,8 +76,8 @@ async def examine(config: Config[PlaySettings], console: Console) -> AsyncIterat
         yield finding
     yield check_kernels(console)  # after the import of all traits, which declare kernels
     yield await check_punctuality(settings)
-    findings, network = await check_server(settings)
-    for finding in findings:
+    results, network = await check_server(settings)
+    for finding in results:
         yield finding
     yield check_time(settings, network)
     if bot is not None:
@@ -328,8 +328,8 @@ async def _print_all(config: Config[PlaySettings], console: Console) -> Counter[
     return levels
 
 
-def print_findings(config: Config[PlaySettings], console: Console) -> int:
-    """Print all findings on `console`; returns the exit code: 1 if something is broken."""
+def run_doctor(config: Config[PlaySettings], console: Console) -> int:
+    """Print all findings on `console`; return the exit code: 1 if something is broken."""
     log.add_secret(config.settings.key)
     with log.configured("error", None, console):
         levels = asyncio.run(_print_all(config, console))
