@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -25,7 +24,7 @@ from tests.support.crash_output import JAVA
 from vindibot.arena.dispatch import given_up
 from vindibot.arena.results import read
 from vindibot.arena.sandbox import PlayedGame
-from vindibot.arena.store import Store, StoreError, records_path, setup_path, to_toml
+from vindibot.arena.store import Store, StoreError, records_path, setup_path
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.engine.warmup import warm
@@ -411,15 +410,9 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         Store(tmp_path / "file" / "r.jsonl", DIGEST, {}, resume=False, records=False)
 
 
-def test_toml_can_be_read_back() -> None:
-    table = {
-        "bots": ["a b", 'say "x"', "tab\there"],
-        "blocks": 3,
-        "share": 0.5,
-        "yes": True,
-        "none": None,
-        "entrants": {"my bot": {"command": ["x", "{key}"], "move_ms": 5}, "plain": {"bot": "seed"}},
-    }
-    read_back = tomllib.loads(to_toml(table))
-    assert read_back == json.loads(json.dumps({key: value for key, value in table.items() if value is not None}))
-    assert setup_path(Path("a/b.jsonl")) == Path("a/b.effective.toml")
+def test_the_configuration_beside_the_results_can_be_read_back(tmp_path: Path) -> None:
+    bots = ["a b", 'say "x"', "tab\there"]
+    setup = {"bots": bots, "share": 0.5, "yes": True, "entrants": {"my bot": {"command": ["x", "{key}"], "move_ms": 5}}}
+    Store(tmp_path / "r.jsonl", DIGEST, setup, resume=False, records=False).close()
+    assert setup_path(tmp_path / "r.jsonl") == tmp_path / "r.effective.toml"
+    assert tomllib.loads(setup_path(tmp_path / "r.jsonl").read_text("utf-8")) == setup

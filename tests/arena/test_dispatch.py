@@ -184,7 +184,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     plan = schedule(str(bot), "seed", "random", "stay", blocks=2)
     told: list[str] = []
     with nobody_left():
-        found = list(Dispatcher(local_workers(plan.entrants, 2), 2, tell=told.append).run(plan.tasks()))
+        found = list(Dispatcher(local_workers(plan.entrants, 2), 2, notify=told.append).run(plan.tasks()))
     assert sorted(one.line.record for one in found) == [task.name for task in plan.tasks()]
     assert all(one.line.ending == "finished" for one in found)
     assert told

@@ -109,7 +109,7 @@ def test_bad_traits_forfeit(tmp_path: Path, trait: str, parameters: dict[str, ob
 
 
 def test_a_kernel_that_never_comes_back_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.arena.sandbox.BEYOND", 0.5)
+    monkeypatch.setattr("vindibot.arena.sandbox.HANG_MARGIN", 0.5)
     bot = bad_trait(tmp_path, "LoopsInKernel")
     line = first_game("stay", f"bad={bot}", *QUIET[1:], limits__move_ms=100)
     assert line.seats[1].outcome.reason == "timeout"

@@ -9,9 +9,17 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.arenagames import SEATINGS, game_line, made_up, wrong_verdicts
-from vindibot.arena.bounds import SprtSettings
 from vindibot.arena.results import GameLine
-from vindibot.arena.sprt import SequentialTest, block_score, difference, distinct_share, game_score, run_sprt, whole_blocks
+from vindibot.arena.settings import SprtSettings
+from vindibot.arena.sprt import (
+    SequentialTest,
+    block_score,
+    distinct_share,
+    estimate_difference,
+    game_score,
+    run_sprt,
+    whole_blocks,
+)
 
 
 def block(number: int, golds: tuple[int, int, int, int], *, played: str | None = None) -> list[GameLine]:
@@ -88,15 +96,15 @@ def test_bounds_must_be_apart() -> None:
 
 def test_the_size_of_a_difference() -> None:
     scores = [0.7, 0.6, 0.65, 0.7, 0.6] * 20
-    found = difference(scores)
+    found = estimate_difference(scores)
     assert found is not None
     assert found.score == pytest.approx(0.65)
     assert found.score_low < 0.65 < found.score_high
     assert found.elo == pytest.approx(400 * math.log10(0.65 / 0.35))
     assert found.low < found.elo < found.high
-    assert found == difference(scores)
-    assert difference(scores[:4]) is None
-    perfect = difference([1.0] * 10)
+    assert found == estimate_difference(scores)
+    assert estimate_difference(scores[:4]) is None
+    perfect = estimate_difference([1.0] * 10)
     assert perfect is not None
     assert (perfect.elo, perfect.high) == (math.inf, math.inf)
 

@@ -12,10 +12,10 @@ import pytest
 from rich.console import Console
 
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
-from vindibot.arena.bounds import SprtSettings
 from vindibot.arena.live import ConsoleReporter, GameRate, duration
-from vindibot.arena.reporter import Reporter, Silent, TournamentInfo
+from vindibot.arena.reporter import Reporter, TournamentInfo
 from vindibot.arena.results import GameLine
+from vindibot.arena.settings import SprtSettings
 from vindibot.arena.summary import Pair, Summary, summarise
 from vindibot.arena.table import percent, points, show
 from vindibot.games.outcome import Outcome, Reason
@@ -40,7 +40,7 @@ def test_a_standing_counts_what_was_played() -> None:
     ]
     found = {one.bot: one for one in summarise(games).standings}
     a, c = found["a"], found["c"]
-    assert (a.games, a.seats, a.wins, a.forfeits) == (3, 4, 1, 1)
+    assert (a.games, a.seats, a.wins) == (3, 4, 1)
     assert a.gold == (10 + 90 + 50 + 0) / 4
     assert a.place == (4 + 1 + 1.5 + 3.5) / 4
     assert a.sizes == {8: (4.0, 1), 20: (2.0, 3)}
@@ -99,7 +99,7 @@ def test_the_size_is_told_only_of_a_fixed_number_of_blocks() -> None:
     for summary in (
         summarise(games, "ab", planned=61),
         summarise(games, "ab"),
-        summarise(games, "ab", planned=60, bounds=SprtSettings(stop=True)),
+        summarise(games, "ab", planned=60, sprt=SprtSettings(stop=True)),
     ):
         assert summary.match is not None
         assert summary.match.difference is None
@@ -158,7 +158,7 @@ def test_the_pace_is_that_of_the_last_games() -> None:
 
 
 def run(reporter: Reporter, games: Sequence[GameLine], before: int = 0) -> None:
-    reporter.begin(TournamentInfo("a test", "all", tuple("abcd"), len(games), 20, 2, games[:before]))
+    reporter.begin(TournamentInfo("a test", tuple("abcd"), len(games), 20, 2, games[:before]))
     for line in games[before:]:
         reporter.finished(line)
     reporter.note("a worker was started anew [red]")
@@ -230,4 +230,4 @@ def test_a_terminal_that_takes_nothing_stops_nothing(monkeypatch: pytest.MonkeyP
 
 
 def test_silence() -> None:
-    run(Silent(), [game_line("abcd", (1, 2, 3, 4))])
+    run(Reporter(), [game_line("abcd", (1, 2, 3, 4))])

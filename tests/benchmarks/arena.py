@@ -16,14 +16,13 @@ from rich.console import Console
 
 from sim.kernels import warm
 from tests.support.arenagames import made_up, rotations, wrong_verdicts
-from vindibot.arena.bounds import SprtSettings
 from vindibot.arena.journal import Journal
 from vindibot.arena.referee import GameRun, line_of, play
-from vindibot.arena.reporter import Silent
+from vindibot.arena.reporter import Reporter
 from vindibot.arena.results import read
 from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats import local_seat
-from vindibot.arena.settings import ArenaSettings
+from vindibot.arena.settings import ArenaSettings, SprtSettings
 from vindibot.arena.summary import Summary, summarise
 from vindibot.arena.table import interval, points, show
 from vindibot.arena.tournament import Tournament, prepare
@@ -121,7 +120,7 @@ def _over_http(folder: Path) -> Row:
     games = 0
     began = time.perf_counter()
 
-    class Few(Silent):
+    class Few(Reporter):
         def finished(self, line: Any) -> None:
             nonlocal games
             games += 1
@@ -158,7 +157,7 @@ def _tables(folder: Path) -> list[Row]:
 def _same(folder: Path) -> Row:
     """A against A in quick games: the interval covers 0."""
     tournament = _tournament(folder, bots=["a=seed", "b=seed"], format="ab", blocks=BLOCKS, rounds=QUICK, workers=2)
-    tournament.play(Silent())
+    tournament.play(Reporter())
     summary: Summary = summarise(tournament.lines, tournament.bots, planned=BLOCKS)
     assert summary.match is not None
     size = summary.match.difference

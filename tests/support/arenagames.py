@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from vindibot.arena.bounds import SprtSettings
 from vindibot.arena.ratings import POINTS, expected
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places
+from vindibot.arena.settings import SprtSettings
 from vindibot.arena.sprt import SequentialTest
 
 #: The six ways in which two bots share the four seats.

@@ -102,7 +102,7 @@ def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False
             with interrupts.saying(f"interrupted: {_kept(tournament)}"):
                 warm(console)
             watch = ConsoleReporter(console)
-            words = f"interrupted: the games that ended are kept; go on with: {tournament.again()}"
+            words = f"interrupted: the games that ended are kept; go on with: {tournament.resume_command()}"
             with interrupts.saying(words), interruptible(tournament, watch):
                 tournament.play(watch)
             return conclude(tournament, console)
@@ -112,7 +112,7 @@ def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False
 
 def conclude(tournament: Tournament, console: Console) -> int:
     """Show what came of a tournament; the exit code."""
-    from vindibot.arena import show, summarise, write_beside
+    from vindibot.arena import show, summarise, write_report
     from vindibot.config import short
 
     settings, lines = tournament.settings, tournament.lines
@@ -122,11 +122,11 @@ def conclude(tournament: Tournament, console: Console) -> int:
 
     if lines:
         anchor = settings.anchor or ("seed" if "seed" in tournament.bots else None)
-        summary = summarise(lines, tournament.bots, anchor=anchor, bounds=settings.sprt, planned=settings.blocks)
+        summary = summarise(lines, tournament.bots, anchor=anchor, sprt=settings.sprt, planned=settings.blocks)
         show(console, summary)
         if settings.report:
             try:
-                say(f"report: {short(write_beside(tournament.path, summary, lines, tournament.bots))}", "dim")
+                say(f"report: {short(write_report(tournament.path, summary, lines, tournament.bots))}", "dim")
             except VindibotError as problem:  # the disk is full, say: the results are kept all the same
                 say(problem.message, "bold red")
     return _last_words(tournament, console)
@@ -134,7 +134,7 @@ def conclude(tournament: Tournament, console: Console) -> int:
 
 def _kept(tournament: Tournament) -> str:
     """How many games there are, and the command that goes on."""
-    return f"{len(tournament.lines)} of {len(tournament.schedule)} games are kept; go on with: {tournament.again()}"
+    return f"{len(tournament.lines)} of {len(tournament.schedule)} games are kept; go on with: {tournament.resume_command()}"
 
 
 def _last_words(tournament: Tournament, console: Console, *, interrupted: bool = False) -> int:
@@ -154,8 +154,8 @@ def _last_words(tournament: Tournament, console: Console, *, interrupted: bool =
         games = "games" if settings.logs == "all" else "games with forfeits"
         say(f"logs: {short(logs)}/ has what bots wrote in {games}, a file per game and seat", "dim")
     kept = _kept(tournament)
-    if tournament.trouble:
-        say(f"stopped: {tournament.trouble}; {kept}", "bold red")
+    if tournament.error:
+        say(f"stopped: {tournament.error}; {kept}", "bold red")
         return 1
     if interrupted or (tournament.stop.soon and not tournament.complete):
         say(f"interrupted: {kept}", "yellow")
