@@ -15,7 +15,7 @@ from tests.support.arenabots import TOP, first_game, first_task, line_bot, nobod
 from tests.support.documents import blocks
 from vindibot.arena.entrants import read_entrants
 from vindibot.arena.mapsets import read_map_set
-from vindibot.arena.results import read
+from vindibot.arena.results import read_results
 from vindibot.arena.sandbox import play_task
 from vindibot.arena.schedule import Schedule
 from vindibot.arena.seats import Forfeit
@@ -224,15 +224,14 @@ def test_a_block_with_a_program_that_takes_15_seconds_to_start(tmp_path: Path) -
     options = ["--blocks", "1", "--workers", "4", "--rounds", "20", "--map", "m1", "--results", str(tmp_path / "cup.jsonl")]
     run = CliRunner().invoke(main, ["arena", *bots, *options])
     assert run.exit_code == 0, run.output
-    games = read(tmp_path / "cup.jsonl").games
+    games = read_results(tmp_path / "cup.jsonl")
     assert sorted(game.bots.index("late") for game in games) == [0, 1, 2, 3]
     assert {(seat.outcome.reason, seat.moves) for game in games for seat in game.seats} == {("finished", 20)}
 
 
 def the_tournament_that_ships(**more: object) -> Schedule:
-    config = load_config(ArenaSettings, "tournaments/mixed", more, environ={})
-    settings = config.settings
-    return Schedule(settings.format, tuple(read_entrants(config)), read_map_set(settings.maps, 1), 1, settings.rounds, 1)
+    config = load_config(ArenaSettings, "tournaments/mixed", {"blocks": 1, **more}, environ={})
+    return Schedule(config.settings, tuple(read_entrants(config)), read_map_set(config.settings.maps, 1), 1)
 
 
 def test_the_bots_of_the_tournament_that_ships_play() -> None:
@@ -257,7 +256,7 @@ def test_the_tournament_that_ships_is_played_to_its_end(tmp_path: Path) -> None:
     options = ["--config", "tournaments/mixed", "--rounds", "10", "--results", str(tmp_path / "cup.jsonl")]
     run = CliRunner().invoke(main, ["arena", *options])
     assert run.exit_code == 0, run.output
-    assert len(read(tmp_path / "cup.jsonl").games) == 280
+    assert len(read_results(tmp_path / "cup.jsonl")) == 280
 
 
 def test_the_program_in_lines_that_ships_is_the_one_of_the_documents() -> None:

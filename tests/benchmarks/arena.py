@@ -19,7 +19,7 @@ from tests.support.arenagames import made_up, rotations, wrong_verdicts
 from vindibot.arena.journal import Journal
 from vindibot.arena.referee import GameRun, line_of, play
 from vindibot.arena.reporter import Reporter
-from vindibot.arena.results import read
+from vindibot.arena.results import read_results
 from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats import local_seat
 from vindibot.arena.settings import ArenaSettings, SprtSettings
@@ -148,7 +148,7 @@ def _tables(folder: Path) -> list[Row]:
         path = folder / f"{count}.jsonl"
         path.write_text("".join(game.encode() + "\n" for game in games))
         began = time.perf_counter()
-        show(Console(file=io.StringIO()), summarise(read(path).games, labels))
+        show(Console(file=io.StringIO()), summarise(read_results(path), labels))
         spent = time.perf_counter() - began
         found.append(Row(f"table of {len(games)} results, {count} bots", f"{spent:.1f} s", "", "wanted 20; 1000 resamples"))
     return found

@@ -43,19 +43,10 @@ def bad_trait(folder: Path, name: str, **parameters: object) -> str:
 
 def schedule(*bots: str, blocks: int = 1, rounds: int = 12, size: int = 10, seed: int = 5, **settings: Any) -> Schedule:
     """A tournament of these bots on small maps; `settings` are keys with two underscores for the dot."""
-    given = {"bots": list(bots), **{key.replace("__", "."): value for key, value in settings.items()}}
+    given = {"bots": list(bots), "blocks": blocks, "rounds": rounds}
+    given |= {key.replace("__", "."): value for key, value in settings.items()}
     config = load_config(ArenaSettings, None, given, environ={})
-    entrants = tuple(read_entrants(config))
-    return Schedule(
-        config.settings.format,
-        entrants,
-        MapSet(sizes=(size,), seed=seed),
-        blocks,
-        rounds,
-        seed,
-        config.settings.adjudicate == "decided",
-        config.settings.limits.wall_s,
-    )
+    return Schedule(config.settings, tuple(read_entrants(config)), MapSet(sizes=(size,), seed=seed), seed)
 
 
 def first_task(*bots: str, logs: Path | None = None, **settings: Any) -> GameTask:

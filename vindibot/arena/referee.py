@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import Any
 
 from sim.events import RESPAWNED, TOOK_MINE
 from sim.game import BEER_COST, CRASH, RUNNING, STAY, Games
@@ -116,35 +117,26 @@ def decided(games: Games, mines: int) -> bool:
     return all(low + left * mines < high - left * BEER_COST for low, high in pairwise(golds))
 
 
-@dataclass
-class GameStats:
-    """Counts of a whole game, per hero: deaths, kills, mines taken, and rounds in which the hero was stalled."""
+def replay(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, dict[str, list[int]]]:
+    """Return the last state of a game, and counts per hero by the names of `SeatLine`, recomputed from the moves.
 
-    deaths: list[int] = field(default_factory=lambda: [0] * SEATS)
-    kills: list[int] = field(default_factory=lambda: [0] * SEATS)
-    mines_taken: list[int] = field(default_factory=lambda: [0] * SEATS)
-    stalled: list[int] = field(default_factory=lambda: [0] * SEATS)
-
-
-def replay(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, GameStats]:
-    """Return the last state of a game and its counts, recomputed from its moves.
-
-    Each hero that dies in another hero's ply counts as a kill of that hero: by its blow, or because a hero that it killed
-    respawned on the square.
+    The counts are deaths, kills, mines taken, and rounds in which the hero was stalled. Each hero that dies in another hero's ply
+    counts as a kill of that hero: by its blow, or because a hero that it killed respawned on the square.
     """
-    history, stats = GameHistory(first=where.new_game(SEATS * rounds)), GameStats()
+    history = GameHistory(first=where.new_game(SEATS * rounds))
+    stats = {name: [0] * SEATS for name in ("deaths", "kills", "mines_taken")}
     history.play_all(moves)
     events, ends = history.events()
     for hero in events["hero"][events["kind"] == TOOK_MINE].tolist():
-        stats.mines_taken[hero] += 1
+        stats["mines_taken"][hero] += 1
     respawns = (events["kind"] == RESPAWNED).nonzero()[0]
     plies = ends.searchsorted(respawns, side="right")
     # A hero may respawn twice in a ply, on a map where spawn squares coincide: that is one death.
     for ply, hero in set(zip(plies.tolist(), events["hero"][respawns].tolist(), strict=True)):
-        stats.deaths[hero] += 1
-        stats.kills[ply % SEATS] += hero != ply % SEATS
+        stats["deaths"][hero] += 1
+        stats["kills"][ply % SEATS] += hero != ply % SEATS
     squares = [games["hero"]["pos"][0].tolist() for games in history.states(every=SEATS)][: -(-len(moves) // SEATS)]
-    stats.stalled = [stalled_rounds([of_round[hero] for of_round in squares]) for hero in range(SEATS)]
+    stats["stalled"] = [stalled_rounds([of_round[hero] for of_round in squares]) for hero in range(SEATS)]
     return history.last, stats
 
 
@@ -164,14 +156,11 @@ def line_of(task: GameTask, run: GameRun) -> tuple[GameLine, bytes]:
             place=by_gold[number],
             gold=golds[number],
             mines=heroes["mines"].item(number),
-            deaths=stats.deaths[number],
-            kills=stats.kills[number],
-            mines_taken=stats.mines_taken[number],
-            stalled=stats.stalled[number],
             life=heroes["life"].item(number),
             crashed=bool(heroes["crashed"].item(number)),
             outcome=own.outcome,
             moves=len(own.times),
+            **{name: counts[number] for name, counts in stats.items()},
             **_times(own.times),
         )
         for number, (seat, own) in enumerate(zip(task.seats, run.seats, strict=True))
@@ -209,7 +198,7 @@ def line_of(task: GameTask, run: GameRun) -> tuple[GameLine, bytes]:
     return line, dumps(record)
 
 
-def _times(times: list[float]) -> dict[str, float]:
+def _times(times: list[float]) -> dict[str, Any]:
     if not times:
         return {}
     found = {"ms_median": statistics.median(times), "ms_p99": sorted(times)[int(len(times) * 0.99)], "ms_max": max(times)}

@@ -2,13 +2,12 @@
 
 Each line is complete: it names the tournament and the block of the game, its map, and the result of each of the four seats. Lines
 may come in any order. docs/arena.md describes every field for other programs. Only whole lines count: a crash may leave an
-unfinished last line, which `read` leaves out.
+unfinished last line, which `read_results` leaves out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -142,27 +141,16 @@ def decode(text: str | bytes) -> GameLine:
         raise ValueError(f"{dotted(first['loc']) or 'the line'} {explain(first)}".strip()) from None
 
 
-@dataclass(frozen=True)
-class Results:
-    """The contents of a results file: the games in the order of the file, the number of bytes of its whole lines, and whether an
-    unfinished line follows them (`cut`)."""
-
-    games: list[GameLine]
-    whole: int = 0
-    cut: bool = False
-
-
-def read(path: Path) -> Results:
-    """Return the contents of a results file, without an unfinished last line. Raises `ResultsError` for any other fault, for a
-    game that occurs twice, and for a second tournament in the same file."""
+def read_results(path: Path) -> list[GameLine]:
+    """Return the games of a results file, in the order of the file, without an unfinished last line. Raises `ResultsError` for
+    any other fault, for a game that occurs twice, and for a second tournament in the same file."""
     try:
         data = path.read_bytes()
     except OSError as problem:
         raise ResultsError(f"{short(path)}: cannot be read: {problem.strerror or problem}") from None
-    whole = data.rfind(b"\n") + 1
     games: list[GameLine] = []
     seen: dict[tuple[int, int], int] = {}
-    for number, line in enumerate(data[:whole].split(b"\n")[:-1], start=1):
+    for number, line in enumerate(data.split(b"\n")[:-1], start=1):
         if not line.strip():
             continue
         try:
@@ -174,7 +162,7 @@ def read(path: Path) -> Results:
         if (before := seen.setdefault((game.block, game.game), number)) != number:
             raise ResultsError(f"{short(path)}, line {number}: this game stands in line {before} already")
         games.append(game)
-    return Results(games, whole, cut=whole < len(data))
+    return games
 
 
 def places(golds: Sequence[int]) -> list[float]:

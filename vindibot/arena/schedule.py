@@ -19,6 +19,7 @@ from vindibot.arena.entrants import Entrant
 from vindibot.arena.mapsets import MapSet
 from vindibot.arena.results import Format
 from vindibot.arena.seeds import derive_seed
+from vindibot.arena.settings import ArenaSettings
 from vindibot.base import UsageError
 from vindibot.config import Build, build
 
@@ -100,32 +101,28 @@ def seatings(kind: Format, count: int) -> list[Seating]:
 
 @dataclass(frozen=True)
 class Schedule:
-    """All games of a tournament."""
+    """All games of a tournament. `seed` is that of all its randomness."""
 
-    format: Format
+    settings: ArenaSettings
     entrants: tuple[Entrant, ...]
     maps: MapSet
-    blocks: int
-    rounds: int
     seed: int
-    adjudicate: bool = False
-    wall_s: float | None = None
 
     def seatings(self) -> list[Seating]:
         """Return the seatings of every block."""
-        return seatings(self.format, len(self.entrants))
+        return seatings(self.settings.format, len(self.entrants))
 
     def __len__(self) -> int:
-        return self.blocks * len(self.seatings())
+        return self.settings.blocks * len(self.seatings())
 
     def identity(self) -> dict[str, Any]:
         """Return what the games follow from, as JSON. The number of blocks is not in it, so that a tournament can be extended."""
         return {
             "rules": RULES_VERSION,
-            "format": self.format,
+            "format": self.settings.format,
             "seed": self.seed,
-            "rounds": self.rounds,
-            "adjudicate": self.adjudicate,
+            "rounds": self.settings.rounds,
+            "adjudicate": self.settings.adjudicate == "decided",
             "maps": self.maps.identity(),
             "bots": [entrant.identity() for entrant in self.entrants],
         }
@@ -137,24 +134,24 @@ class Schedule:
 
     def tasks(self, *, logs: str = "", all_logs: bool = False) -> Iterator[GameTask]:
         """Yield every game, block after block. `logs` and `all_logs` are those of `GameTask`."""
-        digest, seatings = self.digest(), self.seatings()
-        for block in range(self.blocks):
+        settings, digest, seatings = self.settings, self.digest(), self.seatings()
+        for block in range(settings.blocks):
             where = self.maps.of_block(block)
             for game, seating in enumerate(seatings):
                 seats = tuple(self._seats(block, game, seating))
                 yield GameTask(
                     tournament=digest,
-                    format=self.format,
+                    format=settings.format,
                     block=block,
                     game=game,
                     games=len(seatings),
                     map_text=where.text(),
                     map_name=where.name or where.digest,
                     seed=derive_seed(self.seed, "game", block, game),
-                    rounds=self.rounds,
+                    rounds=settings.rounds,
                     seats=seats,
-                    adjudicate=self.adjudicate,
-                    wall_s=self.wall_s or wall_seconds(seats, self.rounds),
+                    adjudicate=settings.adjudicate == "decided",
+                    wall_s=settings.limits.wall_s or wall_seconds(seats, settings.rounds),
                     logs=logs,
                     all_logs=all_logs,
                     build=build(),

@@ -25,7 +25,7 @@ from typing import Any
 
 import tomli_w
 
-from vindibot.arena.results import GameLine, read
+from vindibot.arena.results import GameLine, read_results
 from vindibot.arena.sandbox import PlayedGame
 from vindibot.base import Output, UsageError, VindibotError, begins_with
 from vindibot.config import dotted, short
@@ -113,7 +113,7 @@ class Store:
                 raise UsageError(f"{short(path)} is there already and has no results of an arena: {_INSTEAD}")
             if not resume:
                 raise UsageError(f"{short(path)} is there already: --resume goes on with it, {_INSTEAD}")
-            self.before = read(path).games
+            self.before = read_results(path)
             if self.before and self.before[0].tournament != digest:
                 raise UsageError(f"{short(path)} is of another tournament: {_differences(setup_path(path), setup)}")
             if found := changes(self.before):

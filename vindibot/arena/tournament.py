@@ -126,17 +126,7 @@ def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions
         raise config.refuse(key, f"{problem} ({other} is set by {config.origin(other)})")
     entrants = read_entrants(config)
     seed = settings.seed if settings.seed is not None else secrets.randbits(32)
-    maps = read_map_set(settings.maps, seed)
-    schedule = Schedule(
-        settings.format,
-        tuple(entrants),
-        maps,
-        settings.blocks,
-        settings.rounds,
-        seed,
-        settings.adjudicate == "decided",
-        settings.limits.wall_s,
-    )
+    schedule = Schedule(settings, tuple(entrants), read_map_set(settings.maps, seed), seed)
     try:
         schedule.seatings()
     except UsageError as error:
