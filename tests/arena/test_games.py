@@ -1,4 +1,4 @@
-"""Games of bots in process: the same as the agent would play, each to its end whatever the traits do."""
+"""Games of bots in process: they equal the games of the agent, and end whatever the traits do."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def test_a_bot_in_process_plays_as_the_agent_does() -> None:
     await asyncio.gather(*(agent.voters.close() for agent in agents))
 
 
-def test_the_line_and_the_record_say_what_happened() -> None:
+def test_the_line_and_the_record_agree_with_the_moves() -> None:
     task = first_task("seed", "malvert", "random", "stay", rounds=50)
     played = play_task(task)
     line, record = played.line, gamerecord.loads(played.record)
@@ -118,13 +118,13 @@ def test_a_kernel_that_never_comes_back_is_killed(tmp_path: Path, monkeypatch: p
     assert line.plies == 48
 
 
-def test_two_that_die_in_one_game(tmp_path: Path) -> None:
+def test_two_bots_die_in_one_game(tmp_path: Path) -> None:
     bot = bad_trait(tmp_path, "Dies")
     line = first_game(f"a={bot}", "seed", f"b={bot}", "stay")
     assert [seat.outcome.reason for seat in line.seats] == ["crash", "finished", "crash", "finished"]
 
 
-def test_all_who_die_end_the_game(tmp_path: Path) -> None:
+def test_the_game_ends_when_all_bots_die(tmp_path: Path) -> None:
     bot = bad_trait(tmp_path, "Dies")
     line = first_game(*(f"{label}={bot}" for label in "abcd"))
     assert [seat.outcome.reason for seat in line.seats] == ["crash"] * 4
@@ -196,7 +196,7 @@ def test_own_traits_of_two_bots_may_have_the_same_names(tmp_path: Path) -> None:
 
 
 def test_decided_is_sound() -> None:
-    """A game that is called decided keeps its places whatever is played on."""
+    """The places of a decided game stay the same, whatever the later moves are."""
     rng = np.random.default_rng(3)
     found = 0
     for task in list(schedule("seed", "random", "stay", "random", blocks=3, rounds=60).tasks()):

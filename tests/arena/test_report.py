@@ -1,4 +1,4 @@
-"""The report: one page that needs nothing else, whatever bots are called, with drawings that say what the games say."""
+"""The report: one page that needs no other file, with any labels, and charts that agree with the games."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EMPTY = {"br", "meta", "link", "img", "hr", "input"}
 
 
 class _Strict(HTMLParser):
-    """Follows a page and notes what could load something, and whether all elements are closed."""
+    """Parses a page: notes addresses and texts, and checks that all elements are closed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ def follow(page: str) -> _Strict:
     return strict
 
 
-def drawings(page: str) -> list[ElementTree.Element]:
+def charts(page: str) -> list[ElementTree.Element]:
     return [ElementTree.fromstring(found) for found in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]
 
 
@@ -82,7 +82,7 @@ def test_the_page_needs_nothing_else() -> None:
     assert "default-src 'none'" in page
 
 
-def test_whatever_comes_from_outside_is_text() -> None:
+def test_labels_and_names_are_text() -> None:
     names = (EVIL, "</title>", "\u202eright", "d")
     games = [game_line(names, (4, 3, 2, 1), block=n, map={"name": EVIL, "size": 8}) for n in range(6)]
     seat = games[0].seats[0].model_copy(update={"outcome": Outcome(Reason.CRASH, f'" onload="x{EVIL}')})
@@ -93,10 +93,10 @@ def test_whatever_comes_from_outside_is_text() -> None:
     assert not [url for url in strict.urls if "<" in url or '"' in url]
 
 
-def test_the_drawings_say_what_the_table_says() -> None:
+def test_the_charts_agree_with_the_table() -> None:
     games = tournament()
     summary = summarise(games)
-    ratings, gold = drawings(report(summary, games))
+    ratings, gold = charts(report(summary, games))
     best = summary.standings[0]
     assert best.rating is not None
     notes = [note.text or "" for note in ratings.iter("title")]
@@ -126,7 +126,7 @@ def test_many_bots_and_odd_tournaments() -> None:
     assert "7 more are in the file of results" in report(summarise(long, resamples=0), long)
 
 
-def test_the_match_is_told_in_words() -> None:
+def test_the_match_is_described_in_words() -> None:
     games = [
         line.model_copy(update={"format": "ab"})
         for line in made_up(SEATINGS, {"a": 200.0, "b": 0.0}, 40, np.random.default_rng(2))
@@ -140,7 +140,7 @@ def test_the_match_is_told_in_words() -> None:
 
 
 def record(number: int, rounds: int = 5) -> tuple[GameRecord, list[list[int]]]:
-    """A game in which heroes go about, and everybody's gold before the first and after every round."""
+    """Return a game of random moves, and the gold of all heroes before the first and after every round."""
     where = named_map("m1")
     games, rng, moves = where.new_game(4 * rounds), np.random.default_rng(number), []
     golds = [games["hero"][0]["gold"].tolist()]
@@ -198,7 +198,7 @@ def test_a_report_is_written_with_links_to_what_is_there(tmp_path: Path) -> None
     urls = follow(page).urls
     assert "a%20cup%231.jsonl" in urls
     assert "a%20cup%231.games.jsonl" in urls
-    assert len(drawings(page)) == 3
+    assert len(charts(page)) == 3
     assert sorted(tmp_path.iterdir()) == [records, path]
 
 
@@ -208,7 +208,7 @@ def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
         write_report(tmp_path / "file" / "cup.jsonl", summarise([]), [])
 
 
-# ---- Drawings ----
+# ---- Charts ----
 
 finite = st.floats(-1e6, 1e6)
 

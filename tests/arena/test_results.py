@@ -49,12 +49,12 @@ def test_a_line_comes_back_as_it_was(name: str, seed: int, golds: tuple[int, int
     assert decode(text) == game
 
 
-def test_who_won() -> None:
+def test_the_winner_has_the_most_gold_alone() -> None:
     assert line().winner == "b"
     assert line(golds=(3, 3, 0, 0)).winner is None
 
 
-def test_what_later_versions_add_is_read_past() -> None:
+def test_unknown_fields_are_ignored() -> None:
     text = line().encode()
     assert decode(text[:-1] + ', "weather": "rain"}') == line()
 
@@ -79,7 +79,7 @@ def test_a_cut_last_line_is_left_out_wherever_it_is_cut(tmp_path: Path) -> None:
         (line(0).encode(), "stands in line 1 already"),
     ],
 )
-def test_slips_are_named(tmp_path: Path, text: str, reason: str) -> None:
+def test_errors_have_file_and_line(tmp_path: Path, text: str, reason: str) -> None:
     path = write(tmp_path / "r.jsonl", line(0), tail=text.encode() + b"\n")
     with pytest.raises(ResultsError, match=reason) as caught:
         read_results(path)

@@ -16,7 +16,7 @@ from vindibot.base import render
 
 #: Units of the chart: width, height of a row, margins.
 WIDTH, ROW, TOP, BOTTOM, RIGHT = 460, 26, 10, 40, 14
-#: Number of colours that can be told apart; further bots share the class ``rest``.
+#: Number of colours that can be distinguished; further bots share the class ``rest``.
 COLOURS = 8
 #: Characters of a label; the rest is cut off.
 LABEL_LENGTH = 16

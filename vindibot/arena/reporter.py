@@ -1,4 +1,4 @@
-"""Reporters: told of the games of a tournament while it runs, to show them to people.
+"""Reporters: get the games of a tournament while it runs, and show them to people.
 
 The tournament calls the methods from one thread, in this order::
 

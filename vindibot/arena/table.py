@@ -144,7 +144,7 @@ def match_lines(match: MatchSummary) -> list[str]:
         + (", and the mean score five standard errors beyond both" if far else ""),
     ]
     if size is None:
-        return [*lines, f"no size of the difference is told: {_why_no_size(match)}"]
+        return [*lines, f"the difference is not estimated: {_why_no_size(match)}"]
     return [
         *lines,
         f"difference of {a} to {b}, {size.blocks} blocks: {points(size.elo)} points, 95 % {interval(size.low, size.high)}",
