@@ -1,9 +1,8 @@
-"""``vindibot arena`` as a process: results kept and gone on with, interrupts, full disks, exit codes."""
+"""``vindibot arena`` as a command: stored and resumed results, interrupts, full disks, exit codes."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -23,9 +22,9 @@ from tests.support.arenabots import TOP, line_bot, nobody_left, schedule
 from tests.support.commands import environment
 from tests.support.crash_output import JAVA
 from vindibot.arena.dispatch import given_up
-from vindibot.arena.results import read
+from vindibot.arena.results import read_results
 from vindibot.arena.sandbox import PlayedGame
-from vindibot.arena.store import Store, StoreError, records_path, setup_path, to_toml
+from vindibot.arena.store import Store, StoreError, records_path, setup_path
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
 from vindibot.engine.warmup import warm
@@ -46,7 +45,7 @@ class Done:
 
 
 def arena(folder: Path, *words: object) -> Done:
-    """The command in this process, which is as good where nobody interrupts it, and much quicker."""
+    """Run the command in this process, which is much quicker. Use it for tests without an interrupt."""
     with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "160")
         result = CliRunner().invoke(main, ["arena", *map(str, words)])
@@ -67,7 +66,7 @@ def started(folder: Path, *words: object, start_new_session: bool = False, **mor
 
 
 def until_games(path: Path, count: int) -> None:
-    """Wait until a file of results has so many lines."""
+    """Wait until a file of results has `count` lines."""
     end = time.monotonic() + 60
     while not path.exists() or path.read_bytes().count(b"\n") < count:
         assert time.monotonic() < end
@@ -75,13 +74,13 @@ def until_games(path: Path, count: int) -> None:
 
 
 def golds(path: Path) -> dict[str, tuple[int, ...]]:
-    return {line.record: tuple(seat.gold for seat in line.seats) for line in read(path).games}
+    return {line.record: tuple(seat.gold for seat in line.seats) for line in read_results(path)}
 
 
 # ---- The whole command ----
 
 
-def test_a_tournament_is_played_kept_and_prolonged(tmp_path: Path) -> None:
+def test_a_tournament_is_played_stored_and_extended(tmp_path: Path) -> None:
     done = arena(tmp_path, "seed", "malvert", "random", "stay", "--blocks", 2, *GAMES, "--results", "cup.jsonl")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "8/8 games" in done.stdout
@@ -92,7 +91,7 @@ def test_a_tournament_is_played_kept_and_prolonged(tmp_path: Path) -> None:
     assert sorted(first) == sorted(records) == [f"b0000{block}g00{game}" for block in (0, 1) for game in range(4)]
     for name, golds_then in first.items():
         assert tuple(GameHistory.of(records[name]).last["hero"]["gold"][0].tolist()) == golds_then
-    # the same again is refused, and gone on with where that is asked for
+    # the same command again is refused, and --resume continues
     again = arena(tmp_path, "seed", "malvert", "random", "stay", "--blocks", 2, *GAMES, "--results", "cup.jsonl")
     assert again.returncode == 2
     assert "--resume goes on with it" in again.stderr
@@ -109,16 +108,16 @@ def test_a_tournament_is_played_kept_and_prolonged(tmp_path: Path) -> None:
 def test_a_match_of_two(tmp_path: Path) -> None:
     done = arena(tmp_path, "--match", "stay", "stay", "--blocks", 1, "--map", "m1", "--rounds", 2)
     assert done.returncode == 0, done.stderr
-    assert "no size of the difference is told: it takes at least 5 blocks" in done.stdout
+    assert "the difference is not estimated: it takes at least 5 blocks" in done.stdout
     (path,) = (path for path in (tmp_path / "results").glob("*.jsonl") if not path.name.endswith(".games.jsonl"))
     assert path.name.startswith("ab-stay-stay-2-")
-    assert {line.bots for line in read(path).games} == {
+    assert {line.bots for line in read_results(path)} == {
         tuple("stay" if seat in pair else "stay-2" for seat in range(4))
         for pair in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
     }
 
 
-def test_what_cannot_be_is_told_before_the_first_game(tmp_path: Path) -> None:
+def test_errors_are_reported_before_the_first_game(tmp_path: Path) -> None:
     for words, said in (
         (["sead", "stay"], "sead"),
         (["http:no-such-program-anywhere", "stay"], "no-such-program-anywhere"),
@@ -145,13 +144,13 @@ def test_forfeits_beyond_the_threshold_have_an_exit_code(tmp_path: Path) -> None
     assert arena(tmp_path, "--resume", "r.jsonl", "--max-forfeits", 1).returncode == 0
 
 
-def test_the_reason_of_a_crash_and_the_folder_of_the_logs_are_told(tmp_path: Path) -> None:
+def test_the_reason_of_a_crash_and_the_folder_of_the_logs_are_printed(tmp_path: Path) -> None:
     script = tmp_path / "bot.sh"
     script.write_text(f"cat >&2 <<'END'\n{JAVA}END\nexit 1\n")
     done = arena(tmp_path, f"bad=stdio:sh '{script}'", "stay", "stay", "random", *GAMES, "--results", "r.jsonl", "--blocks", 1)
     assert done.returncode == 6, done.stdout + done.stderr
     note = 'it ended with exit code 1: Exception in thread "main" java.lang.IllegalStateException: no mines left'
-    seats = [seat for game in read(tmp_path / "r.jsonl").games for seat in game.seats]
+    seats = [seat for game in read_results(tmp_path / "r.jsonl") for seat in game.seats]
     assert {seat.outcome.message for seat in seats if seat.bot == "bad"} == {note}
     assert f"bad crash: {note}" in done.stdout
     assert "logs: r.logs/ has the output of the bots" in done.stdout
@@ -159,7 +158,7 @@ def test_the_reason_of_a_crash_and_the_folder_of_the_logs_are_told(tmp_path: Pat
     assert (tmp_path / "r.logs" / "b00000g000-1-bad.log").read_text() == JAVA
 
 
-def test_no_folder_of_logs_is_left_where_nothing_is_in_it(tmp_path: Path) -> None:
+def test_an_empty_folder_of_logs_is_removed(tmp_path: Path) -> None:
     done = arena(tmp_path, line_bot("complains"), "stay", "stay", "random", *GAMES, "--results", "r.jsonl", "--blocks", 1)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "logs:" not in done.stdout
@@ -179,11 +178,11 @@ def test_an_interrupt_finishes_the_running_games_and_the_rest_is_played_later(tm
         path = tmp_path / "cup.jsonl"
         until_games(path, 2)
         process.send_signal(signal.SIGINT)
-        told, _ = process.communicate(timeout=60)
-    assert process.returncode == 130, told
-    assert "vindibot arena --resume cup.jsonl" in told
-    kept = golds(path)
-    assert 2 <= len(kept) <= 8
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, output
+    assert "vindibot arena --resume cup.jsonl" in output
+    stored = golds(path)
+    assert 2 <= len(stored) <= 8
     done = arena(tmp_path, "--resume", "cup.jsonl")
     assert done.returncode == 0, done.stdout + done.stderr
     assert golds(path) == golds(tmp_path / "whole.jsonl")
@@ -198,32 +197,32 @@ def test_a_second_interrupt_stops_at_once(tmp_path: Path) -> None:
         time.sleep(0.2)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        told, _ = process.communicate(timeout=20)
-    assert process.returncode == 130, told
+        output, _ = process.communicate(timeout=20)
+    assert process.returncode == 130, output
 
 
 def ctrl_c(process: subprocess.Popen[str]) -> None:
-    """What a terminal does: all processes in it are interrupted."""
+    """Interrupt all processes of the session, as a terminal does."""
     os.killpg(process.pid, signal.SIGINT)
 
 
-def told_after(process: subprocess.Popen[str], word: str) -> str:
-    """What it printed, up to the line with this word."""
+def output_until(process: subprocess.Popen[str], word: str) -> str:
+    """Return what it prints, up to the line with this word."""
     assert process.stdout is not None
-    told = ""
+    output = ""
     for line in process.stdout:
-        told += line
+        output += line
         if word in line:
-            return told
-    raise AssertionError(told)
+            return output
+    raise AssertionError(output)
 
 
-def assert_in_order(told: str, code: int, folder: Path) -> None:
-    """It was interrupted: nothing but our words was printed, and the last of them say how to go on."""
-    assert code == 130, told
-    assert "Traceback" not in told
-    assert "ignored" not in told
-    assert told.splitlines()[-1].endswith("go on with: vindibot arena --resume cup.jsonl")
+def assert_interrupted(output: str, code: int, folder: Path) -> None:
+    """Check that it was interrupted without other messages than its own, the last of which names the command to resume."""
+    assert code == 130, output
+    assert "Traceback" not in output
+    assert "ignored" not in output
+    assert output.splitlines()[-1].endswith("go on with: vindibot arena --resume cup.jsonl")
     assert arena(folder, "--resume", "cup.jsonl", "--blocks", 1).returncode == 0
 
 
@@ -231,27 +230,25 @@ def test_ctrl_c_twice_while_the_workers_start(tmp_path: Path) -> None:
     with nobody_left():
         words = ["seed", "malvert", "random", "stay", "--blocks", 100, *GAMES, "--results", "cup.jsonl"]
         process = started(tmp_path, *words, start_new_session=True, PYTHONUNBUFFERED="1")
-        told = told_after(process, "games in")
+        output = output_until(process, "games in")
         ctrl_c(process)
-        told += told_after(process, "once more to stop at once")
+        output += output_until(process, "once more to stop at once")
         ctrl_c(process)
-        told += process.communicate(timeout=60)[0]
-    assert_in_order(told, process.returncode, tmp_path)
+        output += process.communicate(timeout=60)[0]
+    assert_interrupted(output, process.returncode, tmp_path)
 
 
 def test_ctrl_c_while_kernels_are_compiled(tmp_path: Path) -> None:
     words = ["seed", "malvert", "random", "stay", *GAMES, "--results", "cup.jsonl"]
     more = {"PYTHONUNBUFFERED": "1", "NUMBA_CACHE_DIR": str(tmp_path / "cold"), "VINDIBOT_KERNEL_CACHE": ""}
     process = started(tmp_path, *words, start_new_session=True, **more)
-    told = told_after(process, "compiling kernels")
+    output = output_until(process, "compiling kernels")
     ctrl_c(process)
-    told += process.communicate(timeout=60)[0]
-    assert_in_order(told, process.returncode, tmp_path)
+    output += process.communicate(timeout=60)[0]
+    assert_interrupted(output, process.returncode, tmp_path)
 
 
-def test_an_interrupt_that_falls_into_a_finaliser_is_not_lost(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interrupt_in_a_finaliser_is_not_lost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     class Finalised:
         def __del__(self) -> None:
             signal.raise_signal(signal.SIGINT)
@@ -263,7 +260,7 @@ def test_an_interrupt_that_falls_into_a_finaliser_is_not_lost(
             pass
 
     monkeypatch.setattr("vindibot.engine.warmup.kernels.warm", compiles)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs in the background
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background, a shell ignores it
     try:
         with pytest.raises(KeyboardInterrupt):
             warm(Console(quiet=True))
@@ -281,7 +278,7 @@ def until_programs_run(pid: int) -> None:
 
 
 def command_lines(pid: int) -> Iterator[str]:
-    """The command lines of all descendants of a process."""
+    """Yield the command lines of all descendants of a process."""
     for child in psutil.Process(pid).children(recursive=True):
         with contextlib.suppress(psutil.Error):
             yield " ".join(child.cmdline())
@@ -300,14 +297,13 @@ def test_kill_and_resume(tmp_path: Path) -> None:
         file.write(b'{"id":"b0')
     done = arena(tmp_path, "--resume", "cup.jsonl")
     assert done.returncode == 0, done.stdout + done.stderr
-    lines = read(path)
-    assert not lines.cut
-    assert len(lines.games) == 12
+    assert path.read_bytes().endswith(b"\n")
+    assert len(read_results(path)) == 12
     assert {record.id for record in gamerecord.read_records(records_path(path))} == set(golds(path))
 
 
 def fork_server(pid: int) -> psutil.Process:
-    """The process that starts the workers of an arena, as soon as it is there."""
+    """Wait for the process that starts the workers of an arena, and return it."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         for child in psutil.Process(pid).children():
@@ -325,11 +321,11 @@ def test_a_fork_server_that_is_killed_while_it_loads_is_started_again(tmp_path: 
         server = fork_server(process.pid)
         time.sleep(pause)
         server.kill()
-        told, _ = process.communicate(timeout=60)
-    assert process.returncode == 0, told
-    assert "Traceback" not in told
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, output
+    assert "Traceback" not in output
     assert len(golds(tmp_path / "cup.jsonl")) == 4
-    assert all(line.ending == "finished" for line in read(tmp_path / "cup.jsonl").games)
+    assert all(line.ending == "finished" for line in read_results(tmp_path / "cup.jsonl"))
 
 
 def test_ctrl_c_ends_an_arena_whose_fork_server_does_not_answer(tmp_path: Path) -> None:
@@ -338,17 +334,17 @@ def test_ctrl_c_ends_an_arena_whose_fork_server_does_not_answer(tmp_path: Path) 
     server = fork_server(process.pid)
     server.suspend()
     try:
-        told = told_after(process, "games in")
+        output = output_until(process, "games in")
         for _ in range(3):
             time.sleep(0.5)
             process.send_signal(signal.SIGINT)
-        told += told_after(process, "go on with")
+        output += output_until(process, "go on with")
         process.wait(timeout=20)
     finally:
         process.kill()
         server.kill()
         process.communicate(timeout=20)
-    assert_in_order(told, process.returncode, tmp_path)
+    assert_interrupted(output, process.returncode, tmp_path)
 
 
 # ---- The store ----
@@ -383,10 +379,10 @@ def test_a_line_that_does_not_fit_on_the_disk_is_taken_back(tmp_path: Path) -> N
     )
     assert "cannot be written" in done.stdout, done.stderr
     assert path.stat().st_size == size
-    assert len(read(path).games) == 1
+    assert len(read_results(path)) == 1
 
 
-def test_a_full_disk_stops_the_tournament_in_order(tmp_path: Path) -> None:
+def test_a_full_disk_stops_the_tournament_with_a_message(tmp_path: Path) -> None:
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("there is no /dev/full here")
@@ -405,21 +401,15 @@ def test_two_arenas_do_not_write_into_one_file(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be written"):
         Store(tmp_path / "file" / "r.jsonl", DIGEST, {}, resume=False, records=False)
 
 
-def test_toml_can_be_read_back() -> None:
-    table = {
-        "bots": ["a b", 'say "x"', "tab\there"],
-        "blocks": 3,
-        "share": 0.5,
-        "yes": True,
-        "none": None,
-        "entrants": {"my bot": {"command": ["x", "{key}"], "move_ms": 5}, "plain": {"bot": "seed"}},
-    }
-    read_back = tomllib.loads(to_toml(table))
-    assert read_back == json.loads(json.dumps({key: value for key, value in table.items() if value is not None}))
-    assert setup_path(Path("a/b.jsonl")) == Path("a/b.effective.toml")
+def test_the_configuration_beside_the_results_can_be_read_back(tmp_path: Path) -> None:
+    bots = ["a b", 'say "x"', "tab\there"]
+    setup = {"bots": bots, "share": 0.5, "yes": True, "entrants": {"my bot": {"command": ["x", "{key}"], "move_ms": 5}}}
+    Store(tmp_path / "r.jsonl", DIGEST, setup, resume=False, records=False).close()
+    assert setup_path(tmp_path / "r.jsonl") == tmp_path / "r.effective.toml"
+    assert tomllib.loads(setup_path(tmp_path / "r.jsonl").read_text("utf-8")) == setup

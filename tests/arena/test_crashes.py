@@ -1,4 +1,4 @@
-"""The reason of a crash: what runtimes really print when a program ends, and what bots print before that."""
+"""The reason of a crash, from real output of runtimes when a program ends, with output of the bot before it."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_an_error_that_the_bot_survived_is_not_the_reason(survived: str) -> None
     assert reason(survived + turns + PYTHON) == "bot.GameOver: no mines left"
 
 
-def test_whatever_was_written() -> None:
+def test_odd_output() -> None:
     assert reason("") == ""
     assert reason("\n \n") == ""
     assert reason("Traceback (most recent call last):\n") == "Traceback (most recent call last):"

@@ -1,4 +1,4 @@
-"""Handing out games: executors of all kinds, workers that die, and interrupts; and the same games wherever they are played."""
+"""The dispatcher: executors of all kinds, workers that die, interrupts; and the same games with any number of workers."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from vindibot.games import game_record as gamerecord
 
 
 def fake(task: GameTask) -> PlayedGame:
-    """A game of no plies."""
+    """Return a game without plies."""
     return PlayedGame(given_up(task, "fake").line.model_copy(update={"ending": "finished"}), b"{}")
 
 
 class Broken(Executor):
-    """Breaks when it is given one of some games."""
+    """Breaks at the `deadly` games, and logs the names of all games."""
 
     def __init__(self, deadly: set[str], log: list[str]) -> None:
         self.deadly, self.log, self.broken = deadly, log, False
@@ -68,20 +68,20 @@ def test_every_game_is_played_once() -> None:
     assert sorted(found) == [task.name for task in tasks()]
 
 
-def test_a_worker_that_dies_costs_no_game_but_the_one_that_killed_it() -> None:
+def test_a_worker_that_dies_loses_only_the_game_that_killed_it() -> None:
     deadly = {"b00000g002", "b00001g003"}
     log: list[str] = []
-    told: list[str] = []
-    dispatcher = Dispatcher(lambda: Broken(deadly, log), 3, fake, told.append)
+    notes: list[str] = []
+    dispatcher = Dispatcher(lambda: Broken(deadly, log), 3, fake, notes.append)
     found = {played.line.record: played.line for played in dispatcher.run(tasks())}
     assert sorted(found) == [task.name for task in tasks()]
     assert {name for name, line in found.items() if line.ending == "aborted"} == deadly
     assert all(seat.outcome.reason == "aborted" for name in deadly for seat in found[name].seats)
     assert all(log.count(name) <= 1 + ATTEMPTS for name in deadly)
-    assert any("given up" in text for text in told)
+    assert any("given up" in text for text in notes)
 
 
-def test_games_are_not_to_blame_for_workers_that_die_anyway() -> None:
+def test_games_are_not_given_up_if_all_workers_die() -> None:
     handed: list[str] = []
     everything = {task.name for task in tasks()}
     with pytest.raises(VindibotError, match="again and again"):
@@ -89,7 +89,7 @@ def test_games_are_not_to_blame_for_workers_that_die_anyway() -> None:
     assert handed == []
 
 
-def test_workers_that_die_at_once_are_hopeless() -> None:
+def test_workers_that_die_at_once_end_the_tournament() -> None:
     class Dead(Executor):
         def submit(self, fn: object, /, *args: object, **kwargs: object) -> Future[PlayedGame]:  # type: ignore[override]
             raise BrokenProcessPool("dead")
@@ -138,7 +138,7 @@ def test_stopping_soon_lets_the_running_games_end() -> None:
 
 
 def played(plan: Schedule, workers: int) -> dict[str, tuple[object, ...]]:
-    """The games of a schedule: orders and results by name."""
+    """Play the games of a schedule, and return their moves and results by name."""
     dispatcher = Dispatcher(local_workers(plan.entrants, workers), workers)
     return {
         one.line.record: (
@@ -182,12 +182,12 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     bot = tmp_path / "bot.toml"
     bot.write_text(f'[traits.assassin]\nuse = "assassin:Assassin"\nonce = "{tmp_path / "done"}"\n')
     plan = schedule(str(bot), "seed", "random", "stay", blocks=2)
-    told: list[str] = []
+    notes: list[str] = []
     with nobody_left():
-        found = list(Dispatcher(local_workers(plan.entrants, 2), 2, tell=told.append).run(plan.tasks()))
+        found = list(Dispatcher(local_workers(plan.entrants, 2), 2, notify=notes.append).run(plan.tasks()))
     assert sorted(one.line.record for one in found) == [task.name for task in plan.tasks()]
     assert all(one.line.ending == "finished" for one in found)
-    assert told
+    assert notes
     bot.write_text('[traits.assassin]\nuse = "assassin:Assassin"\n')
     plan = schedule(str(bot), "seed", "random", "stay")
     with nobody_left():

@@ -1,4 +1,4 @@
-"""Games of bots in process: the same as the agent would play, each to its end whatever the traits do."""
+"""Games of bots in process: they equal the games of the agent, and end whatever the traits do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim.game import copy_of, equal
 from sim.maps import map_of
 from sim.rules import step
 from tests.support.arenabots import bad_trait, first_game, first_task, nobody_left, schedule
-from vindibot.arena.referee import GameStats, decided, replay
+from vindibot.arena.referee import decided, replay
 from vindibot.arena.sandbox import play_task
 from vindibot.arena.schedule import map_of_task
 from vindibot.arena.seats import InProcessSeat
@@ -43,7 +43,7 @@ async def test_a_bot_in_process_plays_as_the_agent_does() -> None:
     await asyncio.gather(*(agent.voters.close() for agent in agents))
 
 
-def test_the_line_and_the_record_say_what_happened() -> None:
+def test_the_line_and_the_record_agree_with_the_moves() -> None:
     task = first_task("seed", "malvert", "random", "stay", rounds=50)
     played = play_task(task)
     line, record = played.line, gamerecord.loads(played.record)
@@ -60,28 +60,28 @@ def test_the_line_and_the_record_say_what_happened() -> None:
     assert seed.mines_taken >= seed.mines
 
 
-def test_deeds_are_counted_from_the_orders() -> None:
-    """Against what can be seen from one state to the next: who jumped to his spawn with full life."""
+def test_deaths_and_kills_are_counted_from_the_moves() -> None:
+    """Against what one state shows after the other: a hero that jumps to its spawn with full life has died."""
     task = first_task("random", "random", "random", "random", rounds=400, size=10, seed=11)
     moves = gamerecord.loads(play_task(task).record).moves
-    last, deeds = replay(map_of_task(task), 400, moves)
-    games, seen = map_of_task(task).new_game(1600), GameStats()
+    last, stats = replay(map_of_task(task), 400, moves)
+    games, deaths, kills = map_of_task(task).new_game(1600), [0] * 4, [0] * 4
     for ply, move in enumerate(moves):
         before = copy_of(games)
         step(games, 0, move)
         mover, old, new = ply % 4, before["hero"][0], games["hero"][0]
         for hero in range(4):
-            struck = old["life"][hero] <= 21 and new["life"][hero] >= 99 and new["pos"][hero] == new["spawn"][hero]
-            seen.deaths[hero] += bool(struck)
-            seen.kills[mover] += bool(struck) and hero != mover
+            died = old["life"][hero] <= 21 and new["life"][hero] >= 99 and new["pos"][hero] == new["spawn"][hero]
+            deaths[hero] += bool(died)
+            kills[mover] += bool(died) and hero != mover
     assert equal(games, last)
-    assert seen.deaths == deeds.deaths
-    assert seen.kills == deeds.kills
-    assert sum(deeds.deaths) > 0
-    assert sum(deeds.mines_taken) > 0
+    assert deaths == stats["deaths"]
+    assert kills == stats["kills"]
+    assert sum(stats["deaths"]) > 0
+    assert sum(stats["mines_taken"]) > 0
 
 
-def test_who_stays_in_one_place_is_stalled() -> None:
+def test_a_hero_that_stays_in_one_area_is_stalled() -> None:
     line = first_game("seed", "stay", "stay", "random", rounds=60, size=28)
     assert [seat.stalled for seat in line.seats if seat.bot.startswith("stay")] == [60, 60]
     assert line.seats[0].stalled == 0
@@ -109,7 +109,7 @@ def test_bad_traits_forfeit(tmp_path: Path, trait: str, parameters: dict[str, ob
 
 
 def test_a_kernel_that_never_comes_back_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vindibot.arena.sandbox.BEYOND", 0.5)
+    monkeypatch.setattr("vindibot.arena.sandbox.HANG_MARGIN", 0.5)
     bot = bad_trait(tmp_path, "LoopsInKernel")
     line = first_game("stay", f"bad={bot}", *QUIET[1:], limits__move_ms=100)
     assert line.seats[1].outcome.reason == "timeout"
@@ -118,13 +118,13 @@ def test_a_kernel_that_never_comes_back_is_killed(tmp_path: Path, monkeypatch: p
     assert line.plies == 48
 
 
-def test_two_that_die_in_one_game(tmp_path: Path) -> None:
+def test_two_bots_die_in_one_game(tmp_path: Path) -> None:
     bot = bad_trait(tmp_path, "Dies")
     line = first_game(f"a={bot}", "seed", f"b={bot}", "stay")
     assert [seat.outcome.reason for seat in line.seats] == ["crash", "finished", "crash", "finished"]
 
 
-def test_all_who_die_end_the_game(tmp_path: Path) -> None:
+def test_the_game_ends_when_all_bots_die(tmp_path: Path) -> None:
     bot = bad_trait(tmp_path, "Dies")
     line = first_game(*(f"{label}={bot}" for label in "abcd"))
     assert [seat.outcome.reason for seat in line.seats] == ["crash"] * 4
@@ -196,7 +196,7 @@ def test_own_traits_of_two_bots_may_have_the_same_names(tmp_path: Path) -> None:
 
 
 def test_decided_is_sound() -> None:
-    """A game that is called decided keeps its places whatever is played on."""
+    """The places of a decided game stay the same, whatever the later moves are."""
     rng = np.random.default_rng(3)
     found = 0
     for task in list(schedule("seed", "random", "stay", "random", blocks=3, rounds=60).tasks()):

@@ -15,7 +15,7 @@ from tests.support.arenabots import TOP, first_game, first_task, line_bot, nobod
 from tests.support.documents import blocks
 from vindibot.arena.entrants import read_entrants
 from vindibot.arena.mapsets import read_map_set
-from vindibot.arena.results import read
+from vindibot.arena.results import read_results
 from vindibot.arena.sandbox import play_task
 from vindibot.arena.schedule import Schedule
 from vindibot.arena.seats import Forfeit
@@ -89,7 +89,7 @@ def test_move_walks_a_shortest_way_or_near() -> None:
     assert towards(games, 0, -5, 0) == STAY
 
 
-def test_a_program_that_speaks_in_lines_plays(tmp_path: Path) -> None:
+def test_a_program_of_the_line_protocol_plays(tmp_path: Path) -> None:
     with nobody_left():
         line = first_game(f"me={line_bot('miner')}", *QUIET, rounds=30)
     assert line.seats[0].bot == "me"
@@ -100,15 +100,15 @@ def test_a_program_that_speaks_in_lines_plays(tmp_path: Path) -> None:
     assert line.plies == 120
 
 
-def test_expert_input_tells_where_the_others_wanted_to_go(tmp_path: Path) -> None:
-    notes = tmp_path / "told"
+def test_expert_input_has_the_targets_of_the_others(tmp_path: Path) -> None:
+    notes = tmp_path / "lines"
     task = first_task(line_bot("expert", notes), "stay", "stay", "stay")
     play_task(task)
-    told = notes.read_text().splitlines()
+    lines = notes.read_text().splitlines()
     spawns = gamerecord.loads(play_task(task).record).game_map().starts
-    # five questions after the first, three others each, who all wanted to stay where they are
+    # five states after the first, with three other heroes each, which all stay
     expected = [f"{hero} {spawns[hero][1]} {spawns[hero][0]}" for hero in (1, 2, 3)]
-    assert told == expected * 5
+    assert lines == expected * 5
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_expert_input_tells_where_the_others_wanted_to_go(tmp_path: Path) -> Non
         ("floods", "flood", "a line of more than 65536 bytes"),
     ],
 )
-def test_bad_line_speakers_forfeit(mode: str, termination: str, note: str) -> None:
+def test_bad_programs_of_the_line_protocol_forfeit(mode: str, termination: str, note: str) -> None:
     with nobody_left():
         line = first_game(line_bot(mode), *QUIET, limits__move_ms=500, limits__grace_ms=0)
     bad = line.seats[0]
@@ -129,18 +129,18 @@ def test_bad_line_speakers_forfeit(mode: str, termination: str, note: str) -> No
     assert line.plies == 48
 
 
-def test_a_line_speaker_that_never_answers_stalls() -> None:
+def test_a_program_of_the_line_protocol_that_never_answers_stalls() -> None:
     line = first_game(line_bot("silent"), *QUIET, limits__start_s=0.3, limits__move_ms=100)
     assert line.seats[0].outcome.reason == "stall"
     assert line.seats[0].moves == 0
 
 
-def test_what_is_said_without_being_asked_is_thrown_away() -> None:
+def test_output_between_two_plies_is_discarded() -> None:
     line = first_game(line_bot("chatters"), *QUIET)
     assert line.seats[0].outcome.reason == "finished"
 
 
-def test_the_beginning_and_the_end_of_complaints_are_kept(tmp_path: Path) -> None:
+def test_the_log_has_the_beginning_and_the_end_of_the_output(tmp_path: Path) -> None:
     line = first_game(f"bad={line_bot('complains')}", *QUIET, logs=tmp_path)
     assert line.seats[0].outcome.reason == "finished"
     log = (tmp_path / "b00000g000-1-bad.log").read_text()
@@ -180,7 +180,7 @@ def test_programs_that_speak_http_play_among_others(mode: str, tmp_path: Path) -
         assert (tmp_path / "b00000g000-1-web.log").stat().st_size < 300_000
 
 
-def test_address_and_key_come_as_placeholders_too() -> None:
+def test_address_and_key_replace_placeholders() -> None:
     line = first_game(web_bot("given", "{server}", "{key}"), web_bot(), web_bot(), web_bot())
     assert [seat.outcome.reason for seat in line.seats] == ["finished"] * 4
 
@@ -211,8 +211,8 @@ def test_unknown_directions_are_stay_as_on_the_original_server() -> None:
     assert set(gamerecord.loads(played.record).moves[12::4]) == {STAY}
 
 
-def test_nobody_is_to_blame_while_a_program_comes_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The watchdog of a game ends bots that hang; it must not take one that waits for the start of the game for such a bot."""
+def test_no_seat_is_at_fault_while_a_program_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker kills a game whose bot hangs. A bot that waits for the start of the game does not hang."""
     monkeypatch.setattr("vindibot.arena.sandbox.HANG_SECONDS", 1.0)
     line = first_game(web_bot("late", 2.5), "random", "random", "stay")
     assert [(seat.outcome.reason, seat.outcome.message, seat.moves) for seat in line.seats] == [("finished", "", 12)] * 4
@@ -224,19 +224,18 @@ def test_a_block_with_a_program_that_takes_15_seconds_to_start(tmp_path: Path) -
     options = ["--blocks", "1", "--workers", "4", "--rounds", "20", "--map", "m1", "--results", str(tmp_path / "cup.jsonl")]
     run = CliRunner().invoke(main, ["arena", *bots, *options])
     assert run.exit_code == 0, run.output
-    games = read(tmp_path / "cup.jsonl").games
+    games = read_results(tmp_path / "cup.jsonl")
     assert sorted(game.bots.index("late") for game in games) == [0, 1, 2, 3]
     assert {(seat.outcome.reason, seat.moves) for game in games for seat in game.seats} == {("finished", 20)}
 
 
 def the_tournament_that_ships(**more: object) -> Schedule:
-    config = load_config(ArenaSettings, "tournaments/mixed", more, environ={})
-    settings = config.settings
-    return Schedule(settings.format, tuple(read_entrants(config)), read_map_set(settings.maps, 1), 1, settings.rounds, 1)
+    config = load_config(ArenaSettings, "tournaments/mixed", {"blocks": 1, **more}, environ={})
+    return Schedule(config.settings, tuple(read_entrants(config)), read_map_set(config.settings.maps, 1), 1)
 
 
 def test_the_bots_of_the_tournament_that_ships_play() -> None:
-    """Two of its games, in which each of the eight sits."""
+    """Play two of its games, in which each of the eight sits."""
     schedule = the_tournament_that_ships(**{"rounds": 10, "limits.move_ms": 20_000})
     assert len(schedule) == 280
     entrants = {entrant.label: entrant for entrant in schedule.entrants}
@@ -257,17 +256,17 @@ def test_the_tournament_that_ships_is_played_to_its_end(tmp_path: Path) -> None:
     options = ["--config", "tournaments/mixed", "--rounds", "10", "--results", str(tmp_path / "cup.jsonl")]
     run = CliRunner().invoke(main, ["arena", *options])
     assert run.exit_code == 0, run.output
-    assert len(read(tmp_path / "cup.jsonl").games) == 280
+    assert len(read_results(tmp_path / "cup.jsonl")) == 280
 
 
-def test_the_program_in_lines_that_ships_is_the_one_of_the_documents() -> None:
+def test_the_program_of_the_line_protocol_that_ships_is_the_one_of_the_documents() -> None:
     text = (TOP / "docs" / "other-languages.md").read_text()
     shipped_miner = shipped("tournaments/programs/miner.sh").read_text()
     assert shipped_miner in [block.text for block in blocks(text, "sh")]
 
 
 def test_limits_are_each_bots_own() -> None:
-    """One program may be slow, another one may not."""
+    """One program has less time than another."""
     slow, quick = web_bot("stalls"), web_bot("good")
     began = time.monotonic()
     line = first_game(

@@ -1,4 +1,4 @@
-"""Ratings from games of four: the fit against its definition, known strengths found again, intervals that can be believed."""
+"""Ratings from games of four: the fit compared with its definition, known strengths, and intervals that cover them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vindibot.arena.ratings import MIN_BLOCKS, Running, elo, expected, rate
 
 
 def log_likelihood(games: list[tuple[list[int], list[float]]], found: np.ndarray) -> float:
-    """By definition: the mean over all orders that fit the places, and the games against the phantom."""
+    """Return the log likelihood by its definition: the mean over all rankings that fit the places, and the phantom's games."""
     total = sum(-PRIOR * (math.log(1 + math.exp(-value)) + math.log(1 + math.exp(value))) for value in found)
     for who, where in games:
         fitting = [order for order in permutations(range(len(who))) if [where[seat] for seat in order] == sorted(where)]
@@ -49,8 +49,8 @@ def test_the_fit_is_the_maximum_of_the_likelihood(games: list[tuple[list[int], l
 
 def test_two_players_have_the_closed_form() -> None:
     # Both are symmetric about the phantom, so s = -t, and 30 - 40 p(2s) + PRIOR (1 - 2 p(s)) = 0.
-    orders = collect([(0, [0, 1], [1, 2])] * 30 + [(0, [0, 1], [2, 1])] * 10, 2)
-    s, t = fit_strengths(orders)
+    rankings = collect([(0, [0, 1], [1, 2])] * 30 + [(0, [0, 1], [2, 1])] * 10, 2)
+    s, t = fit_strengths(rankings)
     assert s == pytest.approx(-t)
     assert 30 - 40 / (1 + math.exp(-2 * s)) + PRIOR * (1 - 2 / (1 + math.exp(-s))) == pytest.approx(0, abs=1e-4)
     assert s - t == pytest.approx(math.log(3), abs=0.05)
@@ -63,7 +63,7 @@ def test_elo_and_score_are_inverse() -> None:
     assert (elo(0.0), elo(1.0)) == (-math.inf, math.inf)
 
 
-def test_a_perfect_winner_has_a_finite_rating_and_an_honest_interval() -> None:
+def test_a_bot_that_always_wins_has_a_finite_rating_and_a_wide_interval() -> None:
     games = [game_line("aabb", (9, 8, 2, 1), block=block) for block in range(50)]
     first, last = rate(games)
     assert (first.bot, last.bot) == ("a", "b")
@@ -72,7 +72,7 @@ def test_a_perfect_winner_has_a_finite_rating_and_an_honest_interval() -> None:
     assert first.low is not None
     assert first.high is not None
     assert 100 < first.low < first.rating < first.high < 5000
-    assert first.high - first.rating > 100  # nobody knows how much better it is
+    assert first.high - first.rating > 100  # its advantage is unknown
 
 
 def test_groups_that_never_meet_still_have_ratings() -> None:
@@ -117,7 +117,7 @@ def test_few_blocks_have_no_interval() -> None:
 
 
 @pytest.mark.slow
-def test_intervals_hold_what_they_promise() -> None:
+def test_intervals_cover_the_truth_in_95_percent() -> None:
     """95 % intervals of A against B cover the truth in 95 % of tournaments whose blocks differ; at A against A, 0."""
     rng = np.random.default_rng(7)
     covered = 0

@@ -1,4 +1,4 @@
-"""The report: one page that needs nothing else, whatever bots are called, with drawings that say what the games say."""
+"""The report: one page that needs no other file, with any labels, and charts that agree with the games."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EMPTY = {"br", "meta", "link", "img", "hr", "input"}
 
 
 class _Strict(HTMLParser):
-    """Follows a page and notes what could load something, and whether all elements are closed."""
+    """Parses a page: notes addresses and texts, and checks that all elements are closed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ def follow(page: str) -> _Strict:
     return strict
 
 
-def drawings(page: str) -> list[ElementTree.Element]:
+def charts(page: str) -> list[ElementTree.Element]:
     return [ElementTree.fromstring(found) for found in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]
 
 
@@ -72,7 +72,7 @@ def tournament(blocks: int = 8) -> list[GameLine]:
 
 def test_the_page_needs_nothing_else() -> None:
     games = tournament()
-    page = report(summarise(games), games, title="a cup")
+    page = report(summarise(games), games)
     strict = follow(page)
     assert not strict.tags & {"script", "iframe", "img", "object", "embed", "form", "base"}
     assert strict.urls == ["data:,"]
@@ -82,21 +82,21 @@ def test_the_page_needs_nothing_else() -> None:
     assert "default-src 'none'" in page
 
 
-def test_whatever_comes_from_outside_is_text() -> None:
+def test_labels_and_names_are_text() -> None:
     names = (EVIL, "</title>", "\u202eright", "d")
     games = [game_line(names, (4, 3, 2, 1), block=n, map={"name": EVIL, "size": 8}) for n in range(6)]
     seat = games[0].seats[0].model_copy(update={"outcome": Outcome(Reason.CRASH, f'" onload="x{EVIL}')})
     games[0] = games[0].model_copy(update={"seats": (seat, *games[0].seats[1:]), "record": EVIL})
-    strict = follow(report(summarise(games), games, title=EVIL, bots=names))
+    strict = follow(report(summarise(games), games, bots=names))
     assert not strict.tags & {"script"}
     assert EVIL in strict.words
     assert not [url for url in strict.urls if "<" in url or '"' in url]
 
 
-def test_the_drawings_say_what_the_table_says() -> None:
+def test_the_charts_agree_with_the_table() -> None:
     games = tournament()
     summary = summarise(games)
-    ratings, gold = drawings(report(summary, games, title="a cup"))
+    ratings, gold = charts(report(summary, games))
     best = summary.standings[0]
     assert best.rating is not None
     notes = [note.text or "" for note in ratings.iter("title")]
@@ -117,21 +117,21 @@ def test_many_bots_and_odd_tournaments() -> None:
         )
         for block in range(40)
     ]
-    page = report(summarise(games), games, title="many")
+    page = report(summarise(games), games)
     follow(page)
     assert f"c{COLOURS - 1}" in page
     for few in ([], games[:1]):
-        follow(report(summarise(few, names), few, title="few", bots=names))
+        follow(report(summarise(few, names), few, bots=names))
     long = [games[0].model_copy(update={"block": number}) for number in range(LISTED + 7)]
-    assert "7 more are in the file of results" in report(summarise(long, resamples=0), long, title="long")
+    assert "7 more are in the file of results" in report(summarise(long, resamples=0), long)
 
 
-def test_the_match_is_told_in_words() -> None:
+def test_the_match_is_described_in_words() -> None:
     games = [
         line.model_copy(update={"format": "ab"})
         for line in made_up(SEATINGS, {"a": 200.0, "b": 0.0}, 40, np.random.default_rng(2))
     ]
-    page = report(summarise(games, "ab", planned=40), games, title="match", bots="ab")
+    page = report(summarise(games, "ab", planned=40), games, bots="ab")
     assert "a is stronger than b" in page
     assert "difference of a to b, 40 blocks" in page
 
@@ -140,7 +140,7 @@ def test_the_match_is_told_in_words() -> None:
 
 
 def record(number: int, rounds: int = 5) -> tuple[GameRecord, list[list[int]]]:
-    """A game in which heroes go about, and everybody's gold before the first and after every round."""
+    """Return a game of random moves, and the gold of all heroes before the first and after every round."""
     where = named_map("m1")
     games, rng, moves = where.new_game(4 * rounds), np.random.default_rng(number), []
     golds = [games["hero"][0]["gold"].tolist()]
@@ -150,7 +150,7 @@ def record(number: int, rounds: int = 5) -> tuple[GameRecord, list[list[int]]]:
         if ply % 4 == 3:
             golds.append(games["hero"][0]["gold"].tolist())
     now = datetime.now(UTC)
-    kept = GameRecord.of(
+    played = GameRecord.of(
         where,
         id=f"g{number}",
         max_turns=4 * rounds,
@@ -160,16 +160,16 @@ def record(number: int, rounds: int = 5) -> tuple[GameRecord, list[list[int]]]:
         started=now,
         finished=now,
     )
-    return kept, golds
+    return played, golds
 
 
 def test_gold_over_time_is_recomputed_from_the_records(tmp_path: Path) -> None:
     found = [record(number, 40) for number in range(3)]
     path = tmp_path / "cup.games.jsonl"
     again = dumps(found[1][0])
-    path.write_bytes(b"\n".join([*(dumps(kept) for kept, _ in found), again, again[:50]]) + b"\n")
-    curves, played = gold_curves(path, {"g0", "g1", "g2", "elsewhere"})
-    assert played == 3  # g1 is there twice, and a last one is cut off
+    path.write_bytes(b"\n".join([*(dumps(played) for played, _ in found), again, again[:50]]) + b"\n")
+    curves, count = gold_curves(path, {"g0", "g1", "g2", "elsewhere"})
+    assert count == 3  # g1 is there twice, and a last one is cut off
     golds = np.array([gold for _, gold in found], dtype=float)  # game, round, hero
     assert golds[:, -1].sum() > 0
     assert curves["a"] == pytest.approx(golds[:, :, [0, 2]].mean(axis=(0, 2)).tolist())
@@ -190,26 +190,25 @@ def test_games_of_different_lengths(tmp_path: Path) -> None:
 
 def test_a_report_is_written_with_links_to_what_is_there(tmp_path: Path) -> None:
     results, records = tmp_path / "a cup#1.jsonl", tmp_path / "a cup#1.games.jsonl"
-    kept, _ = record(0)
-    records.write_bytes(dumps(kept) + b"\n")
+    played, _ = record(0)
+    records.write_bytes(dumps(played) + b"\n")
     games = [game_line("abac", (4, 3, 2, 1), block=n, record="g0") for n in range(6)]
-    path = tmp_path / "out" / "report.html"
-    write_report(path, summarise(games), games, title="a cup", results=results, records=records)
+    path = write_report(results, summarise(games), games)
     page = path.read_text("utf-8")
     urls = follow(page).urls
-    assert "../a%20cup%231.jsonl" in urls
-    assert "../a%20cup%231.games.jsonl" in urls
-    assert len(drawings(page)) == 3
-    assert list(path.parent.iterdir()) == [path]
+    assert "a%20cup%231.jsonl" in urls
+    assert "a%20cup%231.games.jsonl" in urls
+    assert len(charts(page)) == 3
+    assert sorted(tmp_path.iterdir()) == [records, path]
 
 
 def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(VindibotError, match=r"file: cannot be made"):
-        write_report(tmp_path / "file" / "report.html", summarise([]), [], title="")
+        write_report(tmp_path / "file" / "cup.jsonl", summarise([]), [])
 
 
-# ---- Drawings ----
+# ---- Charts ----
 
 finite = st.floats(-1e6, 1e6)
 
@@ -226,14 +225,16 @@ def test_ticks_are_round_and_inside(low: float, width: float) -> None:
 @given(st.lists(st.floats(0, 200), max_size=12))
 def test_labels_are_moved_apart_in_their_order(wanted: list[float]) -> None:
     found = _apart(wanted, 13, 200)
-    move = sorted(range(len(wanted)), key=lambda index: wanted[index])
-    assert all(found[two] - found[one] >= 13 - 1e-6 for one, two in pairwise(move))
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    assert all(found[two] - found[one] >= 13 - 1e-6 for one, two in pairwise(order))
     assert all(value <= 200 for value in found)
 
 
 @given(st.lists(st.tuples(st.text(max_size=20), finite, finite, finite), max_size=5))
 def test_any_ranges_and_lines_can_be_drawn(rows: list[tuple[str, float, float, float]]) -> None:
-    drawn = [Range(label, index, middle, low, high, (low, high), label) for index, (label, low, middle, high) in enumerate(rows)]
+    drawn = [
+        Range(label, index, middle, (low, high), (low, high), label) for index, (label, low, middle, high) in enumerate(rows)
+    ]
     for text in (ranges(drawn, "x", "unit", zero=True), lines([Curve(row[0], 0, row[1:]) for row in rows], "x", "a", "b")):
         ElementTree.fromstring(text)
         assert "nan" not in text

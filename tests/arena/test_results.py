@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.support.paths import TOP
-from vindibot.arena.results import GameLine, MapLine, ResultsError, SeatLine, decode, places, read
+from vindibot.arena.results import GameLine, MapLine, ResultsError, SeatLine, decode, places, read_results
 from vindibot.base.errors import VindibotError
 
 
@@ -49,12 +49,12 @@ def test_a_line_comes_back_as_it_was(name: str, seed: int, golds: tuple[int, int
     assert decode(text) == game
 
 
-def test_who_won() -> None:
+def test_the_winner_has_the_most_gold_alone() -> None:
     assert line().winner == "b"
     assert line(golds=(3, 3, 0, 0)).winner is None
 
 
-def test_what_later_versions_add_is_read_past() -> None:
+def test_unknown_fields_are_ignored() -> None:
     text = line().encode()
     assert decode(text[:-1] + ', "weather": "rain"}') == line()
 
@@ -63,11 +63,8 @@ def test_a_cut_last_line_is_left_out_wherever_it_is_cut(tmp_path: Path) -> None:
     first, second = line(0, 0), line(0, 1)
     tail = second.encode().encode()
     for end in range(1, len(tail) + 1, 37):
-        found = read(write(tmp_path / "r.jsonl", first, tail=tail[:end]))
-        assert found.games == [first]
-        assert found.cut
-        assert found.whole == len(first.encode().encode()) + 1
-    assert not read(write(tmp_path / "r.jsonl", first, second)).cut
+        assert read_results(write(tmp_path / "r.jsonl", first, tail=tail[:end])) == [first]
+    assert read_results(write(tmp_path / "r.jsonl", first, second)) == [first, second]
 
 
 @pytest.mark.parametrize(
@@ -82,17 +79,17 @@ def test_a_cut_last_line_is_left_out_wherever_it_is_cut(tmp_path: Path) -> None:
         (line(0).encode(), "stands in line 1 already"),
     ],
 )
-def test_slips_are_named(tmp_path: Path, text: str, reason: str) -> None:
+def test_errors_have_file_and_line(tmp_path: Path, text: str, reason: str) -> None:
     path = write(tmp_path / "r.jsonl", line(0), tail=text.encode() + b"\n")
     with pytest.raises(ResultsError, match=reason) as caught:
-        read(path)
+        read_results(path)
     assert isinstance(caught.value, VindibotError)
     assert "r.jsonl" in caught.value.message
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match=r"no\.jsonl: cannot be read: No such file"):
-        read(tmp_path / "no.jsonl")
+        read_results(tmp_path / "no.jsonl")
 
 
 def test_every_field_is_described() -> None:

@@ -1,4 +1,4 @@
-"""Who plays whom, on which maps, with which seeds; and what the configuration of a tournament refuses."""
+"""The seatings, maps and seeds of a tournament, and the configurations that are refused."""
 
 from __future__ import annotations
 
@@ -87,19 +87,19 @@ def test_a_bot_against_itself_plays_different_games() -> None:
     assert len({gamerecord.loads(play_task(task).record).moves for task in tasks}) == 6
 
 
-def test_more_blocks_go_on_where_fewer_ended() -> None:
+def test_more_blocks_begin_with_the_same_games() -> None:
     few, more = (schedule("seed", "malvert", "random", "stay", blocks=blocks) for blocks in (2, 3))
     assert few.digest() == more.digest()
     assert list(few.tasks()) == list(more.tasks())[:8]
 
 
 @pytest.mark.parametrize("change", [{"seed": 6}, {"rounds": 13}, {"limits__nodes": 5}, {"size": 12}, {"adjudicate": "decided"}])
-def test_what_makes_another_tournament(change: dict[str, Any]) -> None:
+def test_other_settings_make_another_tournament(change: dict[str, Any]) -> None:
     bots = ("seed", "malvert", "random", "stay")
     assert schedule(*bots).digest() != schedule(*bots, **change).digest()
 
 
-def test_a_changed_bot_is_seen_in_its_digest_and_not_in_that_of_the_tournament(tmp_path: Path) -> None:
+def test_a_changed_bot_changes_its_digest_and_not_that_of_the_tournament(tmp_path: Path) -> None:
     bot = tmp_path / "mine.toml"
     bot.write_text('[traits.own]\nuse = "behaviours.classic.stay:Stay"\n')
     first = schedule(str(bot), "stay")
@@ -138,7 +138,7 @@ def test_map_sets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("names", [["m7"], ["nowhere/map.txt"]])
-def test_maps_that_are_not_there(names: list[str]) -> None:
+def test_unknown_maps_are_refused(names: list[str]) -> None:
     with pytest.raises(UsageError, match=r"m7|nowhere"):
         read_map_set(MapSettings(names=names), 1)
 

@@ -1,4 +1,4 @@
-"""The A/B match: scores, the sequential test and its rates of error, the size of a difference."""
+"""The match of two: scores, the sequential test and its error rates, the estimate of the difference."""
 
 from __future__ import annotations
 
@@ -9,15 +9,23 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.arenagames import SEATINGS, game_line, made_up, wrong_verdicts
-from vindibot.arena.bounds import SprtSettings
 from vindibot.arena.results import GameLine
-from vindibot.arena.sprt import SequentialTest, block_score, difference, distinct_share, game_score, run_sprt, whole_blocks
+from vindibot.arena.settings import SprtSettings
+from vindibot.arena.sprt import (
+    SequentialTest,
+    block_score,
+    distinct_share,
+    estimate_difference,
+    game_score,
+    run_sprt,
+    whole_blocks,
+)
 
 
 def block(number: int, golds: tuple[int, int, int, int], *, played: str | None = None) -> list[GameLine]:
-    """Six games with this much gold in the seats, whoever sits there."""
-    said = {} if played is None else {"played": played}
-    return [game_line(bots, golds, block=number, game=game, games=6, **said) for game, bots in enumerate(SEATINGS)]
+    """Return the six games of a block, all with this gold in seats 1 to 4."""
+    more = {} if played is None else {"played": played}
+    return [game_line(bots, golds, block=number, game=game, games=6, **more) for game, bots in enumerate(SEATINGS)]
 
 
 def test_the_score_of_a_game_is_the_share_of_pairs() -> None:
@@ -27,7 +35,7 @@ def test_the_score_of_a_game_is_the_share_of_pairs() -> None:
     assert game_score(game_line("bbbb", (4, 3, 4, 9)), "a") is None
 
 
-def test_whoever_sits_where_six_equal_games_are_worth_one_half() -> None:
+def test_six_equal_games_have_a_score_of_one_half() -> None:
     assert block_score(block(0, (9, 7, 5, 3)), "a") == pytest.approx(0.5)
 
 
@@ -62,7 +70,7 @@ def test_no_verdict_from_a_few_blocks() -> None:
     assert [test.add(1.0).verdict for _ in range(30)] == ["running"] * 29 + ["H1"]
 
 
-def test_no_verdict_from_the_same_games_over_and_over() -> None:
+def test_no_verdict_from_repeated_games() -> None:
     same = [line for number in range(60) for line in block(number, (9, 9, 9, 0), played="0")]
     assert distinct_share(same) == 1 / 360
     assert run_sprt(same, "a").verdict == "repeated"
@@ -74,12 +82,12 @@ def test_no_verdict_from_the_same_games_over_and_over() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"beta": 0.7}, {"fewest": 1}, {"elo2": 3}])
-def test_bounds_that_make_no_sense(wrong: dict[str, float]) -> None:
+def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
         SprtSettings.model_validate(wrong)
 
 
-def test_bounds_must_be_apart() -> None:
+def test_elo1_must_be_more_than_elo0() -> None:
     assert not SprtSettings().conflicts()
     assert SprtSettings(elo0=5, elo1=5).conflicts()
     with pytest.raises(ValueError, match="elo1 must be more than elo0"):
@@ -88,15 +96,15 @@ def test_bounds_must_be_apart() -> None:
 
 def test_the_size_of_a_difference() -> None:
     scores = [0.7, 0.6, 0.65, 0.7, 0.6] * 20
-    found = difference(scores)
+    found = estimate_difference(scores)
     assert found is not None
     assert found.score == pytest.approx(0.65)
     assert found.score_low < 0.65 < found.score_high
     assert found.elo == pytest.approx(400 * math.log10(0.65 / 0.35))
     assert found.low < found.elo < found.high
-    assert found == difference(scores)
-    assert difference(scores[:4]) is None
-    perfect = difference([1.0] * 10)
+    assert found == estimate_difference(scores)
+    assert estimate_difference(scores[:4]) is None
+    perfect = estimate_difference([1.0] * 10)
     assert perfect is not None
     assert (perfect.elo, perfect.high) == (math.inf, math.inf)
 
@@ -104,15 +112,15 @@ def test_the_size_of_a_difference() -> None:
 # ---- Rates of error ----
 
 
-def most(matches: int, rate: float, doubts: float = 3.1) -> tuple[float, float]:
-    """Bounds that a binomial count leaves once in a thousand times."""
-    spread = doubts * math.sqrt(matches * rate * (1 - rate))
+def bounds_of_count(matches: int, rate: float, errors: float = 3.1) -> tuple[float, float]:
+    """Return bounds outside of which a binomial count lies with a probability of 1/1000."""
+    spread = errors * math.sqrt(matches * rate * (1 - rate))
     return matches * rate - spread, matches * rate + spread
 
 
 @pytest.mark.parametrize("true", [0.0, 20.0])
 def test_rates_of_error(true: float) -> None:
-    low, high = most(500, 0.05)
+    low, high = bounds_of_count(500, 0.05)
     assert low <= wrong_verdicts(SprtSettings(), true, 500, 0.4, seed=11) <= high
 
 
@@ -121,5 +129,5 @@ def test_rates_of_error(true: float) -> None:
 @pytest.mark.parametrize(("elo0", "elo1", "which"), [(0, 20, 0), (0, 20, 1), (-10, 10, 0), (-10, 10, 1), (0, 10, 0), (0, 10, 1)])
 def test_rates_of_error_in_two_thousand_matches(elo0: float, elo1: float, which: int, spread: float) -> None:
     bounds = SprtSettings(elo0=elo0, elo1=elo1)
-    low, high = most(2000, 0.05)
+    low, high = bounds_of_count(2000, 0.05)
     assert low <= wrong_verdicts(bounds, (elo0, elo1)[which], 2000, spread, seed=12) <= high

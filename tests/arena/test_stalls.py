@@ -1,4 +1,4 @@
-"""Stalled rounds, against a second opinion that looks at every run of rounds."""
+"""Stalled rounds, compared with a slow count that checks every run of rounds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def counted(places: Sequence[Place]) -> int:
 
 @st.composite
 def games(draw: st.DrawFn) -> list[Place]:
-    """A hero that stays around one square for a while, then around the next."""
+    """Draw the squares of a hero that stays near one square for a while, then near the next."""
     places: list[Place] = []
     for _ in range(draw(st.integers(0, 4))):
         row, column = draw(st.integers(0, 23)), draw(st.integers(0, 23))

@@ -1,4 +1,4 @@
-"""What the games come to: standings, pairs, the match, and how they are printed while games are played and at the end."""
+"""The summary: standings, pairs, the match, and how they are printed during the tournament and at the end."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 from rich.console import Console
 
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
-from vindibot.arena.bounds import SprtSettings
 from vindibot.arena.live import ConsoleReporter, GameRate, duration
-from vindibot.arena.reporter import Reporter, Silent, TournamentInfo
+from vindibot.arena.reporter import Reporter, TournamentInfo
 from vindibot.arena.results import GameLine
+from vindibot.arena.settings import SprtSettings
 from vindibot.arena.summary import Pair, Summary, summarise
 from vindibot.arena.table import percent, points, show
 from vindibot.games.outcome import Outcome, Reason
@@ -32,7 +32,7 @@ def forfeited(line: GameLine, seat: int, reason: Reason) -> GameLine:
     return line.model_copy(update={"seats": tuple(seats)})
 
 
-def test_a_standing_counts_what_was_played() -> None:
+def test_the_figures_of_a_bot_count_its_games_and_seats() -> None:
     games = [
         game_line("abcd", (10, 20, 30, 40), block=0, map={"name": "m", "size": 8}),
         forfeited(game_line("abcc", (90, 20, 30, 40), block=1, map={"name": "n", "size": 20}), 0, Reason.TIMEOUT),
@@ -40,7 +40,7 @@ def test_a_standing_counts_what_was_played() -> None:
     ]
     found = {one.bot: one for one in summarise(games).standings}
     a, c = found["a"], found["c"]
-    assert (a.games, a.seats, a.wins, a.forfeits) == (3, 4, 1, 1)
+    assert (a.games, a.seats, a.wins) == (3, 4, 1)
     assert a.gold == (10 + 90 + 50 + 0) / 4
     assert a.place == (4 + 1 + 1.5 + 3.5) / 4
     assert a.sizes == {8: (4.0, 1), 20: (2.0, 3)}
@@ -49,7 +49,7 @@ def test_a_standing_counts_what_was_played() -> None:
     assert a.ms_median is None  # it never moved by itself
 
 
-def test_stalled_rounds_are_a_mean_over_the_seats_that_tell() -> None:
+def test_stalled_rounds_are_a_mean_over_the_seats_that_have_them() -> None:
     def line(block: int, *stalled: int | None) -> GameLine:
         whole = game_line("aabb", (10, 20, 20, 5), block=block)
         seats = tuple(seat.model_copy(update={"stalled": one}) for seat, one in zip(whole.seats, stalled, strict=True))
@@ -67,7 +67,7 @@ def test_pairs_count_seats_that_met() -> None:
     assert Pair("b", "a", ahead=1, behind=2, level=1) in summarise(games).pairs
 
 
-def test_what_is_printed_has_every_figure_whole_even_where_it_is_narrow() -> None:
+def test_every_figure_is_printed_whole_in_a_narrow_terminal() -> None:
     games = made_up(rotations("abcd"), {"a": 100.0, "b": 0.0, "c": 0.0, "d": -100.0}, 20, np.random.default_rng(1))
     games = [forfeited(games[0], 0, Reason.CRASH), *games[1:]]
     text = shown(summarise(games, anchor="b"), width=40)
@@ -90,7 +90,7 @@ def ab(games: Sequence[GameLine]) -> list[GameLine]:
     return [game.model_copy(update={"format": "ab"}) for game in games]
 
 
-def test_the_size_is_told_only_of_a_fixed_number_of_blocks() -> None:
+def test_the_size_is_estimated_only_from_a_fixed_number_of_blocks() -> None:
     games = ab(made_up(SEATINGS, {"a": 80.0, "b": 0.0}, 60, np.random.default_rng(2)))
     whole = summarise(games, "ab", planned=60)
     assert whole.match is not None
@@ -99,11 +99,11 @@ def test_the_size_is_told_only_of_a_fixed_number_of_blocks() -> None:
     for summary in (
         summarise(games, "ab", planned=61),
         summarise(games, "ab"),
-        summarise(games, "ab", planned=60, bounds=SprtSettings(stop=True)),
+        summarise(games, "ab", planned=60, sprt=SprtSettings(stop=True)),
     ):
         assert summary.match is not None
         assert summary.match.difference is None
-        assert "no size of the difference is told" in shown(summary)
+        assert "the difference is not estimated" in shown(summary)
         assert "a is stronger than b" in shown(summary)
 
 
@@ -125,14 +125,14 @@ def test_a_verdict_by_a_wide_margin_says_so() -> None:
     assert "five standard errors beyond both" in text
 
 
-def test_nothing_played_is_no_trouble() -> None:
+def test_a_summary_of_no_games() -> None:
     assert "0 games" in shown(summarise([], "abcd"))
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0.0, "0%"), (0.004, "<1%"), (0.5, "50%"), (0.999, ">99%"), (1.0, "100%"), (None, "")]
 )
-def test_shares_never_pretend(value: float | None, text: str) -> None:
+def test_only_exact_shares_are_0_or_100_percent(value: float | None, text: str) -> None:
     assert percent(value) == text
 
 
@@ -158,14 +158,14 @@ def test_the_pace_is_that_of_the_last_games() -> None:
 
 
 def run(reporter: Reporter, games: Sequence[GameLine], before: int = 0) -> None:
-    reporter.begin(TournamentInfo("a test", "all", tuple("abcd"), len(games), 20, 2, games[:before]))
+    reporter.begin(TournamentInfo("a test", tuple("abcd"), len(games), 20, 2, games[:before]))
     for line in games[before:]:
         reporter.finished(line)
     reporter.note("a worker was started anew [red]")
     reporter.end()
 
 
-def test_plain_lines_say_where_it_stands() -> None:
+def test_plain_lines_have_the_progress() -> None:
     games = made_up(rotations("abcd"), {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 20, np.random.default_rng(3))
     games[30] = forfeited(games[30], 2, Reason.TIMEOUT)
     out = io.StringIO()
@@ -194,9 +194,9 @@ def test_a_hundred_forfeits_are_not_a_hundred_lines() -> None:
     games = [forfeited(game_line("abcd", (1, 2, 3, 4), block=n), 0, Reason.CRASH) for n in range(100)]
     out = io.StringIO()
     run(ConsoleReporter(Console(file=out, width=60)), games)
-    told = [line for line in out.getvalue().splitlines() if "@1 a crash" in line]
-    assert len(told) == 5 + 3
-    assert "(number 80)" in told[-1]
+    notes = [line for line in out.getvalue().splitlines() if "@1 a crash" in line]
+    assert len(notes) == 5 + 3
+    assert "(number 80)" in notes[-1]
     assert "100 forfeits" in out.getvalue()
 
 
@@ -229,5 +229,5 @@ def test_a_terminal_that_takes_nothing_stops_nothing(monkeypatch: pytest.MonkeyP
     free.set()
 
 
-def test_silence() -> None:
-    run(Silent(), [game_line("abcd", (1, 2, 3, 4))])
+def test_the_base_reporter_shows_nothing() -> None:
+    run(Reporter(), [game_line("abcd", (1, 2, 3, 4))])

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from sim.generator import generate
 from tests.support.recorded import BALLOT, HEADER, raw
-from vindibot.arena.results import read
+from vindibot.arena.results import read_results
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.base.writing import Output, begins_with, create, replace
 from vindibot.cli.main import main
@@ -145,7 +145,7 @@ def test_a_configuration_of_the_user_s_is_left_alone(tmp_path: Path) -> None:
     assert "rounds = 2" in effective.read_text()
     code, said = run(tmp_path, "arena", "--resume", "cup.jsonl", "--blocks", 2)
     assert code == 0, said
-    assert len(read(tmp_path / "cup.jsonl").games) == 8
+    assert len(read_results(tmp_path / "cup.jsonl")) == 8
     # an arena's own file is written anew, but not while it is what is read
     for file in ("cup.jsonl", "cup.games.jsonl"):
         (tmp_path / file).unlink()

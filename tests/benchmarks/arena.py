@@ -1,4 +1,4 @@
-"""The arena: games per minute in process and over HTTP, what bounds them, the final table, and whether its figures hold."""
+"""The arena: games per minute in process and over HTTP, the time per trait, the final table, and the accuracy of its figures."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from rich.console import Console
 
 from sim.kernels import warm
 from tests.support.arenagames import made_up, rotations, wrong_verdicts
-from vindibot.arena.bounds import SprtSettings
 from vindibot.arena.journal import Journal
 from vindibot.arena.referee import GameRun, line_of, play
-from vindibot.arena.reporter import Silent
-from vindibot.arena.results import read
+from vindibot.arena.reporter import Reporter
+from vindibot.arena.results import read_results
 from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats import local_seat
-from vindibot.arena.settings import ArenaSettings
+from vindibot.arena.settings import ArenaSettings, SprtSettings
 from vindibot.arena.summary import Summary, summarise
 from vindibot.arena.table import interval, points, show
 from vindibot.arena.tournament import Tournament, prepare
@@ -32,14 +31,14 @@ from vindibot.config.load import load_config
 
 from . import Row
 
-#: Games of four seeds that are measured in process, and over HTTP.
+#: Number of games of four seeds in process, and over HTTP.
 GAMES, HOSTED = 20, 2
 #: Blocks of A against A, and rounds of their games.
 BLOCKS, QUICK = 200, 20
 
 
 def rows() -> list[Row]:
-    """All measurements of this part."""
+    """Return all measurements of the arena."""
     load_bot("seed").build()  # its kernels are among those that are warmed
     warm()
     with tempfile.TemporaryDirectory() as folder:
@@ -47,25 +46,25 @@ def rows() -> list[Row]:
 
 
 def _tournament(folder: Path, **settings: Any) -> Tournament:
-    """A tournament that is ready to be played."""
+    """Return a tournament of these settings."""
     path = folder / f"{time.monotonic_ns()}.jsonl"
     return prepare(load_config(ArenaSettings, None, {"results": str(path), "workers": 1, "seed": 1, **settings}, environ={}))
 
 
 def _play(task: GameTask) -> GameRun:
-    """A game in this process, as a worker plays it."""
+    """Play a game in this process, as a worker does."""
     journal = Journal(4 * task.rounds)
     try:
-        course = play(task, [local_seat(seat) for seat in task.seats], journal)
-        line_of(task, course)
-        return course
+        run = play(task, [local_seat(seat) for seat in task.seats], journal)
+        line_of(task, run)
+        return run
     finally:
         journal.close()
 
 
 @contextmanager
 def _timed(bot: str) -> Iterator[dict[str, float]]:
-    """Every vote of the bot's traits adds its processor seconds to what is yielded."""
+    """Yield the seconds of each of the bot's traits, to which every vote in the block adds."""
     seconds: dict[str, float] = {}
     kinds = {type(behaviour): spec.label for spec, behaviour in load_bot(bot).build()}
     votes = {kind: kind.vote for kind in kinds}
@@ -90,7 +89,7 @@ def _timed(bot: str) -> Iterator[dict[str, float]]:
 
 
 def _in_process(folder: Path) -> list[Row]:
-    """Four seeds on 18x18: processor time of whole games, and how much of it each trait takes."""
+    """Measure four seeds on 18x18: processor time of whole games, and the share of each trait."""
     setup = {"bots": ["a=seed", "b=seed", "c=seed", "d=seed"], "maps.set": "random", "maps.sizes": [18], "blocks": GAMES}
     tournament = _tournament(folder, **setup)
     tasks = [task for task in tournament.schedule.tasks() if task.game == 0]
@@ -109,11 +108,11 @@ def _in_process(folder: Path) -> list[Row]:
     parts = sorted(seconds.items(), key=lambda one: -one[1])
     shares = ", ".join(f"{label} {part / total:.0%}" for label, part in parts)
     rest = 1 - sum(seconds.values()) / total
-    return [*found, Row("  of which", f"{spent * 1e6 / 1200:.0f} us a ply", "", f"{shares}, view, tally and rules {rest:.0%}")]
+    return [*found, Row("  per ply", f"{spent * 1e6 / 1200:.0f} us", "", f"{shares}, view, tally and rules {rest:.0%}")]
 
 
 def _over_http(folder: Path) -> Row:
-    """The same bots, each a program that speaks HTTP to the arena's server."""
+    """Measure the same bots as programs that speak HTTP to the arena's server."""
     client = f"{sys.executable} -m vindibot play --server {{server}} --mode arena --bot seed"
     client += " --display none --no-recording --in-process"
     bots = [f"{label}=http:{client}" for label in "abcd"]
@@ -121,7 +120,7 @@ def _over_http(folder: Path) -> Row:
     games = 0
     began = time.perf_counter()
 
-    class Few(Silent):
+    class Few(Reporter):
         def finished(self, line: Any) -> None:
             nonlocal games
             games += 1
@@ -136,7 +135,7 @@ def _over_http(folder: Path) -> Row:
 
 
 def _tables(folder: Path) -> list[Row]:
-    """From a file of 10,000 results to the printed table."""
+    """Measure the time from a file of 10,000 results to the printed table."""
     found = []
     for count in (4, 12):
         labels = [f"bot-{number}" for number in range(count)]
@@ -149,16 +148,16 @@ def _tables(folder: Path) -> list[Row]:
         path = folder / f"{count}.jsonl"
         path.write_text("".join(game.encode() + "\n" for game in games))
         began = time.perf_counter()
-        show(Console(file=io.StringIO()), summarise(read(path).games, labels))
+        show(Console(file=io.StringIO()), summarise(read_results(path), labels))
         spent = time.perf_counter() - began
         found.append(Row(f"table of {len(games)} results, {count} bots", f"{spent:.1f} s", "", "wanted 20; 1000 resamples"))
     return found
 
 
 def _same(folder: Path) -> Row:
-    """A against A in quick games: the interval covers 0."""
+    """Check that the interval of A against A covers 0, in quick games."""
     tournament = _tournament(folder, bots=["a=seed", "b=seed"], format="ab", blocks=BLOCKS, rounds=QUICK, workers=2)
-    tournament.play(Silent())
+    tournament.play(Reporter())
     summary: Summary = summarise(tournament.lines, tournament.bots, planned=BLOCKS)
     assert summary.match is not None
     size = summary.match.difference
@@ -169,12 +168,12 @@ def _same(folder: Path) -> Row:
 
 
 def _errors() -> list[Row]:
-    """The sequential test in 2,000 simulated matches where each hypothesis is true."""
-    bounds = SprtSettings()
+    """Measure the error rates of the sequential test in 2,000 simulated matches for each hypothesis."""
+    sprt = SprtSettings()
     found = []
-    for name, true in (("H1 where H0 is true", bounds.elo0), ("H0 where H1 is true", bounds.elo1)):
-        wrong = wrong_verdicts(bounds, true, 2000, 0.4, seed=21)
-        doubt = 1.96 * (0.05 * 0.95 / 2000) ** 0.5
-        note = f"wanted 5 % within {0.05 - doubt:.1%} .. {0.05 + doubt:.1%}"
+    for name, true in (("H1 where H0 is true", sprt.elo0), ("H0 where H1 is true", sprt.elo1)):
+        wrong = wrong_verdicts(sprt, true, 2000, 0.4, seed=21)
+        error = 1.96 * (0.05 * 0.95 / 2000) ** 0.5
+        note = f"wanted 5 % within {0.05 - error:.1%} .. {0.05 + error:.1%}"
         found.append(Row(f"sequential test, {name}", f"{wrong / 2000:.1%}", "", note))
     return found

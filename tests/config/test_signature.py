@@ -16,7 +16,7 @@ from sim import sources
 from tests.support.paths import TOP
 from vindibot import __version__
 from vindibot.arena.entrants import read_entrants
-from vindibot.arena.results import read
+from vindibot.arena.results import read_results
 from vindibot.arena.settings import ArenaSettings
 from vindibot.base.errors import UsageError
 from vindibot.cli.main import main
@@ -181,11 +181,11 @@ def test_games_of_another_bot_or_build_are_only_added_where_that_is_asked_for(
     monkeypatch.setattr("vindibot.arena.tournament.build", lambda: other)
     code, said = arena(tmp_path, *more, 4)
     assert (code, f"vindibot was {__version__} and is 0.0.1; numba was {build().numba} and is 0.1" in said) == (2, True), said
-    assert len(read(tmp_path / "r.jsonl").games) == 18
+    assert len(read_results(tmp_path / "r.jsonl")) == 18
     monkeypatch.setattr("vindibot.arena.schedule.build", lambda: other)
     code, said = arena(tmp_path, *more, 4, "--mix-versions")
     assert (code, "played by 2 builds of vindibot and 2 versions of mine" in said) == (0, True), said
-    assert [game.build for game in read(tmp_path / "r.jsonl").games] == [build()] * 18 + [other] * 6
+    assert [game.build for game in read_results(tmp_path / "r.jsonl")] == [build()] * 18 + [other] * 6
     code, said = arena(tmp_path, "mine.toml", "stay", "--mix-versions")
     assert (code, "--mix-versions is only for --resume" in said) == (2, True), said
 

@@ -1,4 +1,4 @@
-"""What the tests of the arena share: scripted bots, good and bad, and games between them."""
+"""Helpers of the tests of the arena: scripted bots, good and bad, and games between them."""
 
 from __future__ import annotations
 
@@ -23,54 +23,45 @@ TOP = BOTS.parent.parent
 
 
 def line_bot(mode: str = "good", *more: object) -> str:
-    """A program that speaks in lines."""
+    """Return a bot that is a program of the line protocol."""
     return " ".join([f"stdio:'{sys.executable}' '{BOTS / 'line_bot.py'}' {mode}", *(f"'{word}'" for word in more)])
 
 
 def web_bot(mode: str = "good", *more: object) -> str:
-    """A program that speaks HTTP."""
+    """Return a bot that is a program that speaks HTTP."""
     return " ".join([f"http:'{sys.executable}' '{BOTS / 'web_bot.py'}' '{mode}'", *(f"'{word}'" for word in more)])
 
 
 def bad_trait(folder: Path, name: str, **parameters: object) -> str:
-    """A bot file whose only trait is one of `bad_traits`."""
+    """Write a bot file whose only trait is one of `bad_traits`, and return its path."""
     (folder / "bad_traits.py").write_text((BOTS / "bad_traits.py").read_text())
     path = folder / f"{name.lower()}.toml"
-    said = [f'{key} = "{value}"' if isinstance(value, str | Path) else f"{key} = {value}" for key, value in parameters.items()]
-    path.write_text("\n".join([f'[traits.{name}]\nuse = "bad_traits:{name}"', *said]) + "\n")
+    lines = [f'{key} = "{value}"' if isinstance(value, str | Path) else f"{key} = {value}" for key, value in parameters.items()]
+    path.write_text("\n".join([f'[traits.{name}]\nuse = "bad_traits:{name}"', *lines]) + "\n")
     return str(path)
 
 
 def schedule(*bots: str, blocks: int = 1, rounds: int = 12, size: int = 10, seed: int = 5, **settings: Any) -> Schedule:
-    """A tournament of these bots on small maps; `settings` are keys with two underscores for the dot."""
-    given = {"bots": list(bots), **{key.replace("__", "."): value for key, value in settings.items()}}
+    """Return a tournament of these bots on small maps. `settings` are keys with two underscores for the dot."""
+    given = {"bots": list(bots), "blocks": blocks, "rounds": rounds}
+    given |= {key.replace("__", "."): value for key, value in settings.items()}
     config = load_config(ArenaSettings, None, given, environ={})
-    entrants = tuple(read_entrants(config))
-    return Schedule(
-        config.settings.format,
-        entrants,
-        MapSet(sizes=(size,), seed=seed),
-        blocks,
-        rounds,
-        seed,
-        config.settings.adjudicate == "decided",
-        config.settings.limits.wall_s,
-    )
+    return Schedule(config.settings, tuple(read_entrants(config)), MapSet(sizes=(size,), seed=seed), seed)
 
 
 def first_task(*bots: str, logs: Path | None = None, **settings: Any) -> GameTask:
-    """The first game of a tournament of these bots."""
+    """Return the first game of a tournament of these bots."""
     return next(schedule(*bots, **settings).tasks(logs=str(logs) if logs else "", all_logs=True))
 
 
 def first_game(*bots: str, logs: Path | None = None, **settings: Any) -> GameLine:
-    """The first game of a tournament of these bots, played."""
+    """Play the first game of a tournament of these bots, and return its line."""
     return play_task(first_task(*bots, logs=logs, **settings)).line
 
 
 @contextmanager
 def nobody_left(notes: Path | None = None) -> Iterator[None]:
-    """Nothing that is started inside may live on outside: none of our children, and nobody whose number is in `notes`."""
+    """Check that no process outlives the block: no child of ours, and no process whose id is in the file `notes`."""
     before = set(psutil.Process().children(recursive=True))
     yield
     more = [process for process in psutil.Process().children(recursive=True) if process not in before]

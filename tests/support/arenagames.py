@@ -8,19 +8,19 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from vindibot.arena.bounds import SprtSettings
 from vindibot.arena.ratings import POINTS, expected
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places
+from vindibot.arena.settings import SprtSettings
 from vindibot.arena.sprt import SequentialTest
 
-#: The six ways in which two bots share the four seats.
+#: The six seatings of two bots with two seats each.
 SEATINGS = [tuple("a" if seat in pair else "b" for seat in range(4)) for pair in combinations(range(4), 2)]
 
 
 def game_line(
     bots: Sequence[str], golds: Sequence[int], *, block: int = 0, game: int = 0, games: int = 1, **more: object
 ) -> GameLine:
-    """A game of these bots with this much gold."""
+    """Return a game of these bots with this gold."""
     seats = [SeatLine(bot=bot, gold=gold, place=place) for bot, gold, place in zip(bots, golds, places(golds), strict=True)]
     data = {"tournament": "t", "block": block, "game": game, "games": games, "rounds": 30, "map": MapLine(name="m", size=10)}
     return GameLine.model_validate({"played": f"{block}/{game}", "seats": seats} | data | more)
@@ -35,21 +35,21 @@ def made_up(
     spread: float = 0.3,
     most: int = 300,
 ) -> list[GameLine]:
-    """Blocks of games, one for each seating, of bots with these ratings (Elo points). In each block every bot is better or
-    worse than that by a normal `spread` (of strength), and every seat has an advantage. Gold is cut at `most`: ties."""
+    """Return blocks of games, one per seating, of bots with these ratings (Elo points). In each block, the strength of every bot
+    deviates by a normal `spread`, and every seat has an advantage. Gold is at most `most`, which makes ties."""
     found = []
     for block in range(blocks):
-        mood = {bot: rating / POINTS + rng.normal(0, spread) for bot, rating in ratings.items()}
+        strength = {bot: rating / POINTS + rng.normal(0, spread) for bot, rating in ratings.items()}
         seat = rng.normal(0, 0.5, 4)
         for number, bots in enumerate(seatings):
-            drawn = np.array([mood[bot] for bot in bots]) + seat + rng.gumbel(size=4)
+            drawn = np.array([strength[bot] for bot in bots]) + seat + rng.gumbel(size=4)
             golds = np.minimum(np.exp(drawn) * 50, most).astype(int).tolist()
             found.append(game_line(bots, golds, block=block, game=number, games=len(seatings)))
     return found
 
 
 def rotations(bots: Sequence[str]) -> list[tuple[str, ...]]:
-    """The four rotations of four bots round the table."""
+    """Return the four rotations of four bots."""
     return [(*bots[turn:], *bots[:turn]) for turn in range(4)]
 
 
@@ -57,8 +57,8 @@ def rotations(bots: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def population(rng: np.random.Generator, spread: float, size: int = 20_000) -> NDArray[np.float64]:
-    """Scores of A in blocks of six games of equally strong bots: order from Plackett-Luce; in a block every seat has its
-    advantage and A is better or worse than B by a normal `spread`; gold is a whole number, so there are ties."""
+    """Return scores of A in blocks of six games of equally strong bots, ranked by Plackett-Luce. In a block, every seat has an
+    advantage, and A differs from B by a normal `spread`. Gold is a whole number, so there are ties."""
     better, seat = rng.normal(0, spread, (size, 1)), rng.normal(0, 0.6, (size, 4))
     total = np.zeros(size)
     for pair in combinations(range(4), 2):
@@ -70,7 +70,7 @@ def population(rng: np.random.Generator, spread: float, size: int = 20_000) -> N
 
 
 def tilted(scores: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
-    """Chances of the scores under which their mean is `mean` exactly: exponential tilting, which keeps their shape."""
+    """Return probabilities of the scores for which their mean is exactly `mean`: exponential tilting, which keeps their shape."""
     low, high = -50.0, 50.0
     for _ in range(80):
         middle = (low + high) / 2
@@ -80,14 +80,14 @@ def tilted(scores: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
     return chances
 
 
-def wrong_verdicts(bounds: SprtSettings, true: float, matches: int, spread: float, seed: int) -> int:
-    """How many of so many simulated matches end with the wrong verdict, if A is stronger by `true`."""
+def wrong_verdicts(sprt: SprtSettings, true: float, matches: int, spread: float, seed: int) -> int:
+    """Return the number of simulated matches with a wrong verdict, if A is stronger by `true` points."""
     rng = np.random.default_rng(seed)
     scores = population(rng, spread)
     ladder = np.cumsum(tilted(scores, expected(true)))
     wrong = 0
     for _ in range(matches):
-        test = SequentialTest(bounds)
+        test = SequentialTest(sprt)
         verdict = "running"
         while verdict == "running":
             drawn = scores[np.searchsorted(ladder, rng.random(100)).clip(max=len(scores) - 1)]
@@ -95,5 +95,5 @@ def wrong_verdicts(bounds: SprtSettings, true: float, matches: int, spread: floa
                 verdict = test.add(score).verdict
                 if verdict != "running":
                     break
-        wrong += verdict == ("H1" if true == bounds.elo0 else "H0")
+        wrong += verdict == ("H1" if true == sprt.elo0 else "H0")
     return wrong

@@ -1,5 +1,5 @@
 from .live import ConsoleReporter as ConsoleReporter
-from .report import write_beside as write_beside
+from .report import write_report as write_report
 from .settings import (
     ArenaSettings as ArenaSettings,
 )

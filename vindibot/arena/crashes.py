@@ -1,4 +1,4 @@
-"""The reason of a crash, found in what a program wrote before its end.
+"""The reason of a crash, found in the output of a program before its end.
 
 Java, .NET, Node, Go, Rust and C++ print the reason first and then the stack; Python prints the stack first.
 """
@@ -9,13 +9,13 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-#: The longest reason, in characters.
+#: Characters of a reason; the rest is cut off.
 REASON_LENGTH = 200
-#: How many ordinary lines may follow an error that ended the program: one with a stack, and a plain line that says "error".
+#: Number of ordinary lines that may follow an error that ended the program: an error with a stack, and a line with "error".
 AFTER_STACK, AFTER_LINE = 10, 4
 
 _TRACEBACK = re.compile(r"\s*(?:\+ )?(?:Exception Group )?Traceback \(most recent call last\):$")
-#: What runtimes print for an error that nothing caught.
+#: Lines of runtimes for an uncaught error.
 _UNCAUGHT = re.compile(
     r"""Exception\ in\ thread\ "|unhandled\ exception[.:]|thread\ '.*panicked\ at\ |panic:\ |terminate\ called\ after\ |
     libc\+\+abi:\ |(?:\w+\ )?fatal\ (?:\w+\ )?error:|\#\ A\ fatal\ error\ has\ been\ detected|==\d+==\ ?ERROR:|
@@ -27,22 +27,23 @@ _NAMED = re.compile(r"(?:[\w$]+(?:\.|::))*[A-Z]\w*(?:Error|Exception|Interrupt|R
 _MARKED = re.compile(r"(?:\S+:\d+: )?(?:fatal )?error(?:\[\w+\])?: ", re.IGNORECASE)
 #: A line of a stack.
 _FRAME = re.compile(r"\s+(?:at |from |in |\.\.\. )|Caused by: ")
-#: What stands around an error and says nothing by itself; so does an empty line and one that begins with a space.
+#: Lines around an error that give no reason themselves, among them empty lines and lines that begin with a space.
 _AROUND = re.compile(
     r"""$|\s|Caused\ by:\ |goroutine\ \d|created\ by\ |exit\ status\ \d|\S+\(.*\)$|note:\ |stack\ backtrace:|
     stack\ trace|Node\.js\ v\d|\(Use\ `node|Require\ stack:|-\ /|[\]})]+;?$|\#""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: The last words of Node, after an error without a stack.
+#: The last lines of Node, after an error without a stack.
 _NODE = re.compile(r"Node\.js v\d|\(Use `node")
 
 
 def reason(output: str) -> str:
-    """The line of a program's output that says best why it ended: at most `REASON_LENGTH` characters, empty if it wrote nothing.
+    """Return the line of a program's output that explains best why it ended: at most `REASON_LENGTH` characters, empty if the
+    program wrote nothing.
 
-    That is the error with a stack near the end, else the first line near the end that is marked as an error, else the last
-    line. Of uncaught errors that follow each other directly the first counts, of Python's tracebacks the last. An error that
-    the program survived does not count: ordinary lines follow it.
+    This is the error with a stack near the end, else the first line near the end that is marked as an error, else the last
+    line. Of several uncaught errors in a row the first counts, of Python's tracebacks the last. An error that the program
+    survived does not count: ordinary lines follow it.
     """
     lines = output.splitlines()
     found = _with_stack(lines)
@@ -52,12 +53,12 @@ def reason(output: str) -> str:
         )
     if found is not None:
         return _message(lines, found)[:REASON_LENGTH]
-    said = [line.strip() for line in lines if line.strip() and not _NODE.match(line)]
-    return said[-1][:REASON_LENGTH] if said else ""
+    others = [line.strip() for line in lines if line.strip() and not _NODE.match(line)]
+    return others[-1][:REASON_LENGTH] if others else ""
 
 
 def _near(lines: Sequence[str], most: int) -> range:
-    """The indices of the end of the output, back to where more than `most` ordinary lines would be in it."""
+    """Return the indices of the longest end of the output that has at most `most` ordinary lines."""
     first = len(lines)
     for index in range(len(lines) - 1, -1, -1):
         most -= not (_AROUND.match(lines[index]) or _is_error(lines, index))
@@ -68,14 +69,14 @@ def _near(lines: Sequence[str], most: int) -> range:
 
 
 def _is_error(lines: Sequence[str], index: int) -> bool:
-    """Whether an uncaught error, an error with a stack, or a traceback begins in this line."""
+    """Return whether an uncaught error, an error with a stack, or a traceback begins in this line."""
     line, following = lines[index], "".join(lines[index + 1 : index + 2])
     uncaught = _UNCAUGHT.match(line) or _TRACEBACK.match(line)
     return uncaught is not None or bool(_NAMED.match(line) and _FRAME.match(following))
 
 
 def _with_stack(lines: Sequence[str]) -> int | None:
-    """The index of the line with the reason of the last error that has a stack."""
+    """Return the index of the line with the reason of the last error that has a stack, None if there is none."""
     found = None
     for index in reversed(_near(lines, AFTER_STACK)):
         if _is_error(lines, index):
@@ -88,18 +89,18 @@ def _with_stack(lines: Sequence[str]) -> int | None:
 
 
 def _is_message(lines: Sequence[str], index: int) -> bool:
-    """Whether this line is the message of the error in the line before."""
+    """Return whether this line is the message of the error in the line before."""
     return index > 0 and lines[index - 1].endswith(":") and _UNCAUGHT.match(lines[index - 1]) is not None
 
 
 def _after_traceback(lines: Sequence[str], start: int) -> int | None:
-    """The index of the exception below Python's traceback: the first line that is not indented as its stack is."""
+    """Return the index of the exception below Python's traceback: the first line that is not indented as its stack is."""
     margin = re.compile(r"\s*\| (?=\S)" if "Group" in lines[start] else r"(?=\S)")
     return next((index for index in range(start + 1, len(lines)) if margin.match(lines[index])), None)
 
 
 def _message(lines: Sequence[str], index: int) -> str:
-    """The error of a line; with the next line where that has the message."""
+    """Return the error of a line, with the next line if that has the message."""
     line = lines[index].strip(" |#")
     following = next((found for found in islice(lines, index + 1, None) if found.strip(" #")), "")
     if line.endswith(":") or following.startswith("  what():"):

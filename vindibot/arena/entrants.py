@@ -1,8 +1,8 @@
-"""Who takes part: what the configuration says of a bot, read, checked, and made into plain data that any process can use.
+"""Entrants: the bots of a tournament, read from the configuration, checked, and made into plain data for any process.
 
-A bot is named by the file of a bot (``seed``, ``mine.toml``), by ``random`` or ``stay``, which are built in, by a table
-``[entrants.NAME]``, or by a command: ``http:COMMAND`` for a program that speaks to a server, ``stdio:COMMAND`` for one that
-speaks in lines (docs/arena.md). ``LABEL=`` before any of them says what it is called in tables.
+A word of the list of bots names a bot file (``seed``, ``mine.toml``), a built-in bot (``random``, ``stay``), a table
+``[entrants.NAME]``, or a command: ``http:COMMAND`` for a program that speaks HTTP to a server, ``stdio:COMMAND`` for one that
+speaks the line protocol (docs/arena.md). ``LABEL=`` before any of them sets its label in tables.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,16 +22,19 @@ from vindibot.config import LONGEST_NAME, Bot, Config, digest_of, file_digest, l
 
 Kind = Literal["bot", "random", "stay", "http", "stdio"]
 BUILT_IN: tuple[Kind, ...] = ("random", "stay")
-#: What may stand in braces in the arguments of a program that speaks HTTP; each is replaced.
-PLACEHOLDERS = ("server", "host", "port", "key", "name")
 
 _LABEL = re.compile(r"(?P<label>[\w.+-]+)=(?P<rest>.+)", re.DOTALL)
+_COMMAND = re.compile(r"(?P<protocol>http|stdio):(?P<command>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a bot may use. A bot file with `nodes` thinks so many per move and is not timed; all else is given `move_ms`
-    (`first_ms` for the first move of a game), and `grace_ms` more are forgiven. `memory_mb` is address space."""
+    """The limits of a bot, in each game.
+
+    A bot file with `nodes` searches that many nodes per move and has no time limit. All others have `move_ms` milliseconds per
+    move (`first_ms` for the first move) plus `grace_ms`. A program has `start_s` seconds to start and join. `memory_mb` is
+    megabytes of address space, None for no limit.
+    """
 
     move_ms: int = 1000
     first_ms: int = 1000
@@ -40,14 +44,14 @@ class Limits:
     memory_mb: int | None = None
 
     def seconds(self, *, first: bool) -> float:
-        """The limit of a move, the grace not included."""
+        """Return the time limit of a move, without the grace."""
         return (self.first_ms if first else self.move_ms) / 1000
 
 
 @dataclass(frozen=True)
 class Entrant:
     """A bot of the tournament. `label` is unique in it. `bot` is set for bot files, `command` for programs, which run in
-    `folder`, and `files` is a digest of the files that the command names."""
+    `folder`; `files` is a digest of the files that the command names."""
 
     label: str
     kind: Kind
@@ -58,104 +62,89 @@ class Entrant:
     files: str = ""
 
     @property
-    def program(self) -> bool:
-        """Whether it is a program outside of the arena."""
-        return self.kind in ("http", "stdio")
-
-    @property
     def version(self) -> int | None:
-        """The version that a bot file states."""
+        """The version that a bot file states, None for all others."""
         return self.bot.version if self.bot is not None else None
 
     @property
     def digest(self) -> str:
-        """A digest of the bot: that of a bot file (`vindibot.config.bots.Bot`), or of the files that a program's command
-        names; empty for what is built in."""
+        """A digest of the bot: of a bot file (`vindibot.config.bots.Bot`), or of the files that a program's command names;
+        empty for built-in bots."""
         return self.bot.digest if self.bot is not None else self.files
 
     def identity(self) -> dict[str, Any]:
-        """What the configuration says of it, as JSON: what differs makes another tournament. What a bot's files hold is told by
-        `digest`."""
-        said: dict[str, Any] = {"label": self.label, "kind": self.kind, "limits": asdict(self.limits)}
-        if self.program:
-            said |= {"command": list(self.command), "folder": self.folder}
-        return said
-
-
-@dataclass
-class _Labels:
-    """Hands out labels: the second seed is seed-2."""
-
-    used: set[str] = field(default_factory=set)
-
-    def take(self, wanted: str, given: bool) -> str:
-        if given and wanted in self.used:
-            raise UsageError(f"two bots are called {wanted!r}: give one another name, LABEL=...")
-        label, count = wanted, 1
-        while label in self.used:
-            count += 1
-            label = f"{wanted}-{count}"
-        self.used.add(label)
-        return label
+        """Return the part of the configuration that makes another tournament if it changes, as JSON. The contents of the bot's
+        files are not in it: see `digest`."""
+        found: dict[str, Any] = {"label": self.label, "kind": self.kind, "limits": asdict(self.limits)}
+        return found | ({"command": list(self.command), "folder": self.folder} if self.command else {})
 
 
 def read_entrants(config: Config[ArenaSettings]) -> list[Entrant]:
-    """The bots of a tournament in the order of the configuration. Raises `UsageError` for whatever cannot be: an unknown
-    bot, a faulty bot file, a command that is not there."""
-    settings, labels = config.settings, _Labels()
-    beside = config.origin("bots").folder
-    found = []
+    """Return the bots of a tournament in the order of the configuration. Raises `UsageError` for an unknown bot, a faulty bot
+    file, or a command that does not exist."""
+    settings = config.settings
+    found: list[Entrant] = []
     for text in settings.bots:
-        label, what = split_label(text)
-        given = bool(label)
+        label, name = split_label(text)
         if len(label) > LONGEST_NAME:
             raise config.refuse("bots", f"has a label of more than {LONGEST_NAME} characters: {label[:20]}...")
-        table, name = settings.entrants.get(what), what
-        if table is not None:
-            label = label or what
-        else:
-            table = _table_of(what)
+        table, key = settings.entrants.get(name), "entrants"
+        default = label or (name if table is not None else "")
+        if table is None:
+            table, key = _table_of(name), "bots"
         try:
-            entrant = _read(name, table, settings.limits, beside if name not in settings.entrants else _folder(config))
+            entrant = _read(name, table, settings.limits, config.origin(key).folder)
+            unique = _unique_label(default or entrant.label, [one.label for one in found], given=bool(label))
         except UsageError as problem:
             raise UsageError(f"bot {text!r}: {problem.message}") from None
-        found.append(_labelled(entrant, labels.take(label or entrant.label, given)))
+        found.append(replace(entrant, label=unique))
     return found
 
 
 def split_label(text: str) -> tuple[str, str]:
-    """``LABEL=what`` in two; the label is empty where there is none."""
-    match = _LABEL.fullmatch(text) if not text.startswith(("http:", "stdio:")) else None
+    """Return the label and the rest of ``LABEL=rest``; the label is empty if there is none."""
+    match = None if is_command(text) else _LABEL.fullmatch(text)
     return (match["label"], match["rest"]) if match else ("", text)
 
 
-def _folder(config: Config[ArenaSettings]) -> Path | None:
-    return config.origin("entrants").folder
+def is_command(word: str) -> bool:
+    """Return whether a word of the list of bots is a command, with its protocol before it."""
+    return _COMMAND.fullmatch(word) is not None
 
 
-def _labelled(entrant: Entrant, label: str) -> Entrant:
-    return replace(entrant, label=label)
+def _unique_label(wanted: str, used: Collection[str], *, given: bool) -> str:
+    """Return a label that is not in use: the second seed is seed-2. Raises `UsageError` for a `given` label in use."""
+    if given and wanted in used:
+        raise UsageError(f"two bots are called {wanted!r}: give one another name, LABEL=...")
+    labels = (f"{wanted}-{number}" if number > 1 else wanted for number in count(1))
+    return next(label for label in labels if label not in used)
 
 
-def _table_of(what: str) -> EntrantSettings:
-    """What a word of the list of bots stands for."""
-    for protocol in ("http", "stdio"):
-        if what.startswith(f"{protocol}:"):
-            return EntrantSettings(command=what.partition(":")[2].strip() or None, protocol=protocol)
-    return EntrantSettings(bot=what)
+def _table_of(word: str) -> EntrantSettings:
+    """Return the table that a word of the list of bots stands for."""
+    if match := _COMMAND.fullmatch(word):
+        return EntrantSettings.model_validate(match.groupdict() | {"command": match["command"].strip() or None})
+    return EntrantSettings(bot=word)
 
 
 def _read(name: str, table: EntrantSettings, common: LimitSettings, beside: Path | None) -> Entrant:
-    limits = _limits(table, common)
     if (table.bot is None) == (table.command is None):
-        known = not name.startswith(("http:", "stdio:"))
-        raise UsageError(f"[entrants.{name}] needs one of bot and command" if known else "the command is missing")
+        raise UsageError("the command is missing" if is_command(name) else f"[entrants.{name}] needs one of bot and command")
+    move_ms = table.move_ms or common.move_ms
+    limits = Limits(
+        move_ms=move_ms,
+        first_ms=table.first_ms or (move_ms if table.move_ms else common.first_ms or move_ms),
+        nodes=table.nodes or (common.nodes if table.command is None else None),
+        start_s=table.start_s or common.start_s,
+        grace_ms=common.grace_ms,
+        memory_mb=table.memory_mb or common.memory_mb,
+    )
     if table.command is not None:
         if table.nodes is not None:
             raise UsageError("nodes are for bot files: a program gets move_ms")
         folder = _working_folder(table.folder, beside)
         command = _command(table.command, folder)
-        label, files = _called(command, folder), _files_digest(command, folder)
+        label, files = _program_label(command, folder), _files_digest(command, folder)
         return Entrant(label, table.protocol, limits, command=command, folder=str(folder), files=files)
     assert table.bot is not None
     for kind in BUILT_IN:
@@ -165,35 +154,21 @@ def _read(name: str, table: EntrantSettings, common: LimitSettings, beside: Path
     return Entrant(bot.name, "bot", limits, bot)
 
 
-def _limits(table: EntrantSettings, common: LimitSettings) -> Limits:
-    move = table.move_ms or common.move_ms
-    return Limits(
-        move_ms=move,
-        first_ms=table.first_ms or (move if table.move_ms else common.first_ms or move),
-        nodes=table.nodes or (common.nodes if table.command is None else None),
-        start_s=table.start_s or common.start_s,
-        grace_ms=common.grace_ms,
-        memory_mb=table.memory_mb or common.memory_mb,
-    )
-
-
 def _working_folder(folder: Path | None, beside: Path | None) -> Path:
-    if folder is None:
-        return Path.cwd()
-    path = folder if folder.is_absolute() or beside is None else beside / folder
+    path = (beside or Path.cwd()) / folder if folder is not None else Path.cwd()
     if not path.is_dir():
         raise UsageError(f"there is no folder {path}")
     return path.resolve()
 
 
-def _called(command: Sequence[str], folder: Path) -> str:
-    """The label of a program: the file that an interpreter is given, or its own name."""
-    scripts = [word for word in command[1:] if not word.startswith("-") and (folder / word).is_file()]
+def _program_label(command: Sequence[str], folder: Path) -> str:
+    """Return the label of a program: the script that an interpreter runs, or the program's own name."""
+    scripts = [word for word in command[1:] if not word.startswith("-") and _is_file(folder / word)]
     return (Path((scripts or command)[0]).stem or "program")[:LONGEST_NAME]
 
 
 def _files_digest(command: Sequence[str], folder: Path) -> str:
-    """A digest of the files that a command names, without an interpreter that is found on the search path."""
+    """Return a digest of the files that a command names, without an interpreter on the search path."""
     program, *rest = command
     words = rest if shutil.which(Path(program).name) == program else command
     return digest_of([file_digest(folder / word) for word in words if _is_file(folder / word)])
@@ -202,29 +177,28 @@ def _files_digest(command: Sequence[str], folder: Path) -> str:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except (OSError, ValueError):  # a word that no file can be called
+    except (OSError, ValueError):  # a word that cannot be the name of a file
         return False
 
 
 def _command(text: str | Sequence[str], folder: Path) -> tuple[str, ...]:
-    """A command as words, the first of which can be started."""
+    """Return the words of a command, with the path of the program that it starts. Raises `UsageError`."""
     try:
         words = shlex.split(text) if isinstance(text, str) else list(text)
     except ValueError as problem:
         raise UsageError(f"the command cannot be read: {problem}") from None
     if not words or not words[0]:
         raise UsageError("the command is empty")
-    program = words[0]
-    if "/" in program:
-        path = Path(program).expanduser()
-        path = path if path.is_absolute() else folder / path
+    program, *rest = words
+    if "/" not in program:
+        found = shutil.which(program)
+        if found is None:
+            raise UsageError(f"there is no program {program!r} on the search path")
+    else:
+        path = folder / Path(program).expanduser()
         if not path.exists():
             raise UsageError(f"there is no program {path}")
         found = shutil.which(str(path))
         if found is None:
             raise UsageError(f"{path} cannot be run: it is no program, or not executable (chmod +x)")
-    else:
-        found = shutil.which(program)
-        if found is None:
-            raise UsageError(f"there is no program {program!r} on the search path")
-    return (found, *words[1:])
+    return (found, *rest)

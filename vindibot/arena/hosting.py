@@ -1,8 +1,8 @@
-"""Games with programs that speak HTTP: the arena's own server plays the game, the others join it from inside.
+"""Games with programs that speak HTTP: the arena's own server plays the game, the other seats join it from inside.
 
-For each game a server is started on a free port of this machine, and then every program, which finds the server's address
-and its key in its environment and wherever its arguments have a placeholder. It has `start_s` to come up and join, in
-either mode. Who does not come is crashed in its first turn; the game is played without it.
+For each game the arena starts a server on a free port of this machine, then each program. A program finds the server's address
+and its key in its environment and in the placeholders of its arguments. It has `start_s` to start and join, in either mode.
+The hero of a program that does not join crashes in its first turn; the game is played without it.
 """
 
 from __future__ import annotations
@@ -23,165 +23,161 @@ from vindibot.arena.seats import Forfeit, Seat
 from vindibot.games import Reason
 from vindibot.server import EmbeddedServer, Room, ServerSettings
 
-#: Seconds between two looks at the programs.
-LOOK = 0.02
-#: Seconds that a program may live on after the game by itself, and after its launcher has ended well before it has joined.
-FAREWELL = 0.3
-LAUNCHED = 2.0
-#: The server's limit for seats that are timed by themselves, in milliseconds: none.
-UNTIMED = 86_400_000
+#: Seconds between two checks of the programs.
+CHECK_SECONDS = 0.02
+#: Seconds that a program may run on after the game, and before it joins if its launcher has ended with exit code 0.
+EXIT_SECONDS = 0.3
+LAUNCHER_SECONDS = 2.0
+#: Milliseconds per move that the server allows a seat whose time the arena itself limits: a day.
+NO_LIMIT_MS = 86_400_000
 
 
 def environment(server: str, key: str) -> dict[str, str]:
-    """The variables in which a program finds where to play: ``VINDINIUM_SERVER`` and ``VINDINIUM_KEY``; ``VINDIBOT_KEY``
+    """Return the variables that tell a program where to play: ``VINDINIUM_SERVER`` and ``VINDINIUM_KEY``; ``VINDIBOT_KEY``
     for our own client, which takes the address as an option."""
     return {"VINDINIUM_SERVER": server, "VINDINIUM_KEY": key, "VINDIBOT_KEY": key}
 
 
 class HostedGame:
-    """One game. `seats` are those that are asked here, None for programs that speak HTTP. An observer of its room."""
+    """A game on a server, and an observer of its room. `seats` are asked here; a program that speaks HTTP has None there."""
 
     def __init__(self, task: GameTask, seats: Sequence[Seat | None], journal: Journal, logs: Sequence[Path | None]) -> None:
-        self._task, self._seats, self._journal = task, list(seats), journal
+        self._task, self._seats, self._journal = task, seats, journal
         self._programs = {
             number: Program(task.seats[number].entrant, logs[number]) for number, seat in enumerate(seats) if seat is None
         }
-        self._course = GameRun()
+        self._limits = [seat.entrant.limits for seat in task.seats]
+        self._run = GameRun()
         self._map = map_of_task(task)
         self._room: Room | None = None
         self._over = asyncio.Event()
         self._asked_at = 0.0
 
     async def play(self) -> GameRun:
-        """Play it to its end; every program is gone afterwards."""
+        """Play the game to its end, and kill all programs."""
         began = time.monotonic()
-        settings = ServerSettings(time_limit_ms=UNTIMED, keys="registered")
+        settings = ServerSettings(time_limit_ms=NO_LIMIT_MS, keys="registered")
         async with contextlib.AsyncExitStack() as stack:
             server = await stack.enter_async_context(EmbeddedServer(settings, (self,)))
             stack.callback(self._close)
-            tasks = self._join(server, stack)
-            watch = asyncio.create_task(self._watch())
+            self._start(server)
             over = asyncio.create_task(self._over.wait())
+            tasks: list[asyncio.Task[object]] = [over, asyncio.create_task(self._watch_programs())]
+            for number, seat in enumerate(self._seats):
+                if seat is not None:
+                    pool = ThreadPoolExecutor(1, f"vindibot-seat-{number}")
+                    stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+                    tasks.append(asyncio.create_task(self._play_seat(number, seat, pool)))
             try:
-                # A failure of ours in a task ends the game; its exception is raised.
-                waiting: set[asyncio.Task[object]] = {over, watch, *tasks}
+                # An error of the arena itself in a task ends the game, and is raised here.
+                waiting = set(tasks)
                 while not over.done():
                     done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                    for task in done:
-                        task.result()
-                await self._farewell()
+                    for ended in done:
+                        ended.result()
+                await self._let_programs_end()
             finally:
-                for task in (over, watch, *tasks):
-                    task.cancel()
-                await asyncio.gather(over, watch, *tasks, return_exceptions=True)
-        return self._told(time.monotonic() - began)
-
-    def _told(self, seconds: float) -> GameRun:
+                for one in tasks:
+                    one.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
         assert self._room is not None
-        self._course.moves = list(self._room.moves)
-        self._course.seconds = seconds
-        return self._course
+        self._run.moves = list(self._room.moves)
+        self._run.seconds = time.monotonic() - began
+        return self._run
 
     # -- before the game --
 
-    def _join(self, server: EmbeddedServer, stack: contextlib.AsyncExitStack) -> list[asyncio.Task[None]]:
-        """Bring everybody to the table; what is returned are the tasks of those who are asked here."""
-        task, tasks = self._task, []
-        keys = [server.register(seat.entrant.label) for seat in task.seats]
-        self._server, self._keys = server, keys
-        self._match = server.lobby.arrange(self._map, keys, rounds=task.rounds, seed=task.seed & 0xFFFFFFFF)
+    def _start(self, server: EmbeddedServer) -> None:
+        """Reserve the four seats on the server, and start the seats and the programs."""
+        task, self._server = self._task, server
+        self._keys = [server.register(seat.entrant.label) for seat in task.seats]
+        self._match = server.lobby.arrange(self._map, self._keys, rounds=task.rounds, seed=task.seed & 0xFFFFFFFF)
         first = self._map.new_game(SEATS * task.rounds)
         for number, seat in enumerate(self._seats):
             try:
                 with self._journal.asked(number):
                     if seat is None:
-                        self._start(number)
+                        self._start_program(number)
                     else:
                         seat.start(first, number)
             except Forfeit as forfeit:
-                self._course.seats[number].forfeit(forfeit)
-        for number, seat in enumerate(self._seats):
-            if seat is not None:
-                pool = ThreadPoolExecutor(1, f"vindibot-seat-{number}")
-                stack.callback(pool.shutdown, wait=False, cancel_futures=True)
-                tasks.append(asyncio.create_task(self._play_here(number, seat, pool)))
+                self._run.seats[number].forfeit(forfeit)
         self._started = time.monotonic()
-        return tasks
 
-    def _start(self, number: int) -> None:
-        host, _, port = self._server.url.removeprefix("http://").rpartition(":")
-        key, name = self._keys[number], self._task.seats[number].entrant.label
-        replace = {"server": self._server.url, "host": host, "port": port, "key": key, "name": name}
-        self._programs[number].start(replace, environment(self._server.url, key))
+    def _start_program(self, number: int) -> None:
+        server, key, name = self._server.url, self._keys[number], self._task.seats[number].entrant.label
+        host, _, port = server.removeprefix("http://").rpartition(":")
+        replace = {"server": server, "host": host, "port": port, "key": key, "name": name}
+        self._programs[number].start(replace, environment(server, key))
 
-    # -- who plays here --
+    # -- the seats that are asked here --
 
-    async def _play_here(self, number: int, seat: Seat, pool: ThreadPoolExecutor) -> None:
-        """The moves of a seat that is asked here, one thread at a time."""
-        loop, own = asyncio.get_running_loop(), self._course.seats[number]
+    async def _play_seat(self, number: int, seat: Seat, pool: ThreadPoolExecutor) -> None:
+        """Join, and send the moves of a seat, which is asked in the one thread of `pool`."""
+        loop, own, limits = asyncio.get_running_loop(), self._run.seats[number], self._limits[number]
         claim = await self._server.join(self._keys[number])
         await claim.waiter
         room = claim.room
         assert room is not None
-        place = room.seats[number]
-        limits = self._task.seats[number].entrant.limits
-        while not room.finished and not room.crashed(place):
+        room_seat = room.seats[number]
+        while not room.finished and not room.crashed(room_seat):
             if not own.outcome.finished:
-                room.withdraw(place)
+                room.withdraw(room_seat)
                 return
             games, turn = copy_of(room.games), room.turn
             began = time.perf_counter()
             self._journal.asking(number)
-            longest = limits.seconds(first=not own.times) + limits.grace_ms / 1000 + 1.0 if limits.nodes is None else None
-            if not own.times and longest is not None:
-                longest += limits.start_s
+            timeout = None
+            if limits.nodes is None:
+                timeout = limits.seconds(first=not own.times) + limits.grace_ms / 1000 + 1.0
+                timeout += 0.0 if own.times else limits.start_s
             try:
-                move = await asyncio.wait_for(loop.run_in_executor(pool, seat.move, games), longest)
+                move = await asyncio.wait_for(loop.run_in_executor(pool, seat.move, games), timeout)
             except Forfeit as forfeit:
                 own.forfeit(forfeit)
             except TimeoutError:
-                own.forfeit(Forfeit(Reason.TIMEOUT, f"no answer in {longest:.1f} s"))
+                own.forfeit(Forfeit(Reason.TIMEOUT, f"no answer in {timeout:.1f} s"))
             else:
                 own.times.append((time.perf_counter() - began) * 1000)
                 if room.finished:
                     return
-                await room.move(place, move, turn)
+                await room.move(room_seat, move, turn)
 
-    # -- who plays over there --
+    # -- the programs --
 
-    async def _watch(self) -> None:
-        """Look after the programs: give the seats of those who do not come to nobody, take out those who have ended."""
+    async def _watch_programs(self) -> None:
+        """Join in place of programs that do not come, so that the game begins, and withdraw those that end during the game."""
         while True:
             for number, program in self._programs.items():
-                own, code = self._course.seats[number], program.ended()
+                own, code = self._run.seats[number], program.exit_code()
                 if self._room is not None:
                     if code not in (None, 0) and own.outcome.finished and not self._room.finished:
                         own.forfeit(program.why_it_ended())
                         self._room.withdraw(self._room.seats[number])
                 elif number not in self._match.claims:
-                    await self._wait_for(number, program, code)
-            await asyncio.sleep(LOOK)
+                    await self._check_joining(number, program, code)
+            await asyncio.sleep(CHECK_SECONDS)
 
-    async def _wait_for(self, number: int, program: Program, code: int | None) -> None:
-        """It has not joined yet."""
-        own, waited = self._course.seats[number], time.monotonic() - self._started
-        start = self._task.seats[number].entrant.limits.start_s
+    async def _check_joining(self, number: int, program: Program, code: int | None) -> None:
+        """Let a program forfeit that has ended before it joined, or whose time to join is over, and join in its place."""
+        own, waited = self._run.seats[number], time.monotonic() - self._started
+        start = self._limits[number].start_s
         if own.outcome.finished:
-            if code not in (None, 0) or (code == 0 and waited > LAUNCHED):
+            if code not in (None, 0) or (code == 0 and waited > LAUNCHER_SECONDS):
                 own.forfeit(program.why_it_ended())
             elif waited > start:
-                words = program.last_words
-                own.forfeit(Forfeit(Reason.STALL, f"it did not join in {start:g} s" + (f": {words}" if words else "")))
+                error = program.error_line
+                own.forfeit(Forfeit(Reason.STALL, f"it did not join in {start:g} s" + (f": {error}" if error else "")))
         if not own.outcome.finished:
             program.kill()
             await self._server.join(self._keys[number])
 
-    async def _farewell(self) -> None:
-        """Let the programs see the end."""
-        for _ in range(int(FAREWELL / LOOK)):
-            if all(program.ended() is not None for program in self._programs.values()):
+    async def _let_programs_end(self) -> None:
+        """Wait until all programs have ended, at most `EXIT_SECONDS`."""
+        for _ in range(int(EXIT_SECONDS / CHECK_SECONDS)):
+            if all(program.exit_code() is not None for program in self._programs.values()):
                 break
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(CHECK_SECONDS)
 
     def _close(self) -> None:
         for program in self._programs.values():
@@ -190,48 +186,44 @@ class HostedGame:
             if seat is not None:
                 seat.close()
 
-    # -- what the room tells --
+    # -- events of the room --
 
     def began(self, room: Room) -> None:
-        """See `RoomObserver`: everybody is there, the first state goes out next."""
+        """Set the time limits of the programs. See `RoomObserver`: all seats have joined, the first state goes out next."""
         self._room, self._asked_at = room, time.perf_counter()
         for number in self._programs:
-            room.seats[number].time_limit_ms = self._task.seats[number].entrant.limits.first_ms
-            if not self._course.seats[number].outcome.finished:
+            room.seats[number].time_limit_ms = self._limits[number].first_ms
+            if not self._run.seats[number].outcome.finished:
                 room.withdraw(room.seats[number])
 
     def played(self, room: Room, move: int) -> None:
-        """See `RoomObserver`."""
+        """Note the time of a move, and the forfeit of a program that has crashed. See `RoomObserver`."""
         now, number = time.perf_counter(), (len(room.moves) - 1) % SEATS
-        own, place = self._course.seats[number], room.seats[number]
+        own, room_seat = self._run.seats[number], room.seats[number]
         self._journal.played(room.moves[-1])
         if number in self._programs:
             if move == CRASH:
-                own.forfeit(self._lateness(number))
-            elif not room.crashed(place):  # the hero of one who has crashed stays, ply after ply
+                own.forfeit(self._why_crashed(number))
+            elif not room.crashed(room_seat):  # a crashed hero stays in each ply
                 own.times.append((now - self._asked_at) * 1000)
-                place.time_limit_ms = self._task.seats[number].entrant.limits.move_ms
+                room_seat.time_limit_ms = self._limits[number].move_ms
         self._asked_at = now
         if self._task.adjudicate and number == SEATS - 1 and not room.finished and decided(room.games, len(self._map.mines)):
             self._over.set()
 
-    def _lateness(self, number: int) -> Forfeit:
-        """Why a program was crashed by the server."""
-        program, limits = self._programs[number], self._task.seats[number].entrant.limits
-        if program.ended() is not None:
+    def _why_crashed(self, number: int) -> Forfeit:
+        """Return the forfeit of a program that the server has crashed: it has ended, or it is late."""
+        program, limits = self._programs[number], self._limits[number]
+        if program.exit_code() is not None:
             return program.why_it_ended()
-        first = not self._course.seats[number].times
-        return Forfeit(Reason.TIMEOUT, f"no answer in {limits.first_ms if first else limits.move_ms} ms")
+        late = limits.move_ms if self._run.seats[number].times else limits.first_ms
+        return Forfeit(Reason.TIMEOUT, f"no answer in {late} ms")
 
     def ended(self, room: Room) -> None:
-        """See `RoomObserver`."""
+        """Let `play` return. See `RoomObserver`."""
         self._over.set()
 
 
 def play_hosted(task: GameTask, seats: Sequence[Seat | None], journal: Journal, logs: Sequence[Path | None]) -> GameRun:
-    """Play a game in which some seats (None) are programs that speak HTTP, in an event loop of its own."""
-
-    async def run() -> GameRun:
-        return await HostedGame(task, seats, journal, logs).play()
-
-    return asyncio.run(run())
+    """Play a game in an event loop of its own. A seat that is None is a program that speaks HTTP."""
+    return asyncio.run(HostedGame(task, seats, journal, logs).play())

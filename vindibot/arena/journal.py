@@ -1,5 +1,7 @@
-"""The diary of a running game, in memory that whoever watches over the game can read while it is played: the orders so far,
-whose answer is being waited for, and since when. When the game's process dies or hangs, this is what is left of it."""
+"""The journal of a running game, in memory that another process reads: the moves so far, the seat that is asked, and since when.
+
+If the process of the game dies or hangs, its parent reads the journal to find the seat at fault.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,10 @@ NOBODY = -1
 
 
 class Journal:
-    """Room for the orders of a game of so many plies; shared with processes that are forked later.
+    """The journal of a game of at most `plies` plies, shared with processes that are forked later.
 
-    It is read while it is written, so every field is a machine word that is stored at once, and whose answer is waited for
-    (-1: nobody's) is stored after the time (monotonic seconds) since when.
+    It is read while it is written. So each field is a machine word that is stored at once, and the seat that is asked
+    (`NOBODY` for none) is stored after the time (monotonic seconds) since when.
     """
 
     def __init__(self, plies: int) -> None:
@@ -28,43 +30,43 @@ class Journal:
         self.clear()
 
     def clear(self) -> None:
-        """A new game."""
+        """Begin a new game."""
         self._words[_SEAT] = NOBODY
         self._times[_SINCE] = time.monotonic()
         self._words[_PLIES] = self._plies = 0
 
     def asking(self, seat: int) -> None:
-        """Hero `seat` (0..3) is asked, from now on."""
+        """Note that hero `seat` (0..3) is asked from now on."""
         self._times[_SINCE] = time.monotonic()
         self._words[_SEAT] = seat
 
     @contextlib.contextmanager
     def asked(self, seat: int) -> Iterator[None]:
-        """Hero `seat` is asked inside, and nobody afterwards."""
+        """Note hero `seat` as asked inside the block, and nobody afterwards."""
         self.asking(seat)
         try:
             yield
         finally:
             self._words[_SEAT] = NOBODY
 
-    def played(self, code: int) -> None:
-        """An order (0..4 or `sim.game.CRASH`) was played."""
+    def played(self, move: int) -> None:
+        """Add a move (0..4 or `sim.game.CRASH`), and note nobody as asked."""
         self._words[_SEAT] = NOBODY
-        self._memory[_MOVES + self._plies] = code
+        self._memory[_MOVES + self._plies] = move
         self._plies += 1
         self._words[_PLIES] = self._plies
 
     def waiting_for(self) -> tuple[int, float]:
-        """Whose answer is being waited for (`NOBODY` for nobody's), and for how many seconds."""
+        """Return the seat that is asked (`NOBODY` for none), and the number of seconds since then."""
         seat = self._words[_SEAT]
         return seat, time.monotonic() - self._times[_SINCE]
 
     def moves(self) -> list[int]:
-        """The orders so far."""
+        """Return the moves so far."""
         return list(self._memory[_MOVES : _MOVES + self._words[_PLIES]])
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
         for view in (self._words, self._times, self._view):
             view.release()
         self._memory.close()

@@ -1,7 +1,6 @@
-"""What people see while a tournament runs: in a terminal a bar with the time left and the table so far, elsewhere a line
-now and then.
+"""The reporter for a console: in a terminal a progress bar and the table so far, elsewhere a line now and then.
 
-The scheduler only puts things into a queue; a thread of its own takes them out and writes. A terminal that is stopped
+The tournament only puts games and notes into a queue. A thread of its own takes them out and prints. A terminal that is stopped
 (Ctrl-S) or gone stops this thread and nothing else.
 """
 
@@ -22,28 +21,28 @@ from rich.table import Table
 from rich.text import Text
 
 from vindibot.arena.ratings import Running
-from vindibot.arena.reporter import TournamentInfo
+from vindibot.arena.reporter import Reporter, TournamentInfo
 from vindibot.arena.results import GameLine
 from vindibot.arena.summary import bot_stats
 from vindibot.arena.table import points, standings_table
 from vindibot.base import counted, printable, terminal
 
-#: Pictures per second in a terminal, and seconds between two lines elsewhere.
+#: Updates per second in a terminal, and seconds between two lines elsewhere.
 RATE, EVERY = 4.0, 15.0
-#: Games from whose ends the pace is taken.
+#: Number of last games from whose ends the game rate follows.
 PACE = 200
-#: So many forfeits of one kind by one bot are told one by one, then the 20th, 40th, 80th ...
+#: Number of forfeits of one kind by one bot that are reported one by one; then the 20th, 40th, 80th ... follow.
 TOLD = 5
-#: Seconds that the end waits for the last line to be written.
+#: Seconds to wait at the end for the last line to be printed.
 TIMEOUT = 2.0
-#: Bots that a plain line names.
+#: Number of bots that a plain line names.
 NAMED = 6
 
 _log = structlog.get_logger("vindibot.arena")
 
 
 def duration(seconds: float) -> str:
-    """A length of time as people say it: ``40 s``, ``12 min``, ``3 h 05``."""
+    """Return a length of time in words: ``40 s``, ``12 min``, ``3 h 05``."""
     whole = max(0, round(seconds))
     if whole < 100:
         return f"{whole} s"
@@ -53,29 +52,29 @@ def duration(seconds: float) -> str:
 
 
 class GameRate:
-    """How many games end per minute: over the last `PACE` games, those before this run not counted."""
+    """The number of games that end per minute, over the last `PACE` games of this run."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._ends: deque[float] = deque([clock()], maxlen=PACE + 1)
 
     def tick(self) -> None:
-        """A game has ended."""
+        """Count a game that ends now."""
         self._ends.append(self._clock())
 
     def per_minute(self) -> float:
-        """Games per minute; 0 before the first has ended."""
+        """Return the number of games per minute, 0 before the first game has ended."""
         passed = self._clock() - self._ends[0]
         return (len(self._ends) - 1) * 60 / passed if passed > 0 else 0.0
 
     def left(self, games: int) -> str:
-        """The time in which so many games will have ended, in words; empty where nobody knows."""
+        """Return the time that this number of games will take, in words; empty if unknown."""
         pace = self.per_minute()
         return f"{duration(games / pace * 60)} left" if pace and games else ""
 
 
-class ConsoleReporter:
-    """A `Reporter` for people. `live` says whether to draw; None: where `console` is a terminal that can do it."""
+class ConsoleReporter(Reporter):
+    """A `Reporter` for people. `live` says whether to draw a picture; None: if `console` is a terminal that can show it."""
 
     def __init__(self, console: Console | None = None, *, live: bool | None = None, every: float = EVERY) -> None:
         self.console = console or terminal()
@@ -90,11 +89,11 @@ class ConsoleReporter:
         self._table_due = 0.0
 
     def begin(self, info: TournamentInfo) -> None:
-        """See `Reporter`."""
-        self._outlook, self._pace = info, GameRate()
+        """Start the thread."""
+        self._info, self._rate = info, GameRate()
         for line in info.before:
-            self._take(line)
-        self._thread = Thread(target=self._work, name="vindibot-arena-watch", daemon=True)
+            self._add(line)
+        self._thread = Thread(target=self._work, name="vindibot-arena-console", daemon=True)
         self._thread.start()
 
     def finished(self, line: GameLine) -> None:
@@ -106,7 +105,7 @@ class ConsoleReporter:
         self._queue.put(text)
 
     def end(self) -> None:
-        """See `Reporter`."""
+        """Wait for the last output, at most `TIMEOUT` seconds."""
         self._queue.put(None)
         if self._thread is not None:
             self._thread.join(TIMEOUT)
@@ -120,48 +119,46 @@ class ConsoleReporter:
                 with Live(console=self.console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
                     self._follow(lambda: live.update(self._picture(), refresh=True), 1 / RATE)
             else:
-                self._print(self._opening())
+                self._print(self._heading())
                 self._follow(lambda: self._print(self.line()), self._every)
-        except (Exception, SystemExit) as error:  # rich leaves the program at a broken pipe
+        except (Exception, SystemExit) as error:  # rich exits the program at a broken pipe
             with suppress(Exception):
                 _log.warning("the display has failed and is off; the tournament goes on", error=repr(error))
 
     def _follow(self, draw: Callable[[], object], pause: float) -> None:
-        """Take in what comes and `draw` after every `pause` seconds in which anything was new, and at the end."""
+        """Take games and notes out of the queue. Call `draw` every `pause` seconds if anything is new, and at the end."""
         due, fresh = time.monotonic() + (0 if self._draws else pause), True
         while True:
             try:
                 item = self._queue.get(timeout=max(0.0, due - time.monotonic()))
+                if item is None:
+                    if fresh:
+                        draw()
+                    return
+                if isinstance(item, str):
+                    self._print(item)
+                else:
+                    self._add(item)
+                    self._rate.tick()
+                    for text in self._forfeit_notes(item):
+                        self._print(text)
+                    fresh = True
             except Empty:
-                if fresh or self._draws:
-                    draw()
-                due, fresh = time.monotonic() + pause, False
-                continue
-            if item is None:
+                fresh = fresh or self._draws
+            if time.monotonic() >= due:
                 if fresh:
                     draw()
-                return
-            if isinstance(item, str):
-                self._print(item)
-            else:
-                self._take(item)
-                self._pace.tick()
-                for text in self._troubles(item):
-                    self._print(text)
-                fresh = True
-            if time.monotonic() >= due:
-                draw()
                 due, fresh = time.monotonic() + pause, False
 
     def _print(self, text: str) -> None:
         self.console.print(Text(printable(text)), soft_wrap=True)
 
-    def _take(self, line: GameLine) -> None:
+    def _add(self, line: GameLine) -> None:
         self._games.append(line)
         self._ratings.add(line)
 
-    def _troubles(self, line: GameLine) -> list[str]:
-        """What is to be told of the seats that forfeited."""
+    def _forfeit_notes(self, line: GameLine) -> list[str]:
+        """Return a line for each seat that forfeited, if it is to be reported."""
         found = []
         for number, seat in enumerate(line.seats, start=1):
             if seat.outcome.finished:
@@ -175,38 +172,37 @@ class ConsoleReporter:
                 found.append(f"block {line.block}, game {line.game}: @{number} {seat.bot} {seat.outcome.reason}{which}{note}")
         return found
 
-    def _opening(self) -> str:
-        info = self._outlook
+    def _heading(self) -> str:
+        info = self._info
         bots = ", ".join(info.bots[:NAMED]) + (f" and {len(info.bots) - NAMED} more" if len(info.bots) > NAMED else "")
         done = f"; {len(info.before)} of them are there already" if info.before else ""
         at_once = f", {info.workers} at once" if info.workers > 1 else ""
         return f"{info.title}: {counted(info.games, 'game')} in {counted(info.blocks, 'block')}{at_once}: {bots}{done}"
 
     def progress(self) -> str:
-        """How far it has come, with the pace and the time left."""
-        left = max(0, self._outlook.games - len(self._games))
-        parts = [
-            f"{len(self._games)}/{self._outlook.games} games",
-            f"{self._pace.per_minute():.0f} games/min",
-            self._pace.left(left),
-        ]
-        if forfeits := self._forfeits.total():
-            parts.append(f"{forfeits} forfeit{'s' * (forfeits > 1)}")
-        return " · ".join(part for part in parts if part)
+        """Return the number of games so far, their rate, and the time left."""
+        done, games, forfeits = len(self._games), self._info.games, self._forfeits.total()
+        parts = [f"{done}/{games} games", f"{self._rate.per_minute():.0f} games/min", self._rate.left(max(0, games - done))]
+        parts.append(counted(forfeits, "forfeit") if forfeits else "")
+        return " · ".join(filter(None, parts))
+
+    def _ranked(self) -> dict[str, tuple[float, float]]:
+        """Return the bots, best first, with their ratings so far and the standard errors."""
+        ratings = {bot: self._ratings.rating(bot) for bot in self._info.bots}
+        return dict(sorted(ratings.items(), key=lambda one: -one[1][0]))
 
     def line(self) -> str:
-        """All of it in a line: the progress, and the first bots with their ratings so far."""
-        ranked = sorted(self._outlook.bots, key=lambda bot: -self._ratings.rating(bot)[0])
-        return self.progress() + " · " + ", ".join(f"{bot} {points(self._ratings.rating(bot)[0])}" for bot in ranked[:NAMED])
+        """Return the progress and the first bots with their ratings so far, in one line."""
+        bots = [f"{bot} {points(rating)}" for bot, (rating, _) in self._ranked().items()]
+        return f"{self.progress()} · {', '.join(bots[:NAMED])}"
 
     def _picture(self) -> RenderableType:
         now = time.monotonic()
         if now >= self._table_due:
-            ranked = sorted(self._outlook.bots, key=lambda bot: -self._ratings.rating(bot)[0])
-            standings = [bot_stats(bot, self._games) for bot in ranked]
-            self._table = standings_table(standings, {bot: self._ratings.rating(bot) for bot in ranked})
+            ranked = self._ranked()
+            self._table = standings_table([bot_stats(bot, self._games) for bot in ranked], ranked)
             self._table_due = now + max(1.0, 20 * (time.monotonic() - now))
-        bar = ProgressBar(total=max(1, self._outlook.games), completed=len(self._games), width=min(30, self.console.width // 3))
+        bar = ProgressBar(total=max(1, self._info.games), completed=len(self._games), width=min(30, self.console.width // 3))
         head = Table.grid(padding=(0, 1))
         head.add_row(bar, Text(self.progress()))
-        return Group(Text(printable(self._outlook.title), style="bold"), head, self._table)
+        return Group(Text(printable(self._info.title), style="bold"), head, self._table)

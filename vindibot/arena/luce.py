@@ -1,20 +1,22 @@
-"""The Plackett-Luce model: strengths of players from the orders in which they came in.
+"""The Plackett-Luce model: strengths of players from the rankings in games.
 
-A game's order is drawn from the top: the first is player i with probability e^s_i / sum of e^s_j over all who take part,
-the second likewise among the rest, and so on. For two players this is the logistic model of Elo, and a player with
-strength s is ahead of one with strength t with probability 1 / (1 + e^(t-s)) whoever else takes part.
+The ranking of a game is drawn from the top: the first is player i with probability e^s_i / sum of e^s_j over all players of the
+game, the second likewise among the rest, and so on. For two players this is the logistic model of Elo. A player with
+strength s is ahead of a player with strength t with probability 1 / (1 + e^(t-s)), whatever others take part.
 
-Ties: the log likelihood of a game with equals is the mean over all orders in which the equals could have come in. So a tie
-counts as half a win for each, and the likelihood stays concave.
+Ties: the log likelihood of a game with ties is the mean over all rankings that break them. So a tie counts as half a win for
+each player, and the likelihood stays concave.
 
-Prior: every player has won and lost once, with weight `PRIOR`, against a phantom of strength 0. This makes the strengths
-finite where one always wins, unique where groups have never met, and hardly changes anything where there is evidence.
+Prior: every player has one win and one loss, with weight `PRIOR`, against a phantom of strength 0. So strengths are finite even
+for a player that always wins, and unique even for groups that never met. With many games the prior has little influence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -22,108 +24,94 @@ from numpy.typing import NDArray
 
 #: Weight of the one win and the one loss against the phantom.
 PRIOR = 0.5
-#: Strengths further from 0 than this are never tried: e^s must stay a number.
+#: Largest distance of a strength from 0, so that e^s stays finite.
 _LIMIT = 50.0
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
 class _Counts:
-    """A sparse table of blocks and columns."""
+    """A sparse table of counts, with a row per block."""
 
-    block: NDArray[np.int64]
-    column: NDArray[np.int64]
-    count: Floats
-    columns: int
+    def __init__(self, sparse: Mapping[tuple[int, int], float], columns: int) -> None:
+        spots = np.array(list(sparse), dtype=np.int64).reshape(-1, 2)
+        self.block, self.column = spots[:, 0], spots[:, 1]
+        self.count = np.array(list(sparse.values()), dtype=np.float64)
+        self.columns = columns
 
     def weighted(self, weights: Floats) -> Floats:
-        """The sums of the columns, with weighted blocks."""
+        """Return the sums of the columns, with a weight per block."""
         return np.bincount(self.column, self.count * weights[self.block], self.columns).astype(np.float64)
 
 
 @dataclass(frozen=True)
 class Rankings:
-    """What the likelihood needs of many games, in blocks, so that blocks can be weighted.
+    """The part of many games that the likelihood needs, in blocks, so that blocks can be weighted.
 
-    `sets` has one row per different set of players among whom one came in next: players as numbers, -1 for none; a
-    player who sits in several seats stands there several times. `wins` and `draws` count in which block (row of `wins`,
-    from 0) how often a player was drawn, and a set drawn from.
+    `choice_sets` has one row per different set of players from which the next one was drawn: players as numbers, -1 for
+    none; a player in several seats occurs several times. `wins` counts the draws of each player per block, `choices` the draws
+    from each set per block.
     """
 
     players: int
     blocks: int
-    sets: NDArray[np.int64]
+    choice_sets: NDArray[np.int64]
     wins: _Counts
-    draws: _Counts
+    choices: _Counts
 
 
 def collect(games: Iterable[tuple[int, Sequence[int], Sequence[float]]], players: int) -> Rankings:
-    """Gather games: for each its block (any number), the players in it (0..players-1, repeats are fine) and their places
-    (smaller is better, equals tie). Every block that occurs becomes a row, in the order of their numbers."""
+    """Return the rankings of games, given as (block, players, places).
+
+    Blocks are any numbers; each different one is a row, in the order of its first game. Players are 0..players-1 and may
+    occur several times in a game. The best place is the smallest, equal places are ties.
+    """
     blocks: dict[int, int] = {}
     sets: dict[tuple[int, ...], int] = {}
-    wins: dict[tuple[int, int], float] = {}
-    draws: dict[tuple[int, int], float] = {}
-    known: dict[tuple[tuple[int, ...], tuple[float, ...]], list[tuple[tuple[int, ...], float]]] = {}
-    width = 1
-    for block, who, where in games:
+    wins: Counter[tuple[int, int]] = Counter()
+    choices: dict[tuple[int, int], float] = {}
+    for block, who, places in games:
         row = blocks.setdefault(block, len(blocks))
-        key = tuple(who), tuple(where)
-        width = max(width, len(key[0]))
-        if key not in known:
-            known[key] = _drawn_from(*key)
-        for drawn, weight in known[key]:
-            spot = row, sets.setdefault(drawn, len(sets))
-            draws[spot] = draws.get(spot, 0.0) + weight
-        for player in who:
-            wins[row, player] = wins.get((row, player), 0.0) + 1.0
-    # The blocks in the order of their numbers, so that a resample does not depend on the order of the games.
-    rank = np.empty(len(blocks), np.int64)
-    rank[np.argsort(np.array(list(blocks), dtype=np.int64))] = np.arange(len(blocks))
-    members = np.full((len(sets), width), -1, np.int64)
-    for drawn, number in sets.items():
-        members[number, : len(drawn)] = drawn
-    return Rankings(players, len(blocks), members, _counts(wins, rank, players), _counts(draws, rank, len(sets)))
+        wins.update((row, player) for player in who)
+        for chosen_from, weight in _choice_sets(tuple(who), tuple(places)):
+            spot = row, sets.setdefault(chosen_from, len(sets))
+            choices[spot] = choices.get(spot, 0.0) + weight
+    members = np.full((len(sets), max(map(len, sets), default=1)), -1, np.int64)
+    for chosen_from, number in sets.items():
+        members[number, : len(chosen_from)] = chosen_from
+    return Rankings(players, len(blocks), members, _Counts(wins, players), _Counts(choices, len(sets)))
 
 
-def _counts(sparse: dict[tuple[int, int], float], rank: NDArray[np.int64], columns: int) -> _Counts:
-    where = np.array(list(sparse), dtype=np.int64).reshape(-1, 2)
-    return _Counts(rank[where[:, 0]], where[:, 1], np.array(list(sparse.values()), dtype=np.float64), columns)
-
-
-def _drawn_from(who: tuple[int, ...], where: tuple[float, ...]) -> list[tuple[tuple[int, ...], float]]:
-    """The sets from which the players of one game were drawn, sorted, with weights; the last, where no choice is left,
-    too. Of `k` equals, `m` have gone before with the same chance for each m of them."""
+@cache
+def _choice_sets(who: tuple[int, ...], places: tuple[float, ...]) -> list[tuple[tuple[int, ...], float]]:
+    """Return the sets, sorted, from which the players of one game were drawn, and their weights; the last set, of one player,
+    is among them. Of `k` tied players, each choice of `m` is drawn first with the same probability."""
     found = []
-    for place in sorted(set(where)):
-        rest = [player for player, other in zip(who, where, strict=True) if other > place]
-        equals = [player for player, other in zip(who, where, strict=True) if other == place]
-        for gone in range(len(equals)):
-            left = list(combinations(equals, len(equals) - gone))
+    for place in sorted(set(places)):
+        rest = [player for player, other in zip(who, places, strict=True) if other > place]
+        tied = [player for player, other in zip(who, places, strict=True) if other == place]
+        for gone in range(len(tied)):
+            left = list(combinations(tied, len(tied) - gone))
             found += [(tuple(sorted([*rest, *stay])), 1 / len(left)) for stay in left]
     return found
 
 
 def fit_strengths(
-    orders: Rankings,
-    weights: Floats | None = None,
-    start: Floats | None = None,
-    prior: Floats | None = None,
+    rankings: Rankings, weights: Floats | None = None, start: Floats | None = None, prior: Floats | None = None
 ) -> Floats:
-    """The most likely strengths (natural logarithms, the phantom's is 0), by Newton's method.
+    """Return the most likely strengths (natural logarithms; the phantom's is 0), by Newton's method. Deterministic.
 
-    `weights` are those of the blocks (1 each if None), `start` where to begin, and `prior` (players x 2) the weights of
-    the win and the loss against the phantom, `PRIOR` each if None. Deterministic.
+    `weights` has a weight per block (default 1), `start` the strengths to begin with (default 0), `prior` (players x 2) the
+    weights of the win and of the loss against the phantom (default `PRIOR`).
     """
     if prior is None:
-        prior = np.full((orders.players, 2), PRIOR)
+        prior = np.full((rankings.players, 2), PRIOR)
     if weights is None:
-        weights = np.ones(orders.blocks)
-    wins, draws = orders.wins.weighted(weights), orders.draws.weighted(weights)
-    used = draws > 0
-    task = _Likelihood(orders.sets[used], wins, draws[used], prior)
-    found = np.zeros(orders.players) if start is None else start.copy()
+        weights = np.ones(rankings.blocks)
+    wins, choices = rankings.wins.weighted(weights), rankings.choices.weighted(weights)
+    used = choices > 0
+    task = _Likelihood(rankings.choice_sets[used], wins, choices[used], prior)
+    found = np.zeros(rankings.players) if start is None else start.copy()
     value, slope, curve = task.at(found)
     for _ in range(100):
         move = np.linalg.solve(curve, slope)
@@ -131,7 +119,7 @@ def fit_strengths(
         if gain < 1e-10:
             break
         scale = min(1.0, 5.0 / float(np.abs(move).max()))
-        while True:  # a concave function: a short enough step always gains
+        while True:  # the function is concave: a short enough step always gains
             tried = np.clip(found + scale * move, -_LIMIT, _LIMIT)
             value_there, slope_there, curve_there = task.at(tried)
             if value_there >= value + 1e-4 * scale * gain or scale < 1e-6:
@@ -143,26 +131,26 @@ def fit_strengths(
 
 @dataclass(frozen=True)
 class _Likelihood:
-    sets: NDArray[np.int64]
+    choice_sets: NDArray[np.int64]
     wins: Floats
-    draws: Floats
+    choices: Floats
     prior: Floats
 
     def at(self, found: Floats) -> tuple[float, Floats, Floats]:
-        """The log likelihood, its gradient, and minus its matrix of second derivatives."""
+        """Return the log likelihood of strengths, its gradient, and minus its matrix of second derivatives."""
         players = len(found)
-        there = self.sets >= 0
-        powers = np.where(there, np.exp(found)[self.sets], 0.0)
+        there = self.choice_sets >= 0
+        powers = np.where(there, np.exp(found)[self.choice_sets], 0.0)
         total = powers.sum(axis=1)
         shares = powers / total[:, None]
-        flat = np.where(there, self.sets, 0)
-        heavy = shares * self.draws[:, None]
+        flat = np.where(there, self.choice_sets, 0)
+        heavy = shares * self.choices[:, None]
         expected = np.bincount(flat.ravel(), heavy.ravel(), players)
         pairs = flat[:, :, None] * players + flat[:, None, :]
         both = np.bincount(pairs.ravel(), (heavy[:, :, None] * shares[:, None, :]).ravel(), players * players)
         won, lost = self.prior[:, 0], self.prior[:, 1]
         chance = 1 / (1 + np.exp(-found))
-        value = float(self.wins @ found - self.draws @ np.log(total))
+        value = float(self.wins @ found - self.choices @ np.log(total))
         value -= float(won @ np.logaddexp(0, -found) + lost @ np.logaddexp(0, found))
         slope = self.wins - expected + won * (1 - chance) - lost * chance
         curve = np.diag(expected + (won + lost) * chance * (1 - chance)) - both.reshape(players, players)

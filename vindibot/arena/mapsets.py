@@ -1,4 +1,4 @@
-"""Map sets: which map each block is played on."""
+"""Map sets: the map of each block of a tournament."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from vindibot.arena.settings import MapSettings
 from vindibot.base import UsageError, VindibotError
 from vindibot.config import RANDOM, load_map, standard_maps
 
-#: How many seeds are tried for a random map: few of them give none.
+#: Number of seeds to try for a random map: a few of them give none.
 ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
 class MapSet:
-    """The maps of a tournament: a fixed list, or random ones of given sizes (any sizes, if none are given)."""
+    """The maps of a tournament: a fixed list, or random ones of the given `sizes` (of all sizes if empty)."""
 
     maps: tuple[Map, ...] = ()
     sizes: tuple[int, ...] = ()
     seed: int = 0
 
     def of_block(self, block: int) -> Map:
-        """The map of a block (from 0)."""
+        """Return the map of a block (from 0)."""
         if self.maps:
             return self.maps[block % len(self.maps)]
         size = self.sizes[block % len(self.sizes)] if self.sizes else None
         return _random_map(self.seed, block, size)
 
     def identity(self) -> list[str] | list[int]:
-        """What the maps follow from, as JSON."""
+        """Return the digests of the fixed maps, or the sizes of random ones, as JSON."""
         return [found.digest for found in self.maps] if self.maps else list(self.sizes)
 
 
@@ -49,21 +49,17 @@ def _random_map(seed: int, block: int, size: int | None) -> Map:
 
 
 def read_map_set(settings: MapSettings, seed: int) -> MapSet:
-    """The maps that the configuration asks for. Raises `UsageError`."""
-    if settings.names:
-        maps = [_named(name) for name in settings.names]
-    elif settings.set == "random":
+    """Return the maps of a configuration. Raises `UsageError` for an unknown map, and if no map has one of the sizes."""
+    if settings.set == "random" and not settings.names:
         return MapSet(sizes=tuple(settings.sizes), seed=seed)
-    else:
-        maps = list(standard_maps())
-    if settings.sizes:
-        maps = [found for found in maps if found.size in settings.sizes]
-        if not maps:
-            raise UsageError(f"maps.sizes: no map of the set has one of the sizes {list(settings.sizes)}")
+    maps = [_load(name) for name in settings.names] or standard_maps()
+    maps = [found for found in maps if not settings.sizes or found.size in settings.sizes]
+    if not maps:
+        raise UsageError(f"maps.sizes: no map of the set has one of the sizes {list(settings.sizes)}")
     return MapSet(tuple(maps))
 
 
-def _named(name: str) -> Map:
+def _load(name: str) -> Map:
     try:
         found = load_map(name)
     except UsageError as problem:

@@ -1,7 +1,7 @@
-"""The referee: one game from the first ply to the last, and what came of it.
+"""The referee: plays one game from the first ply to the last, and makes its line of results and its record.
 
-`play` is for games whose seats are all asked in this process; games with programs that speak HTTP are played on a server
-(`vindibot.arena.hosting`) and come to the same `GameRun`. `line_of` recomputes everything else from the orders.
+`play` is for games whose seats are all asked in this process. Games with programs that speak HTTP are played on a server
+(`vindibot.arena.hosting`). Both return a `GameRun`, and `line_of` recomputes everything else from its moves.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import Any
 
 from sim.events import RESPAWNED, TOOK_MINE
 from sim.game import BEER_COST, CRASH, RUNNING, STAY, Games
@@ -25,27 +26,27 @@ from vindibot.arena.seats import Forfeit, Seat
 from vindibot.arena.stalls import stalled_rounds
 from vindibot.games import GameHistory, GameRecord, Outcome, Reason, dumps, reason_of
 
-#: The longest message of a forfeit that is kept.
+#: Characters of a forfeit's message; the rest is cut off.
 MESSAGE_LENGTH = 300
 
 
 @dataclass
 class SeatRun:
-    """How a seat fared so far: how its part ended, and the milliseconds of its moves."""
+    """A seat's part in a game so far: how it ended, and the milliseconds of each of its moves."""
 
     outcome: Outcome = field(default_factory=Outcome)
     times: list[float] = field(default_factory=list)
 
     def forfeit(self, forfeit: Forfeit) -> None:
-        """Its part is over; the first reason counts."""
+        """End this part with a forfeit. A later forfeit changes nothing."""
         if self.outcome.finished:
             self.outcome = Outcome(forfeit.outcome.reason, " ".join(forfeit.outcome.message.split())[:MESSAGE_LENGTH])
 
 
 @dataclass
 class GameRun:
-    """How a game went. `moves` are 0..4 or `sim.game.CRASH`; `stopped` is why the game ended if its last state is still
-    running."""
+    """A game as it was played. `moves` are 0..4 or `sim.game.CRASH`. `stopped` is the reason of the end if the last state is
+    still running. `seconds` is the wall time of the game."""
 
     moves: list[int] = field(default_factory=list)
     seats: list[SeatRun] = field(default_factory=lambda: [SeatRun() for _ in range(SEATS)])
@@ -54,14 +55,14 @@ class GameRun:
     seconds: float = 0.0
 
     @property
-    def trouble(self) -> bool:
-        """Whether anybody forfeited."""
+    def has_forfeits(self) -> bool:
+        """Whether any seat forfeited."""
         return any(not seat.outcome.finished for seat in self.seats)
 
 
 def play(task: GameTask, seats: Sequence[Seat], journal: Journal) -> GameRun:
-    """Play the game with these seats, which are started and closed here. A seat that forfeits has its hero crashed."""
-    course, began = GameRun(), time.monotonic()
+    """Play a game with these four seats, which are started and closed here. The hero of a seat that forfeits crashes."""
+    run, began = GameRun(), time.monotonic()
     where = map_of_task(task)
     games = where.new_game(SEATS * task.rounds)
     status, turn, crashed = games["status"], games["turn"], games["hero"]["crashed"][0]
@@ -72,25 +73,25 @@ def play(task: GameTask, seats: Sequence[Seat], journal: Journal) -> GameRun:
                 with journal.asked(number):
                     seat.start(games, number)
             except Forfeit as forfeit:
-                course.seats[number].forfeit(forfeit)
+                run.seats[number].forfeit(forfeit)
         while status.item(0) == RUNNING:
             mover = turn.item(0) % SEATS
-            move = STAY if crashed.item(mover) else _ask(seats[mover], games, mover, course, journal)
+            move = STAY if crashed.item(mover) else _ask(seats[mover], games, mover, run, journal)
             step(games, 0, move)
-            course.moves.append(move)
+            run.moves.append(move)
             journal.played(move)
             if task.adjudicate and mover == SEATS - 1 and decided(games, mines):
                 break
     finally:
         for seat in seats:
             seat.close()
-    course.seconds = time.monotonic() - began
-    return course
+    run.seconds = time.monotonic() - began
+    return run
 
 
-def _ask(seat: Seat, games: Games, mover: int, course: GameRun, journal: Journal) -> int:
-    """The order of a seat, or the crash of its hero."""
-    own = course.seats[mover]
+def _ask(seat: Seat, games: Games, mover: int, run: GameRun, journal: Journal) -> int:
+    """Return the move of a seat, or `CRASH` if it forfeits."""
+    own = run.seats[mover]
     if not own.outcome.finished:
         return CRASH
     journal.asking(mover)
@@ -106,51 +107,46 @@ def _ask(seat: Seat, games: Games, mover: int, course: GameRun, journal: Journal
 
 
 def decided(games: Games, mines: int) -> bool:
-    """Whether no hero's place by gold can change any more, whatever anybody does: nobody can win more than all `mines`
-    every turn, or lose more than the price of a beer. To be asked after the fourth hero's ply, when all have equally many
-    turns left."""
+    """Return whether no hero's place by gold can change any more.
+
+    In each turn that is left, a hero wins at most one gold per mine of the map (`mines`) and loses at most the price of a beer.
+    Call it after the fourth hero's ply, when all heroes have the same number of turns left.
+    """
     left = (int(games["max_turns"].item(0)) - int(games["turn"].item(0))) // SEATS
     golds = sorted(games["hero"]["gold"][0].tolist())
     return all(low + left * mines < high - left * BEER_COST for low, high in pairwise(golds))
 
 
-@dataclass
-class GameStats:
-    """What the heroes did in a game, by hero: how often they died, killed, took a mine, and rounds in which they were stalled."""
+def replay(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, dict[str, list[int]]]:
+    """Return the last state of a game, and counts per hero by the names of `SeatLine`, recomputed from the moves.
 
-    deaths: list[int] = field(default_factory=lambda: [0] * SEATS)
-    kills: list[int] = field(default_factory=lambda: [0] * SEATS)
-    mines_taken: list[int] = field(default_factory=lambda: [0] * SEATS)
-    stalled: list[int] = field(default_factory=lambda: [0] * SEATS)
-
-
-def replay(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, GameStats]:
-    """The last state of a game and the deeds, from its orders. Whoever dies in a hero's ply is his kill, himself excepted:
-    by his blow, or by the return of one he struck down."""
-    history, deeds = GameHistory(first=where.new_game(SEATS * rounds)), GameStats()
+    The counts are deaths, kills, mines taken, and rounds in which the hero was stalled. Each hero that dies in another hero's ply
+    counts as a kill of that hero: by its blow, or because a hero that it killed respawned on the square.
+    """
+    history = GameHistory(first=where.new_game(SEATS * rounds))
+    stats = {name: [0] * SEATS for name in ("deaths", "kills", "mines_taken")}
     history.play_all(moves)
-    happened, ends = history.events()
-    for hero in happened["hero"][happened["kind"] == TOOK_MINE].tolist():
-        deeds.mines_taken[hero] += 1
-    back = (happened["kind"] == RESPAWNED).nonzero()[0]
-    plies = ends.searchsorted(back, side="right")
+    events, ends = history.events()
+    for hero in events["hero"][events["kind"] == TOOK_MINE].tolist():
+        stats["mines_taken"][hero] += 1
+    respawns = (events["kind"] == RESPAWNED).nonzero()[0]
+    plies = ends.searchsorted(respawns, side="right")
     # A hero may respawn twice in a ply, on a map where spawn squares coincide: that is one death.
-    for ply, hero in set(zip(plies.tolist(), happened["hero"][back].tolist(), strict=True)):
-        deeds.deaths[hero] += 1
-        deeds.kills[ply % SEATS] += hero != ply % SEATS
+    for ply, hero in set(zip(plies.tolist(), events["hero"][respawns].tolist(), strict=True)):
+        stats["deaths"][hero] += 1
+        stats["kills"][ply % SEATS] += hero != ply % SEATS
     squares = [games["hero"]["pos"][0].tolist() for games in history.states(every=SEATS)][: -(-len(moves) // SEATS)]
-    deeds.stalled = [stalled_rounds([of_round[hero] for of_round in squares]) for hero in range(SEATS)]
-    return history.last, deeds
+    stats["stalled"] = [stalled_rounds([of_round[hero] for of_round in squares]) for hero in range(SEATS)]
+    return history.last, stats
 
 
-def line_of(task: GameTask, course: GameRun) -> tuple[GameLine, bytes]:
-    """The line of results and the game record (a line of JSON, without its end) of a game."""
+def line_of(task: GameTask, run: GameRun) -> tuple[GameLine, bytes]:
+    """Return the line of results and the game record (a line of JSON, without its end) of a game."""
     where = map_of_task(task)
-    games, deeds = replay(where, task.rounds, course.moves)
-    heroes = games["hero"][0]
+    games, stats = replay(where, task.rounds, run.moves)
+    heroes, status = games["hero"][0], games["status"].item(0)
     golds = heroes["gold"].tolist()
-    status = games["status"].item(0)
-    ending = course.stopped if status == RUNNING else reason_of(status)
+    ending = run.stopped if status == RUNNING else reason_of(status)
     by_gold = places(golds)
     seats = tuple(
         SeatLine(
@@ -160,19 +156,15 @@ def line_of(task: GameTask, course: GameRun) -> tuple[GameLine, bytes]:
             place=by_gold[number],
             gold=golds[number],
             mines=heroes["mines"].item(number),
-            deaths=deeds.deaths[number],
-            kills=deeds.kills[number],
-            mines_taken=deeds.mines_taken[number],
-            stalled=deeds.stalled[number],
             life=heroes["life"].item(number),
             crashed=bool(heroes["crashed"].item(number)),
             outcome=own.outcome,
             moves=len(own.times),
+            **{name: counts[number] for name, counts in stats.items()},
             **_times(own.times),
         )
-        for number, (seat, own) in enumerate(zip(task.seats, course.seats, strict=True))
+        for number, (seat, own) in enumerate(zip(task.seats, run.seats, strict=True))
     )
-    labels = tuple(seat.entrant.label for seat in task.seats)
     line = GameLine(
         tournament=task.tournament,
         build=task.build,
@@ -185,20 +177,20 @@ def line_of(task: GameTask, course: GameRun) -> tuple[GameLine, bytes]:
         rounds=task.rounds,
         seats=seats,
         ending=ending,
-        plies=len(course.moves),
-        played=hashlib.sha256(where.digest.encode() + bytes(course.moves)).hexdigest()[:16],
-        started=course.started.isoformat(timespec="milliseconds"),
-        seconds=round(course.seconds, 4),
+        plies=len(run.moves),
+        played=hashlib.sha256(where.digest.encode() + bytes(run.moves)).hexdigest()[:16],
+        started=run.started.isoformat(timespec="milliseconds"),
+        seconds=round(run.seconds, 4),
         record=task.name,
     )
     record = GameRecord.of(
         where,
         id=task.name,
         max_turns=SEATS * task.rounds,
-        names=labels,  # type: ignore[arg-type]
-        moves=course.moves,
+        names=line.bots,  # type: ignore[arg-type]
+        moves=run.moves,
         ending=ending,
-        started=course.started,
+        started=run.started,
         finished=datetime.now(UTC),
         seed=task.seed,
         extra={"tournament": task.tournament, "block": task.block, "game": task.game, "map": task.map_name},
@@ -206,12 +198,8 @@ def line_of(task: GameTask, course: GameRun) -> tuple[GameLine, bytes]:
     return line, dumps(record)
 
 
-def _times(times: list[float]) -> dict[str, float]:
+def _times(times: list[float]) -> dict[str, Any]:
     if not times:
         return {}
-    ordered = sorted(times)
-    return {
-        "ms_median": round(statistics.median(ordered), 4),
-        "ms_p99": round(ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))], 4),
-        "ms_max": round(ordered[-1], 4),
-    }
+    found = {"ms_median": statistics.median(times), "ms_p99": sorted(times)[int(len(times) * 0.99)], "ms_max": max(times)}
+    return {name: round(value, 4) for name, value in found.items()}

@@ -1,32 +1,29 @@
-"""Who is told what happens while a tournament runs: the seam between the code that hands out games and what people see.
+"""Reporters: get the games of a tournament while it runs, and show them to people.
 
-The scheduler calls the methods from one thread, in this order::
+The tournament calls the methods from one thread, in this order::
 
-    reporter.begin(outlook)        once, before the first game
-    reporter.finished(line)        for every game, as it ends; lines of a resumed file come in `info.before`
-    reporter.note("...")           at any time between: one line for people (a worker was rebuilt, a bot is slow to start)
+    reporter.begin(info)           once, before the first game
+    reporter.finished(line)        for every game, as it ends; games of a resumed file are in `info.before`
+    reporter.note("...")           at any time between: a line for people (a worker was replaced, a bot is slow to start)
     reporter.end()                 once, in any case, also after an interruption
 
-No method takes long, and none raises: a display that fails is off, the tournament goes on. `vindibot.arena.live` has the
-reporters for terminals and for plain lines.
+No method takes long, and none raises. `vindibot.arena.live` has the reporter for terminals and plain lines.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from vindibot.arena.results import Format, GameLine
+from vindibot.arena.results import GameLine
 
 
 @dataclass(frozen=True)
 class TournamentInfo:
-    """What lies ahead: the labels of the bots in the order of the configuration, the number of games of the whole
-    tournament, what a resumed file holds of them already, and how many are played at once."""
+    """A tournament that begins or goes on: the labels of its bots in the order of the configuration, its number of games and
+    blocks, the number of games at once, and the games that a resumed file has already."""
 
     title: str
-    format: Format
     bots: tuple[str, ...]
     games: int
     blocks: int
@@ -34,33 +31,17 @@ class TournamentInfo:
     before: Sequence[GameLine] = field(default=(), repr=False)
 
 
-class Reporter(Protocol):
-    """See the module."""
+class Reporter:
+    """Shows nothing."""
 
     def begin(self, info: TournamentInfo) -> None:
-        """The tournament begins, or goes on."""
+        """Begin to report."""
 
     def finished(self, line: GameLine) -> None:
-        """A game has ended and its line is written."""
+        """Report a game that has ended and whose line is written."""
 
     def note(self, text: str) -> None:
-        """Something worth a line."""
+        """Report a line of text."""
 
     def end(self) -> None:
-        """Nothing more comes; leave the terminal in order."""
-
-
-class Silent:
-    """Tells nobody."""
-
-    def begin(self, info: TournamentInfo) -> None:
-        """Nothing."""
-
-    def finished(self, line: GameLine) -> None:
-        """Nothing."""
-
-    def note(self, text: str) -> None:
-        """Nothing."""
-
-    def end(self) -> None:
-        """Nothing."""
+        """Report the end, and leave the terminal in order."""

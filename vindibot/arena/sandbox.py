@@ -1,9 +1,9 @@
-"""One game in a process of its own, and whoever made it end before its time.
+"""The sandbox: plays one game in a process of its own, and finds the seat that made this process die or hang.
 
-A worker forks for each game: warm kernels and imported traits are there at once, and whatever the traits of a bot do (a
-kernel that never comes back, a crash of the interpreter, all memory taken, children started) ends with that process. If the
-process dies or hangs, the one who was being asked is to blame: the game is played again with his orders up to there, then he
-forfeits. That is the same game for bots that are deterministic. A game that takes longer than its wall limit is ended.
+A worker forks for each game, so compiled kernels and imported traits are ready at once. Everything that traits do (an endless
+kernel, a crash of the interpreter, memory, child processes) ends with that process. If it dies or hangs, the seat that
+was asked is at fault. The game is then played again with the moves that this seat made, after which it forfeits. That is the
+same game if the bots are deterministic. A game that exceeds its wall limit ends.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from typing import NoReturn
 from sim import kernels
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.journal import NOBODY, Journal
+from vindibot.arena.programs import exit_words
 from vindibot.arena.referee import GameRun, line_of, play
 from vindibot.arena.results import GameLine
-from vindibot.arena.schedule import SEATS, GameTask, SeatTask
+from vindibot.arena.schedule import SEATS, GameTask
 from vindibot.arena.seats import Forfeit, ScriptedSeat, Seat, local_seat
 from vindibot.arena.stdio import StdioSeat
 from vindibot.base import VindibotError, adopt_orphans, die_with_parent, end_descendants
 from vindibot.games import Reason
 
-#: Seconds between two looks at the diary of a running game.
-LOOK = 0.1
-#: Seconds beyond its limit after which an answer that is waited for in the game's process has hung; and where nothing is
-#: timed, because a bot counts nodes or is built in.
-BEYOND = 2.0
+#: Seconds between two checks of a running game.
+CHECK_SECONDS = 0.1
+#: Seconds beyond its limit after which a seat counts as hung, and seconds for a seat without a time limit.
+HANG_MARGIN = 2.0
 HANG_SECONDS = 60.0
-#: What the process of a game prints is kept up to so many bytes.
+#: Bytes of the printed output of a game's process that are logged.
 OUTPUT_BYTES = 64 * 1024
 
 _prepared: set[str] = set()
@@ -61,12 +61,14 @@ class PlayedGame:
 
 
 class GameError(VindibotError):
-    """A game that could not be played for a reason that lies with us."""
+    """A game could not be played, and no bot is at fault."""
 
 
 def become_worker(lifeline: Connection | None = None) -> None:
-    """What a process that does nothing but play games does first: Ctrl-C is its parent's to handle, and what the bots leave
-    behind is its own to end. `lifeline` is the reading end of a pipe that the arena holds: when it breaks, so do we."""
+    """Make this process a worker: it ignores Ctrl-C, which its parent handles, and ends the processes that bots leave.
+
+    `lifeline` is the reading end of a pipe that the arena holds: the worker ends when the pipe breaks.
+    """
     global _adopting
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -78,24 +80,24 @@ def become_worker(lifeline: Connection | None = None) -> None:
 
 
 def _end_with(lifeline: int) -> None:
-    """End this process, and all that came from it, when a pipe breaks. By a signal: a thread would be in the way of forking."""
+    """End this process and its descendants when a pipe breaks. A signal tells it, since a thread would hinder forking."""
 
     def broken(number: int, frame: object) -> None:
         end_descendants()
         _exit(1)
 
     signal.signal(signal.SIGIO, broken)
-    # Opened anew: who gets the signal belongs to the open file, which all workers share.
+    # Opened anew: the receiver of the signal belongs to the open file, which all workers share.
     with contextlib.suppress(OSError):
         lifeline = os.open(f"/proc/self/fd/{lifeline}", os.O_RDONLY | os.O_CLOEXEC)
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
-    if select.select([lifeline], [], [], 0)[0]:  # it broke before we heard of it
+    if select.select([lifeline], [], [], 0)[0]:  # it broke before the signal was set up
         os._exit(1)
 
 
 def play_task(task: GameTask) -> PlayedGame:
-    """Play a game, whatever its bots do. Raises `GameError`."""
+    """Play a game to its end, whatever its bots do. Raises `GameError`."""
     _prepare(task)
     journal = Journal(SEATS * task.rounds)
     scripts: dict[int, ScriptedSeat] = {}
@@ -103,21 +105,21 @@ def play_task(task: GameTask) -> PlayedGame:
     try:
         for _ in range(SEATS + 1):
             journal.clear()
-            outcome = _Attempt(task, scripts, journal, deadline).run()
-            if isinstance(outcome, GameRun):
-                _tidy_logs(task, outcome)
-                line, record = line_of(task, outcome)
-                return PlayedGame(line, record)
-            seat, forfeit = outcome
-            moves = journal.moves()[seat::SEATS]
-            scripts[seat] = ScriptedSeat(moves, forfeit)
+            result = _Attempt(task, scripts, journal, deadline).run()
+            if isinstance(result, GameRun):
+                if task.logs and not task.all_logs and not result.has_forfeits:
+                    for path in Path(task.logs).glob(f"{task.name}-*.log"):
+                        path.unlink(missing_ok=True)
+                return PlayedGame(*line_of(task, result))
+            seat, forfeit = result
+            scripts[seat] = ScriptedSeat(journal.moves()[seat::SEATS], forfeit)
     finally:
         journal.close()
     raise GameError(f"game {task.name} cannot be played")
 
 
 def _prepare(task: GameTask) -> None:
-    """Import what the game needs, once per process and before it forks."""
+    """Import what the game needs, once per worker, before it forks."""
     fresh = False
     for seat in task.seats:
         entrant = seat.entrant
@@ -127,7 +129,7 @@ def _prepare(task: GameTask) -> None:
         _prepared.add(key)
         fresh = True
         if entrant.bot is not None:
-            with contextlib.suppress(Exception):  # it is told where it happens again, in the game
+            with contextlib.suppress(Exception):  # the same error ends the seat's part in the game
                 entrant.bot.build()
         elif entrant.kind == "http":
             import vindibot.arena.hosting  # noqa: F401
@@ -141,15 +143,8 @@ def _log_path(task: GameTask, what: str) -> Path | None:
     return Path(task.logs, f"{task.name}-{what}.log") if task.logs else None
 
 
-def _tidy_logs(task: GameTask, course: GameRun) -> None:
-    """Keep the logs of games with trouble only, unless all are wanted."""
-    if task.logs and not task.all_logs and not course.trouble:
-        for path in Path(task.logs).glob(f"{task.name}-*.log"):
-            path.unlink(missing_ok=True)
-
-
 class _Attempt:
-    """One try at a game in a forked process: to its end, or until somebody is to blame."""
+    """One attempt at a game in a forked process: it runs to the end of the game, or until a seat is at fault."""
 
     def __init__(self, task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal, deadline: float) -> None:
         self._task, self._scripts, self._journal, self._deadline = task, scripts, journal, deadline
@@ -158,7 +153,7 @@ class _Attempt:
         self._began = time.monotonic()
 
     def run(self) -> GameRun | tuple[int, Forfeit]:
-        """The course of the game, or who ended it and how."""
+        """Return the game as played, or the seat at fault and its forfeit. Raises `GameError`."""
         answer, answer_end = os.pipe()
         output, output_end = os.pipe()
         with warnings.catch_warnings():
@@ -171,22 +166,26 @@ class _Attempt:
         os.close(answer_end)
         os.close(output_end)
         try:
-            killed = self._listen(answer, output)
+            overdue = self._listen(answer, output)
         finally:
-            status = _end(pid)
+            code = _kill(pid)
             os.close(answer)
             os.close(output)
-        self._keep_output()
-        return self._judge(status, killed)
+        path = _log_path(self._task, "game")
+        if path is not None and self._output:
+            with contextlib.suppress(OSError):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(self._output)
+        return self._judge(code, overdue)
 
     def _listen(self, answer: int, output: int) -> Forfeit | None:
-        """Wait for the end; what the game's process had to be ended for, if it had."""
+        """Wait for the end of the game. Returns a forfeit if its process must be killed because a limit has passed."""
         poll = select.poll()
         poll.register(answer, select.POLLIN)
         poll.register(output, select.POLLIN)
-        looked = time.monotonic()
+        checked = time.monotonic()
         while True:
-            for ready, _ in poll.poll(LOOK * 1000):
+            for ready, _ in poll.poll(CHECK_SECONDS * 1000):
                 data = os.read(ready, 65536)
                 if ready == answer:
                     if not data:
@@ -194,80 +193,54 @@ class _Attempt:
                     self._answer += data
                 elif not data:
                     poll.unregister(output)
-                elif len(self._output) < OUTPUT_BYTES:
+                else:
                     self._output += data[: OUTPUT_BYTES - len(self._output)]
-            if time.monotonic() - looked > LOOK:
-                looked = time.monotonic()
-                if forfeit := self._overdue(looked):
+            if time.monotonic() - checked > CHECK_SECONDS:
+                checked = time.monotonic()
+                if forfeit := self._overdue(checked):
                     return forfeit
 
     def _overdue(self, now: float) -> Forfeit | None:
         seat, waited = self._journal.waiting_for()
         if now > self._deadline:
             return Forfeit(Reason.TIMEOUT, f"the game reached its wall limit of {self._task.wall_s:g} s")
-        if seat != NOBODY and seat not in self._scripts and waited > _longest(self._task.seats[seat].entrant):
+        if seat != NOBODY and seat not in self._scripts and waited > _hang_seconds(self._task.seats[seat].entrant):
             return Forfeit(Reason.TIMEOUT, f"it did not come back in {waited:.1f} s and had to be killed")
         return None
 
-    def _judge(self, status: int, killed: Forfeit | None) -> GameRun | tuple[int, Forfeit]:
-        if self._answer and killed is None:
-            try:
-                told = pickle.loads(self._answer)
-            except Exception:  # cut off: it died while it wrote
-                told = None
-            if isinstance(told, GameRun):
-                return told
-            if isinstance(told, str):
-                raise GameError(f"game {self._task.name} failed: {told}")
+    def _judge(self, code: int, overdue: Forfeit | None) -> GameRun | tuple[int, Forfeit]:
+        result: GameRun | str | None = None
+        if self._answer and overdue is None:
+            with contextlib.suppress(Exception):  # cut off: the process died while it wrote
+                result = pickle.loads(self._answer)
+        if isinstance(result, GameRun):
+            return result
+        if result is not None:
+            raise GameError(f"game {self._task.name} failed: {result}")
         seat, _ = self._journal.waiting_for()
-        if killed is not None and time.monotonic() > self._deadline:
-            return self._ended_at_the_wall(seat, killed)
+        if overdue is not None and time.monotonic() > self._deadline:
+            run = GameRun(moves=self._journal.moves(), stopped=Reason.TIMEOUT, seconds=time.monotonic() - self._began)
+            if seat != NOBODY:
+                run.seats[seat].forfeit(overdue)
+            return run
         if seat == NOBODY or seat in self._scripts:
-            raise GameError(f"the process of game {self._task.name} ended in between two plies with {_said(status)}")
-        return seat, killed or _why(status, self._task.seats[seat].entrant)
-
-    def _ended_at_the_wall(self, seat: int, killed: Forfeit) -> GameRun:
-        """A game that is ended where it stands, whoever is being asked forfeits."""
-        course = GameRun(moves=self._journal.moves(), stopped=Reason.TIMEOUT, seconds=time.monotonic() - self._began)
-        if seat != NOBODY:
-            course.seats[seat].forfeit(killed)
-        return course
-
-    def _keep_output(self) -> None:
-        path = _log_path(self._task, "game")
-        if path is not None and self._output:
-            with contextlib.suppress(OSError):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(self._output)
+            raise GameError(f"the process of game {self._task.name} ended between two plies with {exit_words(code)}")
+        if overdue is None and code == -signal.SIGKILL and self._task.seats[seat].entrant.limits.memory_mb is not None:
+            return seat, Forfeit(Reason.MEMORY, "its process was killed")
+        return seat, overdue or Forfeit(Reason.CRASH, f"its process ended with {exit_words(code)}")
 
 
-def _longest(entrant: Entrant) -> float:
-    """Seconds after which an answer that is waited for in the game's process will not come any more."""
+def _hang_seconds(entrant: Entrant) -> float:
+    """Return the number of seconds after which a seat that has not answered counts as hung."""
     limits = entrant.limits
-    if entrant.kind == "stdio":
-        return limits.start_s + max(limits.first_ms, limits.move_ms) / 1000 + limits.grace_ms / 1000 + BEYOND
-    if entrant.kind == "bot" and limits.nodes is None:
-        return max(limits.first_ms, limits.move_ms) / 1000 + limits.grace_ms / 1000 + BEYOND
-    return HANG_SECONDS
+    if entrant.kind != "stdio" and (entrant.kind != "bot" or limits.nodes is not None):
+        return HANG_SECONDS
+    start = limits.start_s if entrant.kind == "stdio" else 0.0
+    return start + max(limits.first_ms, limits.move_ms) / 1000 + limits.grace_ms / 1000 + HANG_MARGIN
 
 
-def _why(status: int, entrant: Entrant) -> Forfeit:
-    """What to say of a game's process that died while this entrant was being asked."""
-    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-    if killed and entrant.limits.memory_mb is not None:
-        return Forfeit(Reason.MEMORY, "its process was killed")
-    return Forfeit(Reason.CRASH, f"its process ended with {_said(status)}")
-
-
-def _said(status: int) -> str:
-    if os.WIFSIGNALED(status):
-        with contextlib.suppress(ValueError):
-            return f"signal {signal.Signals(os.WTERMSIG(status)).name}"
-    return f"exit code {os.waitstatus_to_exitcode(status)}"
-
-
-def _end(pid: int) -> int:
-    """End a game's process and all that came from it; its exit status."""
+def _kill(pid: int) -> int:
+    """Kill a game's process and its descendants. Returns its exit code, negative for a signal."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
@@ -275,25 +248,25 @@ def _end(pid: int) -> int:
     _, status = os.waitpid(pid, 0)
     if _adopting:
         end_descendants()
-    return status
+    return os.waitstatus_to_exitcode(status)
 
 
 # ---- In the game's process ----
 
 
 def _play_and_exit(task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal, answer: int, output: int) -> NoReturn:
-    told: GameRun | str = "?"
+    result: GameRun | str = "?"
     try:
         signal.signal(signal.SIGIO, signal.SIG_DFL)
         die_with_parent()
         os.setsid()
         _redirect(output)
         _limit_memory(task)
-        told = _play(task, scripts, journal)
+        result = _play(task, scripts, journal)
     except BaseException:
-        told = traceback.format_exc()[-2000:]
+        result = traceback.format_exc()[-2000:]
     try:
-        data = pickle.dumps(told)
+        data = pickle.dumps(result)
         while data:
             data = data[os.write(answer, data) :]
     finally:
@@ -301,7 +274,7 @@ def _play_and_exit(task: GameTask, scripts: Mapping[int, ScriptedSeat], journal:
 
 
 def _redirect(output: int) -> None:
-    """Nothing to read, and all that is printed goes to the worker."""
+    """Give this process an empty standard input, and send everything that it prints to the worker."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(output, 1)
@@ -312,42 +285,32 @@ def _redirect(output: int) -> None:
 
 
 def _limit_memory(task: GameTask) -> None:
-    """The bots in this process share what they may take, beyond what is taken already."""
-    allowed = [seat.entrant.limits.memory_mb for seat in task.seats if seat.entrant.kind == "bot"]
-    limited = [megabytes for megabytes in allowed if megabytes is not None]
-    if not limited or len(limited) < len(allowed):
+    """Limit the address space to the present size plus the sum of the limits of the bots in this process, if all have one."""
+    limits = [seat.entrant.limits.memory_mb for seat in task.seats if seat.entrant.kind == "bot"]
+    if not limits or None in limits:
         return
     with contextlib.suppress(OSError, ValueError):
-        taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        limit = taken + (sum(limited) << 20)
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        limit = used + (sum(filter(None, limits)) << 20)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 def _play(task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal) -> GameRun:
+    logs = [_log_path(task, f"{number}-{seat.entrant.label}") for number, seat in enumerate(task.seats, start=1)]
     seats: list[Seat | None] = []
-    logs: list[Path | None] = []
     for number, seat in enumerate(task.seats):
-        log = _log_path(task, f"{number + 1}-{seat.entrant.label}")
-        logs.append(log)
         if number in scripts:
             seats.append(scripts[number])
         elif seat.entrant.kind == "http":
             seats.append(None)
         elif seat.entrant.kind == "stdio":
-            seats.append(StdioSeat(seat.entrant, log))
+            seats.append(StdioSeat(seat.entrant, logs[number]))
         else:
             with journal.asked(number):
-                seats.append(_local(seat))
+                seats.append(local_seat(seat))
     asked = [seat for seat in seats if seat is not None]
     if len(asked) == SEATS:
         return play(task, asked, journal)
     from vindibot.arena.hosting import play_hosted
 
     return play_hosted(task, seats, journal, logs)
-
-
-def _local(seat: SeatTask) -> Seat:
-    try:
-        return local_seat(seat)
-    except Forfeit as forfeit:
-        return ScriptedSeat((), forfeit)

@@ -1,7 +1,7 @@
-"""Seats: who decides a hero's moves in one game, whatever it is: traits, something built in, a program.
+"""Seats: each decides the moves of one hero in one game, by the traits of a bot, a program, or a list of moves.
 
-A seat is used from one thread, start, moves, close. What ends a bot's part in a game before its time is a `Forfeit`; from
-then on nobody asks it any more and its hero is crashed, as one whose answers a server does not get.
+A seat is used from one thread: `start`, then `move` for each ply of its hero, then `close`. A `Forfeit` ends the bot's part in
+the game: the seat is not asked again and its hero crashes, as a hero whose answers do not reach a server.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 
 import numpy as np
 
@@ -24,77 +24,56 @@ from vindibot.games import Ballot, Outcome, Reason
 
 
 class Forfeit(Exception):  # noqa: N818 - the word of the field
-    """A bot's part in a game has ended before the game: `outcome` says why."""
+    """Ends a bot's part in a game; `outcome` has the reason and a message."""
 
     def __init__(self, reason: Reason, message: str = "") -> None:
         super().__init__(reason, message)
         self.outcome = Outcome(reason, message)
 
 
-class Seat(Protocol):
-    """See the module. `moves` counts the answers so far."""
+class Seat:
+    """Decides the moves of one hero."""
 
     def start(self, games: Games, me: int) -> None:
-        """The game begins: `games` is the one record before the first ply, `me` our hero (0..3). Raises `Forfeit`."""
+        """Prepare for hero `me` (0..3) of the one game in `games`, before its first ply. Raises `Forfeit`."""
 
     def move(self, games: Games) -> int:
-        """The order (0..4) for this state, which must not be changed. Raises `Forfeit`."""
+        """Return the move (0..4) for this state, without changing it. Raises `Forfeit`."""
+        raise NotImplementedError
 
     def close(self) -> None:
-        """The game is over, or our part in it is."""
+        """Release what the seat holds, after the game or a forfeit."""
 
 
-class BuiltIn:
-    """``random``: North, South, East or West, each as likely, as the bots of the original server. ``stay``: Stay."""
+class ScriptedSeat(Seat):
+    """Plays the moves of a list, then raises `forfeit`."""
 
-    def __init__(self, kind: str, seed: int) -> None:
-        self._rng = np.random.default_rng(seed) if kind == "random" else None
-        self._moves: Iterator[int] = iter(())
-
-    def start(self, games: Games, me: int) -> None:
-        """Nothing to do."""
-
-    def move(self, games: Games) -> int:
-        """The order."""
-        if self._rng is None:
-            return STAY
-        move = next(self._moves, None)
-        if move is None:
-            self._moves = iter(self._rng.integers(1, 5, 256).tolist())
-            move = next(self._moves)
-        return move
-
-    def close(self) -> None:
-        """Nothing to do."""
-
-
-class ScriptedSeat:
-    """Repeats the orders of a bot that had to be ended in an earlier attempt at the same game, then forfeits as it did."""
-
-    def __init__(self, moves: Sequence[int], forfeit: Forfeit) -> None:
+    def __init__(self, moves: Iterable[int], forfeit: Forfeit | None = None) -> None:
         self._moves = iter(moves)
         self._forfeit = forfeit
 
-    def start(self, games: Games, me: int) -> None:
-        """Nothing to do."""
-
     def move(self, games: Games) -> int:
-        """The next of the orders, then `Forfeit`."""
+        """Return the next move of the list. Raises `Forfeit` at its end."""
         move = next(self._moves, None)
         if move is None:
+            assert self._forfeit is not None, "a list without an end needs no forfeit"
             raise self._forfeit
         return move
 
-    def close(self) -> None:
-        """Nothing to do."""
+
+def _random_moves(seed: int) -> Iterator[int]:
+    """Yield North, South, East and West with equal probability, without end, as the bots of the original server."""
+    rng = np.random.default_rng(seed)
+    while True:
+        yield from rng.integers(1, 5, 256).tolist()
 
 
-class InProcessSeat:
-    """A bot file, its traits in this very process.
+class InProcessSeat(Seat):
+    """Plays a bot file, with its traits in this process.
 
-    With a number of nodes nothing is timed. Else the stop word is set after `move_ms`; a Python loop that does not look at it
-    is interrupted after the grace (in the main thread only); a kernel that does not must be ended from outside. `ballot` is
-    that of the last move.
+    With a node budget, nothing is timed. Otherwise the stop word is set after `move_ms`. A Python loop that ignores it is
+    interrupted after `grace_ms` more, in the main thread only. The parent process must kill a kernel that ignores it.
+    `ballot` is the ballot of the last move.
     """
 
     def __init__(self, bot: Bot, limits: Limits, seed: int, strikes: int = 3) -> None:
@@ -105,23 +84,22 @@ class InProcessSeat:
         self.ballot = Ballot()
 
     def start(self, games: Games, me: int) -> None:
-        """The game begins."""
+        """Make the agent of hero `me`."""
         self._agent = Agent(self._voters, me, self._seed, nodes=self._limits.nodes)
 
     def move(self, games: Games) -> int:
-        """The order. Raises `Forfeit` for an answer that comes too late, and when all traits have been benched."""
+        """Return the bot's move. Raises `Forfeit` if it comes too late or if all traits are benched."""
         if self._limits.nodes is not None:
             return self._decide(games, None)
         limit, self._first = self._limits.seconds(first=self._first), False
         allowed = limit + self._limits.grace_ms / 1000
         began = time.monotonic()
-        try:
-            with _interrupted_after(allowed):
-                direction = self._decide(games, limit)
-        except OutOfTime:
-            raise _late(began) from None
-        if time.monotonic() - began > allowed:
-            raise _late(began)
+        direction = None
+        with contextlib.suppress(OutOfTime), _interrupted_after(allowed):
+            direction = self._decide(games, limit)
+        passed = time.monotonic() - began
+        if direction is None or passed > allowed:
+            raise Forfeit(Reason.TIMEOUT, f"{passed * 1000:.0f} ms for a move")
         return direction
 
     def _decide(self, games: Games, limit: float | None) -> int:
@@ -136,17 +114,13 @@ class InProcessSeat:
         return self.ballot.direction
 
     def close(self) -> None:
-        """Let the thread go that keeps the time."""
+        """End the thread that sets the stop word."""
         self._voters.let_go()
-
-
-def _late(began: float) -> Forfeit:
-    return Forfeit(Reason.TIMEOUT, f"{(time.monotonic() - began) * 1000:.0f} ms for a move")
 
 
 @contextlib.contextmanager
 def _interrupted_after(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTime` inside when the time is over. Only where signals can be had, in the main thread of a process."""
+    """Raise `OutOfTime` in the block after this time. Does nothing outside of the main thread, which alone gets signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -164,12 +138,11 @@ def _interrupted_after(seconds: float) -> Iterator[None]:
 
 
 def local_seat(task: SeatTask) -> Seat:
-    """The seat of a bot that plays inside of this process. Raises `Forfeit` for one that cannot be built."""
+    """Return the seat of a bot that plays in this process. A bot that cannot be built forfeits in its first move."""
     entrant = task.entrant
-    if entrant.kind in ("random", "stay"):
-        return BuiltIn(entrant.kind, task.seed)
-    assert entrant.bot is not None
+    if entrant.bot is None:
+        return ScriptedSeat(_random_moves(task.seed) if entrant.kind == "random" else repeat(STAY))
     try:
         return InProcessSeat(entrant.bot, entrant.limits, task.seed)
     except Exception as problem:
-        raise Forfeit(Reason.STALL, f"{type(problem).__name__}: {problem}"[:300]) from problem
+        return ScriptedSeat((), Forfeit(Reason.STALL, f"{type(problem).__name__}: {problem}"[:300]))

@@ -1,4 +1,4 @@
-"""What can be set for ``vindibot arena``: the tables of a tournament's configuration, with limits and defaults."""
+"""The settings of ``vindibot arena``: the tables of a tournament's configuration, with limits and defaults."""
 
 from __future__ import annotations
 
@@ -7,59 +7,82 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from vindibot.arena.bounds import SprtSettings
 from vindibot.config import LogSettings, Nodes, NoneWord, OptionalFile, Seed, Settings, WorkerCount
 
 Milliseconds = Annotated[int, Field(ge=1, le=600_000)]
 FirstMove = Annotated[Milliseconds | None, NoneWord("move")]
-Megabytes = Annotated[Annotated[int, Field(ge=16, le=1_000_000)] | None, NoneWord("none")]
+Megabytes = Annotated[int, Field(ge=16, le=1_000_000)]
+MemoryLimit = Annotated[Megabytes | None, NoneWord("none")]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Wall = Annotated[Seconds | None, NoneWord("auto")]
+Points = Annotated[float, Field(ge=-1000, le=1000, allow_inf_nan=False)]
+ErrorRate = Annotated[float, Field(gt=0, lt=0.5)]
+
+#: The folder of results without a file name of their own.
+RESULTS_FOLDER = Path("results")
 
 
 class LimitSettings(Settings):
-    """What every bot may use up, unless its own table says otherwise."""
+    """Limits of every bot. A bot's own table can set others."""
 
     move_ms: Milliseconds = Field(default=1000, description="milliseconds per move")
-    first_ms: FirstMove = Field(default=None, description='milliseconds for the first move of a game; "move": as for the others')
+    first_ms: FirstMove = Field(default=None, description='milliseconds for the first move of a game; "move": as move_ms')
     nodes: Nodes = Field(
         default=None,
-        description='bot files think this many nodes per move instead of move_ms, the same play on any machine; "none": move_ms',
+        description='nodes per move for bot files, in place of move_ms: the same play on any machine; "none": move_ms',
     )
-    start_s: Seconds = Field(default=20.0, description="seconds in which a program must come up and join")
+    start_s: Seconds = Field(default=20.0, description="seconds for a program to start and join")
     grace_ms: int = Field(
-        default=100, ge=0, le=60_000, description="milliseconds past the limit that are forgiven, for a busy machine's sake"
+        default=100, ge=0, le=60_000, description="milliseconds by which a move may exceed its limit; a busy machine needs more"
     )
-    memory_mb: Megabytes = Field(default=None, description='megabytes of address space a bot may take; "none": no limit')
-    wall_s: Wall = Field(default=None, description='seconds after which a game is ended; "auto": what the limits come to')
+    memory_mb: MemoryLimit = Field(default=None, description='megabytes of address space per bot; "none": no limit')
+    wall_s: Wall = Field(default=None, description='seconds per game, after which it ends; "auto": the sum of all other limits')
 
 
 class MapSettings(Settings):
-    """On which maps is played: block after block takes the next one."""
+    """The maps. Each block takes the next map."""
 
     set: Literal["standard", "random"] = Field(
-        default="standard", description="standard: 40 fixed maps of all sizes; random: fresh ones that follow from the seed"
+        default="standard", description="standard: 40 fixed maps of all sizes; random: new maps, generated from the seed"
     )
-    names: list[str] = Field(default=[], description="these maps instead: names (m1), SIZE-SEED as results have it, map files")
+    names: list[str] = Field(default=[], description="these maps instead: names (m1), SIZE-SEED as in results, map files")
     sizes: list[Annotated[int, Field(ge=8, le=28, multiple_of=2)]] = Field(
-        default=[], description="only maps of these sizes, even, 8 to 28; random maps take them in turn"
+        default=[], description="only maps of these sizes, even, 8 to 28; random maps take the sizes in turn"
     )
 
 
 class EntrantSettings(Settings):
-    """One bot of the tournament, where a name alone does not say everything. Limits that are not set are the common ones."""
+    """One bot of the tournament that needs more than a name. Limits that are not set are those of the table [limits]."""
 
     bot: str | None = Field(default=None, min_length=1, description="a bot file, or the name of one")
     command: str | list[str] | None = Field(default=None, min_length=1, description="a program to start, with its arguments")
-    protocol: Literal["http", "stdio"] = Field(default="http", description="what the program speaks")
+    protocol: Literal["http", "stdio"] = Field(default="http", description="the protocol of the program")
     folder: OptionalFile = Field(default=None, description="the folder in which the program runs")
     move_ms: Milliseconds | None = Field(default=None, description="milliseconds per move")
     first_ms: Milliseconds | None = Field(default=None, description="milliseconds for the first move of a game")
     nodes: Annotated[int, Field(ge=1, lt=2**63)] | None = Field(default=None, description="nodes per move, for bot files")
-    start_s: Seconds | None = Field(default=None, description="seconds in which the program must come up and join")
-    memory_mb: Annotated[int, Field(ge=16, le=1_000_000)] | None = Field(
-        default=None, description="megabytes of address space it may take"
-    )
+    start_s: Seconds | None = Field(default=None, description="seconds for the program to start and join")
+    memory_mb: Megabytes | None = Field(default=None, description="megabytes of address space")
+
+
+class SprtSettings(Settings):
+    """The sequential test of a match of two bots: its hypotheses and error rates (see `vindibot.arena.sprt`).
+
+    With `stop` the match ends at the verdict, and the size of the difference is not estimated. `elo1` must be more than `elo0`:
+    see `conflicts`.
+    """
+
+    stop: bool = Field(default=False, description="end a match of two bots as soon as the sequential test has a verdict")
+    elo0: Points = Field(default=0.0, description="H0: the first bot is stronger by this number of rating points")
+    elo1: Points = Field(default=20.0, description="H1: the first bot is stronger by this number of rating points")
+    alpha: ErrorRate = Field(default=0.05, description="probability of the verdict H1 if H0 is true; smaller: more blocks")
+    beta: ErrorRate = Field(default=0.05, description="probability of the verdict H0 if H1 is true; smaller: more blocks")
+    fewest: int = Field(default=20, ge=5, le=100_000, description="number of blocks before the first verdict")
+    distinct: float = Field(default=0.5, ge=0, le=1, description="share of distinct games below which there is no verdict")
+
+    def conflicts(self) -> list[tuple[str, str, str]]:
+        """Return pairs of settings that contradict each other: (key, other key, problem). Keys begin with ``sprt.``."""
+        return [("sprt.elo1", "sprt.elo0", "must be more than elo0")] if self.elo1 <= self.elo0 else []
 
 
 class ArenaSettings(Settings):
@@ -67,24 +90,24 @@ class ArenaSettings(Settings):
 
     bots: list[Annotated[str, Field(min_length=1)]] = Field(
         default=["seed", "malvert", "random", "stay"],
-        description="who plays: bot files or names of some, random, stay, tables of [entrants], http:COMMAND, stdio:COMMAND",
+        description="the bots: bot files or their names, random, stay, tables of [entrants], http:COMMAND, stdio:COMMAND",
     )
     format: Literal["all", "gauntlet", "ab"] = Field(
         default="all", description="all: every four of the bots; gauntlet: the first against the others; ab: two, two seats each"
     )
-    blocks: int = Field(default=10, ge=1, le=1_000_000, description="how many blocks: one map and seed in all seatings")
+    blocks: int = Field(default=10, ge=1, le=1_000_000, description="number of blocks: one map and seed in all seatings")
     rounds: int = Field(default=300, ge=1, le=5_000, description="moves of each hero in a game")
-    seed: Seed = Field(default=None, description='what maps and all randomness follow from; "random": another one each time')
+    seed: Seed = Field(default=None, description='the seed of maps and all randomness; "random": a new one for each tournament')
     adjudicate: Literal["never", "decided"] = Field(
         default="never", description="decided: end a game when no hero's place can change any more"
     )
-    workers: WorkerCount = Field(default=None, description='how many games at once; "cores": one per core')
+    workers: WorkerCount = Field(default=None, description='number of games at once; "cores": one per core')
     results: OptionalFile = Field(default=None, description="the file of results; empty: a new one in the folder results")
-    records: bool = Field(default=True, description="keep the moves of every game beside the results, some kilobytes each")
+    records: bool = Field(default=True, description="store the moves of every game beside the results, some kilobytes per game")
     report: bool = Field(default=True, description="write a report with plots, one HTML file, beside the results")
     anchor: str = Field(default="", description="the bot whose rating is 0; empty: seed if it plays, else the mean is 0")
     logs: Literal["none", "trouble", "all"] = Field(
-        default="trouble", description="what bots write to standard error: keep it of no game, of those with forfeits, of all"
+        default="trouble", description="store what bots write to standard error: of no game, of games with forfeits, of all games"
     )
     max_forfeits: float = Field(
         default=0.01, ge=0, le=1, description="share of its games that a bot may forfeit before the exit code is 6"
@@ -96,12 +119,8 @@ class ArenaSettings(Settings):
     log: LogSettings = LogSettings(level="warning")
 
     def conflicts(self) -> list[tuple[str, str, str]]:
-        """Pairs of settings that cannot both be meant: (key, other key, what is wrong)."""
+        """Return pairs of settings that contradict each other: (key, other key, problem)."""
         found = self.sprt.conflicts()
         if self.sprt.stop and self.format != "ab":
             found.append(("sprt.stop", "format", "is for matches of two bots, format ab"))
         return found
-
-
-#: Where results go, unless told otherwise.
-RESULTS_FOLDER = Path("results")

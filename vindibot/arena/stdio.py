@@ -1,11 +1,11 @@
 """Programs that speak the line protocol of the CodinGame port over standard input and output.
 
 The program is started for each game. Before its first ply it gets the board's size, the board (``.`` empty, ``#`` wall,
-``T`` tavern, ``M`` mine, ``0`` to ``3`` the heroes' spawn squares) and its own hero's id, 0 to 3; on each of its plies the
-number of entities and a line for each: ``HERO id x y life gold``, ``MINE owner x y -1 -1``. There x is the COLUMN and y the
-row. It answers one line: ``WAIT``, ``NORTH``, ``EAST``, ``SOUTH``, ``WEST`` or ``MOVE x y``; what follows is a message. One
-that says EXPERT_INPUT gets, from then on and before all else, a line ``id x y`` for each other hero: the square that its
-last order was for. The rules are those of the original, not of the port.
+``T`` tavern, ``M`` mine, ``0`` to ``3`` the heroes' spawn squares) and the id of its hero, 0 to 3. On each of its plies it gets
+the number of entities and a line for each: ``HERO id x y life gold``, ``MINE owner x y -1 -1``. Here x is the COLUMN and y the
+row. It answers with one line: ``WAIT``, ``NORTH``, ``EAST``, ``SOUTH``, ``WEST`` or ``MOVE x y``; the rest of the line is a
+message. After a message with EXPERT_INPUT, each state begins with a line ``id x y`` per other hero: the square that its last
+move aimed at. The rules are those of the original game, not of the port.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sim.game import (
     TAVERN,
     TILE_BITS,
     WALL,
-    Game,
+    Games,
     row_column,
     square,
 )
@@ -38,12 +38,12 @@ from sim.maps import map_of
 from sim.paths import FAR, distances_from, next_steps
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.programs import Program
-from vindibot.arena.seats import Forfeit
+from vindibot.arena.seats import Forfeit, Seat
 from vindibot.games import Reason
 
-#: An answer, or all that comes between two questions, may have so many bytes.
+#: Bytes that an answer may have, and that a program may write between two of its plies.
 FLOOD_BYTES = 64 * 1024
-#: Coordinates are read up to this many digits; nobody means a square that far away.
+#: An answer. Coordinates have at most six digits: no square needs more.
 _ANSWER = re.compile(
     r"\s*(?P<word>wait|north|east|south|west|move\s+(?P<x>[+-]?\d{1,6})\s+(?P<y>[+-]?\d{1,6}))(?=[\s;,]|$)[\s;,]*(?P<message>.*)",
     re.IGNORECASE | re.DOTALL,
@@ -52,8 +52,8 @@ _SIGNS = {AIR: ".", WALL: "#", TAVERN: "T"}
 EXPERT = "EXPERT_INPUT"
 
 
-class StdioSeat:
-    """The seat of such a program."""
+class StdioSeat(Seat):
+    """The seat of a program that speaks the line protocol. `log` is the file for its standard error, None for no file."""
 
     def __init__(self, entrant: Entrant, log: Path | None = None) -> None:
         self._limits = entrant.limits
@@ -61,45 +61,40 @@ class StdioSeat:
         self._me = 0
         self._opening = ""
         self._expert = False
-        self._answered = 0
+        self._answered = False
         self._buffer = b""
-        self._before: Game | None = None  # the state of our last ply: where the others stood when they moved
-        self._spawns: list[int] = []
+        self._positions: list[int] = []  # of the heroes before our last move; at first their spawn squares
 
-    def start(self, games: Game, me: int) -> None:
-        """Start the program. Raises `Forfeit`."""
+    def start(self, games: Games, me: int) -> None:
+        """Start the program. Raises `Forfeit` if it cannot be started."""
         self._me = me
         self._opening = opening(games, me)
-        self._spawns = games["hero"]["pos"][0].tolist()
+        self._positions = games["hero"]["pos"][0].tolist()
         self._program.start()
         process = self._program.process
         assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
-        self._into, self._from = process.stdin.fileno(), process.stdout.fileno()
-        os.set_blocking(self._into, False)
-        os.set_blocking(self._from, False)
+        self._input, self._output = process.stdin.fileno(), process.stdout.fileno()
+        os.set_blocking(self._input, False)
+        os.set_blocking(self._output, False)
 
-    def move(self, games: Game) -> int:
-        """Ask for an order. Raises `Forfeit` for an answer that is late or cannot be read, for a program that has ended."""
-        first = self._answered == 0
-        allowed = self._limits.seconds(first=first) + self._limits.grace_ms / 1000
-        if first:
-            allowed += self._limits.start_s
-        question = (self._targets(games) if self._expert else "") + entities(games)
+    def move(self, games: Games) -> int:
+        """Return the program's move. Raises `Forfeit` for a late or illegal answer, and for a program that has ended."""
+        allowed = self._limits.seconds(first=not self._answered) + self._limits.grace_ms / 1000
+        allowed += 0.0 if self._answered else self._limits.start_s
+        state = self._opening + (self._targets(games) if self._expert else "") + entities(games)
         deadline = time.monotonic() + allowed
-        self._forget()
-        self._write((self._opening + question).encode(), deadline)
-        line = self._read_line(deadline)
-        self._opening = ""
-        direction, message = read_answer(line, games, self._me)
-        self._answered += 1
+        self._discard_output()
+        self._write(state.encode(), deadline)
+        direction, message = read_answer(self._read_line(deadline), games, self._me)
+        self._opening, self._answered = "", True
         self._expert = self._expert or EXPERT in message
-        self._before = games.copy()
+        self._positions = games["hero"]["pos"][0].tolist()
         return direction
 
     def close(self) -> None:
-        """End the program."""
+        """Kill the program."""
         self._program.kill()
 
     # -- bytes --
@@ -109,40 +104,40 @@ class StdioSeat:
             return Forfeit(Reason.TIMEOUT, f"no answer in {self._limits.move_ms} ms")
         return Forfeit(Reason.STALL, f"no first answer in {self._limits.start_s:g} s")
 
-    def _forget(self) -> None:
-        """Throw away what was said without being asked."""
+    def _discard_output(self) -> None:
+        """Discard what the program wrote since its last answer. Raises `Forfeit` for more than `FLOOD_BYTES`."""
         self._buffer = b""
-        dropped = 0
+        discarded = 0
         with contextlib.suppress(BlockingIOError):
-            while data := os.read(self._from, 65536):
-                dropped += len(data)
-                if dropped > FLOOD_BYTES:
+            while data := os.read(self._output, 65536):
+                discarded += len(data)
+                if discarded > FLOOD_BYTES:
                     raise Forfeit(Reason.FLOOD, f"more than {FLOOD_BYTES} bytes between two plies")
 
-    def _write(self, data: bytes, deadline: float) -> None:
+    def _wait(self, pipe: int, event: int, deadline: float) -> None:
+        """Wait until a pipe is ready. Raises `Forfeit` at the deadline."""
         poll = select.poll()
-        poll.register(self._into, select.POLLOUT)
+        poll.register(pipe, event)
+        left = deadline - time.monotonic()
+        if left <= 0 or not poll.poll(left * 1000):
+            raise self._late()
+
+    def _write(self, data: bytes, deadline: float) -> None:
         while data:
             try:
-                data = data[os.write(self._into, data) :]
+                data = data[os.write(self._input, data) :]
             except BlockingIOError:
-                left = deadline - time.monotonic()
-                if left <= 0 or not poll.poll(left * 1000):
-                    raise self._late() from None
-            except OSError:  # nobody is there to read it
+                self._wait(self._input, select.POLLOUT, deadline)
+            except OSError:  # the program has closed its input
                 raise self._program.why_it_ended() from None
 
     def _read_line(self, deadline: float) -> str:
-        poll = select.poll()
-        poll.register(self._from, select.POLLIN)
         while b"\n" not in self._buffer:
             if len(self._buffer) > FLOOD_BYTES:
                 raise Forfeit(Reason.FLOOD, f"a line of more than {FLOOD_BYTES} bytes")
-            left = deadline - time.monotonic()
-            if left <= 0 or not poll.poll(left * 1000):
-                raise self._late()
+            self._wait(self._output, select.POLLIN, deadline)
             try:
-                data = os.read(self._from, 65536)
+                data = os.read(self._output, 65536)
             except BlockingIOError:
                 continue
             if not data:
@@ -151,40 +146,33 @@ class StdioSeat:
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line.decode(errors="replace")
 
-    # -- what the others were after --
+    # -- the targets of the other heroes --
 
-    def _targets(self, games: Game) -> str:
-        """For each other hero the square that its last order was for; before its first one, where it stands."""
-        now = games["hero"][0]
-        before = self._before["hero"]["pos"][0].tolist() if self._before is not None else self._spawns
+    def _targets(self, games: Games) -> str:
+        """Return a line per other hero with the square that its last move aimed at; before its first move, its own square."""
+        heroes = games["hero"][0]
         lines = []
-        for hero in range(4):
-            if hero == self._me:
-                continue
-            last, stood = now["last_dir"].item(hero), before[hero]
-            target = stood + int(OFFSET[last]) if last != NO_DIRECTION else now["pos"].item(hero)
+        for hero, before in enumerate(self._positions):
+            last = heroes["last_dir"].item(hero)
+            target = before + int(OFFSET[last]) if last != NO_DIRECTION else heroes["pos"].item(hero)
             row, column = row_column(target)
-            lines.append(f"{hero} {column} {row}\n")
+            if hero != self._me:
+                lines.append(f"{hero} {column} {row}\n")
         return "".join(lines)
 
 
-def opening(games: Game, me: int) -> str:
-    """What the program gets once: size, board, its own id."""
+def opening(games: Games, me: int) -> str:
+    """Return what the program gets once: the board's size, the board, and its hero's id."""
     board = board_of(games)
-    size = len(board)
-    spawns = {row_column(spawn): hero for hero, spawn in enumerate(games["hero"]["spawn"][0].tolist())}
-    rows = []
-    for row in range(size):
-        signs = [_SIGNS.get(int(cell) & TILE_BITS, "M") for cell in board[row]]
-        for column in range(size):
-            if (row, column) in spawns:
-                signs[column] = str(spawns[row, column])
-        rows.append("".join(signs))
-    return "\n".join([str(size), *rows, str(me), ""])
+    rows = [[_SIGNS.get(int(cell) & TILE_BITS, "M") for cell in line] for line in board]
+    for hero, spawn in enumerate(games["hero"]["spawn"][0].tolist()):
+        row, column = row_column(spawn)
+        rows[row][column] = str(hero)
+    return "\n".join([str(len(board)), *map("".join, rows), str(me), ""])
 
 
-def entities(games: Game) -> str:
-    """What it gets every time: heroes and mines."""
+def entities(games: Games) -> str:
+    """Return what the program gets in each of its plies: heroes and mines."""
     heroes, cells = games["hero"][0], games["cell"][0]
     lines = []
     for hero in range(4):
@@ -197,8 +185,8 @@ def entities(games: Game) -> str:
     return "\n".join([str(len(lines)), *lines, ""])
 
 
-def read_answer(line: str, games: Game, me: int) -> tuple[int, str]:
-    """The direction of an answer, and its message. Raises `Forfeit`."""
+def read_answer(line: str, games: Games, me: int) -> tuple[int, str]:
+    """Return the direction (0..4) and the message of an answer. Raises `Forfeit` if it is no answer."""
     match = _ANSWER.match(line)
     if match is None:
         raise Forfeit(Reason.ILLEGAL, f"answered {line.strip()[:80]!r}")
@@ -208,9 +196,12 @@ def read_answer(line: str, games: Game, me: int) -> tuple[int, str]:
     return (STAY if word == "Wait" else DIRECTIONS.index(word)), match["message"]
 
 
-def towards(games: Game, me: int, row: int, column: int) -> int:
-    """The first step of a shortest way of hero `me` to a square, or to the square nearest to it (by rows and columns, then
-    by steps) that can be reached; Stay when there already. Among equals the first direction counts."""
+def towards(games: Games, me: int, row: int, column: int) -> int:
+    """Return the first direction of a shortest path of hero `me` to a square, Stay if the hero is there.
+
+    If the square cannot be reached, the path leads to the reachable square that is nearest to it, by rows and columns, then by
+    steps. Of several shortest paths, the one with the lowest direction counts.
+    """
     size, pos = int(games["size"].item(0)), games["hero"]["pos"].item(me)
     if 0 <= row < size and 0 <= column < size:
         if square(row, column) == pos:
@@ -218,20 +209,18 @@ def towards(games: Game, me: int, row: int, column: int) -> int:
         if step := _step_to(games, me, square(row, column)):
             return step
     steps = distances_from(games, 0, np.array([pos], np.int64))
-    best, found = (abs(row_column(pos)[0] - row) + abs(row_column(pos)[1] - column), 0), pos
-    cells = games["cell"][0]
-    for place in np.flatnonzero(steps < FAR).tolist():
-        if place == pos or int(cells[place]) != AIR:
-            continue
-        there = row_column(place)
-        far = (abs(there[0] - row) + abs(there[1] - column), int(steps[place]))
-        if far < best:
-            best, found = far, place
-    return _step_to(games, me, found) if found != pos else STAY
+    reachable = np.flatnonzero((steps < FAR) & (games["cell"][0] == AIR)).tolist()
+
+    def distance(where: int) -> tuple[int, int]:
+        there = row_column(where)
+        return abs(there[0] - row) + abs(there[1] - column), int(steps[where])
+
+    nearest = min([pos, *reachable], key=distance)
+    return _step_to(games, me, nearest) if nearest != pos else STAY
 
 
-def _step_to(games: Game, me: int, goal: int) -> int:
-    """The first direction of a shortest way to a square, 0 if there is none."""
+def _step_to(games: Games, me: int, goal: int) -> int:
+    """Return the first direction of a shortest path to a square, 0 if there is none."""
     if int(games["cell"][0][goal]) & TILE_BITS == WALL:
         return 0
     mask = next_steps(games, 0, me, distances_from(games, 0, np.array([goal], np.int64)))

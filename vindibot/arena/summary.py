@@ -1,31 +1,39 @@
-"""What the games of a tournament come to: a line per bot, a line per pair, how bots' games ended, and the match of two.
+"""The summary of a tournament: figures per bot and per pair of bots, how bots' games ended, and the match of two.
 
-Everything here follows from the lines of results, whoever wrote them. `summarise` gathers; `vindibot.arena.table` and
-`vindibot.arena.report` show.
+Everything follows from the lines of results. `vindibot.arena.table` and `vindibot.arena.report` show it.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 
-from vindibot.arena.bounds import SprtSettings
 from vindibot.arena.ratings import RESAMPLES, Rating, rate
-from vindibot.arena.results import Format, GameLine, SeatLine
-from vindibot.arena.sprt import EloEstimate, SprtState, block_score, difference, distinct_share, run_sprt, whole_blocks
+from vindibot.arena.results import Format, GameLine
+from vindibot.arena.settings import SprtSettings
+from vindibot.arena.sprt import (
+    EloEstimate,
+    SprtState,
+    block_score,
+    distinct_share,
+    estimate_difference,
+    run_sprt,
+    whole_blocks,
+)
 from vindibot.games import Reason
 
 
 @dataclass(frozen=True)
 class BotStats:
-    """How one bot fared. A bot that sits in several seats of a game counts as one game, won once if one of its seats is
-    alone on most gold; the other figures are means over its seats.
+    """The figures of one bot.
 
-    `ms_median` is the median of its games' medians, `ms_p99` that of their 99th percentiles, `ms_max` the slowest move of
-    all; None if it never moved. `stalled` is rounds per game, None if the results do not tell. `reasons` counts seats
-    by how they ended, `sizes` has its places by map size: {size: (mean place, seats)}, `golds` the gold of every seat, sorted.
+    `games` and `wins` count games, also if the bot sits in several seats of one; it wins if one of its seats alone has the most
+    gold. The other figures are means over its seats. `ms_median` is the median of its games' medians, `ms_p99` that of their
+    99th percentiles, `ms_max` its slowest move; None if it never moved. `stalled` is rounds per game, None if unknown. `reasons`
+    counts seats by how they ended. `sizes` is {map size: (mean place, seats)}, `golds` the gold of every seat, sorted.
     """
 
     bot: str
@@ -36,7 +44,6 @@ class BotStats:
     deaths: float = 0.0
     kills: float = 0.0
     mines: float = 0.0
-    mines_taken: float = 0.0
     stalled: float | None = None
     ms_median: float | None = None
     ms_p99: float | None = None
@@ -48,19 +55,14 @@ class BotStats:
 
     @property
     def seats(self) -> int:
-        """How many seats it has played in."""
+        """The number of seats in which it has played."""
         return sum(self.reasons.values())
-
-    @property
-    def forfeits(self) -> int:
-        """Seats that did not end normally."""
-        return self.seats - self.reasons.get(Reason.FINISHED, 0)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two bots in the games in which both sat: in how many pairs of seats `bot` had more gold than `other`, less, and
-    equally much."""
+    """Two bots in the games in which both sat: the number of pairs of seats in which `bot` had more gold than `other`, less gold,
+    and the same."""
 
     bot: str
     other: str
@@ -69,38 +71,39 @@ class Pair:
     level: int
 
     @property
+    def met(self) -> int:
+        """The number of pairs of seats."""
+        return self.ahead + self.behind + self.level
+
+    @property
     def score(self) -> float:
-        """The share in which `bot` was ahead, ties half; 0.5 if they never met."""
-        met = self.ahead + self.behind + self.level
-        return (self.ahead + self.level / 2) / met if met else 0.5
+        """The share of pairs in which `bot` was ahead, ties half; 0.5 if the bots never met."""
+        return (self.ahead + self.level / 2) / self.met if self.met else 0.5
 
 
 @dataclass(frozen=True)
 class MatchSummary:
-    """The A/B match: where the sequential test stands, and the size of the difference, if it may be told: only if the match is
-    `complete`, that is, the number of blocks was fixed before the first game and all were played, and they are not too few."""
+    """The match of two: the state of the sequential test, and the size of the difference. There is a size only if the match is
+    `complete`, that is, if the number of blocks was fixed before the first game and all were played, and if they are enough."""
 
     a: str
     b: str
-    bounds: SprtSettings
+    settings: SprtSettings
     state: SprtState
-    blocks: int
-    score: float
     complete: bool = False
     difference: EloEstimate | None = None
 
 
 @dataclass(frozen=True)
 class Summary:
-    """All of a tournament, or of as much as has been played. `standings` are best first by rating; `distinct` is the share
-    of distinct games, None if the lines do not tell; `seconds` the games' own time together."""
+    """The games so far of a tournament. `whole` is the number of complete blocks, `distinct` the share of distinct games (None if
+    unknown). `standings` are best first by rating. `interrupted`: games are missing."""
 
     format: Format
     games: int
     blocks: int
     whole: int
     distinct: float | None
-    seconds: float
     standings: tuple[BotStats, ...]
     pairs: tuple[Pair, ...]
     reasons: tuple[Reason, ...]
@@ -108,25 +111,32 @@ class Summary:
     match: MatchSummary | None = None
     interrupted: bool = False
 
+    def pairs_that_met(self) -> dict[tuple[str, str], Pair]:
+        """Return the pairs that met in any game, by the labels of their bots."""
+        return {(pair.bot, pair.other): pair for pair in self.pairs if pair.met}
+
+    def has_forfeits(self) -> bool:
+        """Return whether any bot forfeited."""
+        return bool(set(self.reasons) - {Reason.FINISHED})
+
 
 def summarise(
     games: Sequence[GameLine],
     bots: Sequence[str] = (),
     *,
     anchor: str | None = None,
-    bounds: SprtSettings | None = None,
+    sprt: SprtSettings | None = None,
     planned: int | None = None,
     resamples: int = RESAMPLES,
 ) -> Summary:
-    """Gather the games of one tournament.
+    """Return the summary of the games of one tournament.
 
-    `bots` are the labels in the order of the configuration (those of the games, if empty): the first of an A/B match is A.
-    `anchor` is the bot whose rating is 0; None: the mean of all is. `planned` is how many blocks the tournament was to
-    have: the size of an A/B difference is told only if so many are whole and the match was not to stop at a verdict.
+    `bots` are the labels in the order of the configuration (default: those of the games); the first bot of a match is A.
+    `anchor` is the bot with rating 0, None for a mean of 0. `planned` is the planned number of blocks: the difference of a match
+    is estimated only if all are complete and the match was not to stop at a verdict.
     """
     names = list(dict.fromkeys([*bots, *(bot for game in sorted(games, key=_key) for bot in game.bots)]))
-    ratings = rate(games, names, anchor=anchor, resamples=resamples)
-    standings = tuple(bot_stats(one.bot, games, one) for one in ratings)
+    standings = tuple(bot_stats(one.bot, games, one) for one in rate(games, names, anchor=anchor, resamples=resamples))
     whole = whole_blocks(games)
     known = {reason for one in standings for reason in one.reasons}
     kind = games[0].format if games else "all"
@@ -136,12 +146,11 @@ def summarise(
         blocks=len({game.block for game in games}),
         whole=len(whole),
         distinct=distinct_share(games),
-        seconds=sum(game.seconds for game in games),
         standings=standings,
-        pairs=tuple(_pairs(games, [one.bot for one in standings])),
+        pairs=_pairs(games, [one.bot for one in standings]),
         reasons=tuple(reason for reason in Reason if reason in known),
         anchor=anchor if anchor in names else None,
-        match=_match(games, names, bounds or SprtSettings(), planned) if kind == "ab" and len(names) == 2 else None,
+        match=_match(games, names, sprt or SprtSettings(), planned) if kind == "ab" and len(names) == 2 else None,
         interrupted=planned is not None and len(whole) < planned,
     )
 
@@ -151,30 +160,29 @@ def _key(game: GameLine) -> tuple[int, int]:
 
 
 def bot_stats(bot: str, games: Iterable[GameLine], rating: Rating | None = None) -> BotStats:
-    """How one bot fared in these games."""
+    """Return the figures of one bot in these games."""
     played = [(game, seat) for game in games for seat in game.seats if seat.bot == bot]
     if not played:
         return BotStats(bot, rating=rating)
     seats = [seat for _, seat in played]
     moved = [seat for seat in seats if seat.moves]
     stalled = [seat.stalled for seat in seats if seat.stalled is not None]
-    sizes: dict[int, list[float]] = {}
+    sizes: defaultdict[int, list[float]] = defaultdict(list)
     for game, seat in played:
-        sizes.setdefault(game.map.size, []).append(seat.place)
+        sizes[game.map.size].append(seat.place)
+    own_games = {_key(game): game for game, _ in played}
+    means = {
+        name: statistics.fmean(getattr(seat, name) for seat in seats) for name in ("place", "gold", "deaths", "kills", "mines")
+    }
     return BotStats(
         bot,
-        games=len({_key(game) for game, _ in played}),
-        wins=sum(game.winner == bot for game in {_key(game): game for game, _ in played}.values()),
-        place=_mean(seats, "place"),
-        gold=_mean(seats, "gold"),
-        deaths=_mean(seats, "deaths"),
-        kills=_mean(seats, "kills"),
-        mines=_mean(seats, "mines"),
-        mines_taken=_mean(seats, "mines_taken"),
+        games=len(own_games),
+        wins=sum(game.winner == bot for game in own_games.values()),
+        **means,
         stalled=statistics.fmean(stalled) if stalled else None,
         ms_median=statistics.median(seat.ms_median for seat in moved) if moved else None,
         ms_p99=statistics.median(seat.ms_p99 for seat in moved) if moved else None,
-        ms_max=max(seat.ms_max for seat in moved) if moved else None,
+        ms_max=max((seat.ms_max for seat in moved), default=None),
         rating=rating,
         reasons=dict(Counter(seat.outcome.reason for seat in seats)),
         sizes={size: (statistics.fmean(found), len(found)) for size, found in sorted(sizes.items())},
@@ -182,34 +190,23 @@ def bot_stats(bot: str, games: Iterable[GameLine], rating: Rating | None = None)
     )
 
 
-def _mean(seats: Sequence[SeatLine], name: str) -> float:
-    return statistics.fmean(getattr(seat, name) for seat in seats)
-
-
-def _pairs(games: Iterable[GameLine], names: Sequence[str]) -> Iterable[Pair]:
+def _pairs(games: Iterable[GameLine], names: Sequence[str]) -> tuple[Pair, ...]:
     met: Counter[tuple[str, str, int]] = Counter()
     for game in games:
-        for seat in game.seats:
-            for rival in game.seats:
-                if seat.bot != rival.bot:
-                    met[seat.bot, rival.bot, (seat.gold > rival.gold) - (seat.gold < rival.gold)] += 1
-    for one in names:
-        for other in names:
-            if one != other:
-                yield Pair(one, other, met[one, other, 1], met[one, other, -1], met[one, other, 0])
+        for seat, rival in permutations(game.seats, 2):
+            met[seat.bot, rival.bot, (seat.gold > rival.gold) - (seat.gold < rival.gold)] += 1
+    return tuple(Pair(one, other, *(met[one, other, sign] for sign in (1, -1, 0))) for one, other in permutations(names, 2))
 
 
-def _match(games: Sequence[GameLine], names: Sequence[str], bounds: SprtSettings, planned: int | None) -> MatchSummary:
+def _match(games: Sequence[GameLine], names: Sequence[str], sprt: SprtSettings, planned: int | None) -> MatchSummary:
     a, b = names
     scores = [score for lines in whole_blocks(games).values() if (score := block_score(lines, a)) is not None]
-    complete = not bounds.stop and len(scores) == planned
+    complete = not sprt.stop and len(scores) == planned
     return MatchSummary(
         a,
         b,
-        bounds,
-        state=run_sprt(games, a, bounds),
-        blocks=len(scores),
-        score=statistics.fmean(scores) if scores else 0.5,
+        sprt,
+        state=run_sprt(games, a, sprt),
         complete=complete,
-        difference=difference(scores) if complete else None,
+        difference=estimate_difference(scores) if complete else None,
     )

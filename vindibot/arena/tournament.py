@@ -1,5 +1,7 @@
-"""A tournament from its configuration to the last game: who plays what is settled first, then the games are handed out,
-and every finished one is kept before anything else is done with it."""
+"""A tournament, from its configuration to the last game.
+
+`prepare` checks everything before the first game. `Tournament.play` then plays the games, and stores each one as soon as it ends.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,15 @@ import secrets
 import shlex
 import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from vindibot.arena.dispatch import Dispatcher, Stop
-from vindibot.arena.entrants import BUILT_IN, Entrant, read_entrants, split_label
+from vindibot.arena.entrants import BUILT_IN, Entrant, is_command, read_entrants, split_label
 from vindibot.arena.local import local_workers
 from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.reporter import Reporter, TournamentInfo
@@ -32,14 +35,14 @@ from vindibot.config import Config, build, cores, look_up, short
 
 @dataclass
 class Tournament:
-    """All that is settled before the first game. `prepare` makes one."""
+    """A tournament that `prepare` has made. `error` is the reason if its results could not be written."""
 
     settings: ArenaSettings
     schedule: Schedule
     path: Path
     store: Store
     stop: Stop = field(default_factory=Stop)
-    trouble: str = ""
+    error: str = ""
 
     @property
     def lines(self) -> list[GameLine]:
@@ -52,24 +55,23 @@ class Tournament:
         return tuple(entrant.label for entrant in self.schedule.entrants)
 
     def play(self, reporter: Reporter) -> None:
-        """Play what has not been played yet; ends early where `stop` says so, and where results cannot be kept."""
+        """Play the games that are missing. Ends early on a request to `stop`, and if results cannot be written."""
         workers = self.settings.workers or cores()
-        lines = self.lines
-        format, games, blocks = self.settings.format, len(self.schedule), self.settings.blocks  # noqa: A001
-        reporter.begin(TournamentInfo(self._title(), format, self.bots, games, blocks, workers, tuple(lines)))
+        title = (" against " if self.settings.format == "ab" else ", ").join(self.bots)
+        reporter.begin(TournamentInfo(title, self.bots, len(self.schedule), self.settings.blocks, workers, tuple(self.lines)))
         factory = local_workers(self.schedule.entrants, workers)
-        dispatcher = Dispatcher(factory, workers, tell=reporter.note, stop=self.stop)
+        dispatcher = Dispatcher(factory, workers, notify=reporter.note, stop=self.stop)
         try:
-            for played in dispatcher.run(self._ahead()):
+            for played in dispatcher.run(self._missing_games()):
                 try:
                     self.store.append(played)
                 except StoreError as problem:
-                    self.trouble = problem.message
+                    self.error = problem.message
                     self.stop.soon = self.stop.now = True
                     break
-                lines.append(played.line)
+                self.lines.append(played.line)
                 reporter.finished(played.line)
-                if self._settled():
+                if self._has_verdict():
                     self.stop.soon = True
         finally:
             reporter.end()
@@ -77,27 +79,25 @@ class Tournament:
             with contextlib.suppress(OSError):  # it is not empty, or was never made
                 logs_path(self.path).rmdir()
 
-    def _title(self) -> str:
-        return f"{' against '.join(self.bots[:2])}" if self.settings.format == "ab" else ", ".join(self.bots)
-
-    def _ahead(self) -> Iterator[GameTask]:
+    def _missing_games(self) -> Iterator[GameTask]:
         played = {(line.block, line.game) for line in self.lines}
         logs = str(logs_path(self.path).resolve()) if self.settings.logs != "none" else ""
         for task in self.schedule.tasks(logs=logs, all_logs=self.settings.logs == "all"):
-            if (task.block, task.game) not in played and not self._settled():
+            if (task.block, task.game) not in played and not self._has_verdict():
                 yield task
 
-    def _settled(self) -> bool:
-        """Whether the sequential test has its verdict, and the match was to end there."""
-        return self.settings.sprt.stop and run_sprt(self.lines, self.bots[0], self.settings.sprt).verdict in ("H0", "H1")
+    def _has_verdict(self) -> bool:
+        """Return whether the sequential test has its verdict, at which the match was to stop."""
+        sprt = self.settings.sprt
+        return sprt.stop and run_sprt(self.lines, self.bots[0], sprt).verdict in ("H0", "H1")
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to play."""
-        return len(self.lines) >= len(self.schedule) or self._settled()
+        """Whether no game is missing."""
+        return len(self.lines) >= len(self.schedule) or self._has_verdict()
 
     def forfeits(self) -> dict[str, float]:
-        """The share of its games that each bot forfeited, where that is more than allowed."""
+        """Return the share of its games that each bot forfeited, for the bots that forfeited more than allowed."""
         seats, forfeits = Counter[str](), Counter[str]()
         for line in self.lines:
             for seat in line.seats:
@@ -107,40 +107,31 @@ class Tournament:
         return {bot: share for bot, share in shares.items() if share > self.settings.max_forfeits}
 
     def logs(self) -> Path | None:
-        """The folder of what bots wrote, if anything was kept."""
+        """Return the folder of what bots wrote to standard error, None if there is nothing."""
         folder = logs_path(self.path)
         return folder if folder.is_dir() and any(folder.iterdir()) else None
 
-    def again(self) -> str:
-        """The command that goes on."""
+    def resume_command(self) -> str:
+        """Return the command that resumes this tournament."""
         return f"vindibot arena --resume {shlex.quote(short(self.path))}"
 
 
 def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions: bool = False) -> Tournament:
-    """Settle everything: bots read, commands found, maps made, results opened. Raises `UsageError`.
+    """Return a tournament whose bots, commands, maps and results have been checked. Raises `UsageError`.
 
-    `mix_versions` goes on with results although the build or files of bots have changed since."""
+    `resume` continues with the results that are there; `mix_versions` also if the build or files of bots have changed since.
+    """
     settings = config.settings
-    for key, other, words in settings.conflicts():
-        raise config.refuse(key, f"{words} ({other} is set by {config.origin(other)})")
+    for key, other, problem in settings.conflicts():
+        raise config.refuse(key, f"{problem} ({other} is set by {config.origin(other)})")
     entrants = read_entrants(config)
     seed = settings.seed if settings.seed is not None else secrets.randbits(32)
-    maps = read_map_set(settings.maps, seed)
-    schedule = Schedule(
-        settings.format,
-        tuple(entrants),
-        maps,
-        settings.blocks,
-        settings.rounds,
-        seed,
-        settings.adjudicate == "decided",
-        settings.limits.wall_s,
-    )
+    schedule = Schedule(settings, tuple(entrants), read_map_set(settings.maps, seed), seed)
     try:
         schedule.seatings()
-    except UsageError as problem:
-        raise config.refuse("bots", f"do not fit the format: {problem.message}") from None
-    path = settings.results or _fresh_path(settings, entrants)
+    except UsageError as error:
+        raise config.refuse("bots", f"do not fit the format: {error.message}") from None
+    path = settings.results or _new_path(settings, entrants)
     check_names(path)
     if settings.report:
         owned(report_path(path), REPORT_MARK).check()
@@ -150,52 +141,54 @@ def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions
     def changed(before: Sequence[GameLine]) -> list[str]:
         return [] if mix_versions else changes(before, build(), entrants)
 
-    kept = setup(settings, config, seed)
-    store = Store(path, schedule.digest(), kept, resume=resume, records=settings.records, changes=changed)
+    setup = _setup(settings, config, seed)
+    store = Store(path, schedule.digest(), setup, resume=resume, records=settings.records, changes=changed)
     return Tournament(settings, schedule, path, store)
 
 
-def _fresh_path(settings: ArenaSettings, entrants: Sequence[Entrant]) -> Path:
-    """A new file of results, named by what is played and when."""
+def _new_path(settings: ArenaSettings, entrants: Sequence[Entrant]) -> Path:
+    """Return the path of a new file of results, named after the bots and the time."""
     names = "-".join(re.sub(r"[^\w.+-]+", "_", entrant.label) for entrant in entrants[:4])
     stem = f"{settings.format}-{names}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    path, count = RESULTS_FOLDER / f"{stem}.jsonl", 1
-    while path.exists():
-        count += 1
-        path = RESULTS_FOLDER / f"{stem}-{count}.jsonl"
-    return path
+    paths = (RESULTS_FOLDER / f"{stem}{f'-{number}' if number > 1 else ''}.jsonl" for number in count(1))
+    return next(path for path in paths if not path.exists())
 
 
-def setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) -> dict[str, Any]:
-    """The configuration as it can be kept beside the results: what files it names can be found from there, and the seed is
-    the one that was drawn."""
-    kept = settings.model_dump(mode="json", exclude={"log", "results"})
-    kept["seed"] = seed
-    kept["bots"] = [_absolute(text, config.origin("bots").folder, settings) for text in settings.bots]
+def _setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) -> dict[str, Any]:
+    """Return the configuration to store beside the results, with absolute paths and the seed that was drawn."""
+    found = settings.model_dump(mode="json", exclude={"log", "results"})
+    found["seed"] = seed
+    found["bots"] = [_absolute(text, config.origin("bots").folder, settings) for text in settings.bots]
+    folder = config.origin("entrants").folder
     for name, entrant in settings.entrants.items():
-        table = kept["entrants"][name]
-        folder = config.origin("entrants").folder
+        table = found["entrants"][name]
         if entrant.bot is not None:
             table["bot"] = _absolute(entrant.bot, folder, settings)
         if entrant.command is not None:
             table["folder"] = str(((folder or Path.cwd()) / entrant.folder).resolve()) if entrant.folder else str(Path.cwd())
-    kept["maps"]["names"] = [str(Path(name).resolve()) if Path(name).is_file() else name for name in settings.maps.names]
-    return kept
+    found["maps"]["names"] = [str(Path(name).resolve()) if Path(name).is_file() else name for name in settings.maps.names]
+    return _without_none(found)
+
+
+def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table without the keys whose value is None, which TOML cannot write."""
+    found = {key: value for key, value in table.items() if value is not None}
+    return {key: _without_none(value) if isinstance(value, Mapping) else value for key, value in found.items()}
 
 
 def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
-    """A word of the list of bots that means the same in another folder."""
-    label, what = split_label(text)
-    if what in settings.entrants or what in BUILT_IN or what.startswith(("http:", "stdio:")):
+    """Return a word of the list of bots with the same meaning in any folder."""
+    label, name = split_label(text)
+    if name in settings.entrants or name in BUILT_IN or is_command(name):
         return text
-    found = look_up(what, beside=folder, folder="bots")
+    found = look_up(name, beside=folder, folder="bots")
     return text if found is None else f"{label}={found.resolve()}" if label else str(found.resolve())
 
 
 @contextlib.contextmanager
 def interruptible(tournament: Tournament, reporter: Reporter) -> Iterator[None]:
-    """Ctrl-C and SIGTERM: the first lets the running games end, the second does not; one more ends this program at once, for
-    where it waits for a process that does not answer and nobody looks at `stop`."""
+    """Handle Ctrl-C and SIGTERM in the block: the first lets the running games end, the second ends them. A third one ends this
+    program at once, in case it waits for a process that does not answer and does not look at `stop`."""
     stop = tournament.stop
 
     def interrupted(number: int, frame: object) -> None:

@@ -77,7 +77,7 @@ def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False
             with interrupts.saying(f"interrupted: {_progress(tournament)}"):
                 warm(console)
             watch = ConsoleReporter(console)
-            words = f"interrupted: the finished games are saved; go on with: {tournament.again()}"
+            words = f"interrupted: the finished games are saved; go on with: {tournament.resume_command()}"
             with interrupts.saying(words), interruptible(tournament, watch):
                 tournament.play(watch)
             return show_results(tournament, console)
@@ -87,17 +87,17 @@ def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False
 
 def show_results(tournament: Tournament, console: Console) -> int:
     """Show the results of a tournament, write its report, and return the exit code."""
-    from vindibot.arena import show, summarise, write_beside
+    from vindibot.arena import show, summarise, write_report
     from vindibot.config import short
 
     settings, lines = tournament.settings, tournament.lines
     if lines:
         anchor = settings.anchor or ("seed" if "seed" in tournament.bots else None)
-        summary = summarise(lines, tournament.bots, anchor=anchor, bounds=settings.sprt, planned=settings.blocks)
+        summary = summarise(lines, tournament.bots, anchor=anchor, sprt=settings.sprt, planned=settings.blocks)
         show(console, summary)
         if settings.report:
             try:
-                report = write_beside(tournament.path, summary, lines, tournament.bots)
+                report = write_report(tournament.path, summary, lines, tournament.bots)
                 say(console, f"report: {short(report)}", "dim")
             except VindibotError as problem:  # a full disk, for example: the results are saved all the same
                 say(console, problem.message, "bold red")
@@ -106,7 +106,7 @@ def show_results(tournament: Tournament, console: Console) -> int:
 
 def _progress(tournament: Tournament) -> str:
     """Return the number of finished games, and the command that goes on."""
-    return f"{len(tournament.lines)} of {len(tournament.schedule)} games are saved; go on with: {tournament.again()}"
+    return f"{len(tournament.lines)} of {len(tournament.schedule)} games are saved; go on with: {tournament.resume_command()}"
 
 
 def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool = False) -> int:
@@ -121,8 +121,8 @@ def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool =
     if logs := tournament.logs():
         games = "all games" if settings.logs == "all" else "games with forfeits"
         say(console, f"logs: {short(logs)}/ has the output of the bots in {games}, a file per game and seat", "dim")
-    if tournament.trouble:
-        say(console, f"stopped: {tournament.trouble}; {_progress(tournament)}", "bold red")
+    if tournament.error:
+        say(console, f"stopped: {tournament.error}; {_progress(tournament)}", "bold red")
         return 1
     if interrupted or (tournament.stop.soon and not tournament.complete):
         say(console, f"interrupted: {_progress(tournament)}", "yellow")
