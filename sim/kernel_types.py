@@ -27,7 +27,8 @@ UndoRecord = Any
 EventLogRecord = Any
 
 #: numba's types of writable arrays with one dimension.
-BYTES, INT8S, INT16S, INT64S = (types.Array(item, 1, "C") for item in (types.uint8, types.int8, types.int16, types.int64))
+BYTES, INT8S, INT16S = (types.Array(item, 1, "C") for item in (types.uint8, types.int8, types.int16))
+INT64S, FLOATS = types.Array(types.int64, 1, "C"), types.Array(types.float64, 1, "C")
 
 
 def record(**fields: Any) -> np.dtype[np.void]:

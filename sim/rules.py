@@ -53,6 +53,12 @@ def _end(game: GameRecord) -> int:
 
 
 @kernel
+def is_present(game: GameRecord, hero: int) -> bool:
+    """Return whether a hero (0..3) is on the board: an absent hero stands below it."""
+    return int64(game.hero[hero].pos) < _end(game)
+
+
+@kernel
 def tile_at(game: GameRecord, square: int) -> int:
     """Return the tile code of a square, with or without a hero on it."""
     return int64(game.cell[_WORD(square)]) & TILE_BITS

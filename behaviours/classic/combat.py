@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.common.combat_map import kept_combat_map
+from behaviours.common.combat_map import shared_combat_map
 
 
 class Combat(Behaviour):
@@ -20,7 +20,7 @@ class Combat(Behaviour):
 
     def vote(self, view: View) -> Votes:
         """The values of the squares where the directions lead, those without a value left out."""
-        values = kept_combat_map(view, self.duel)
+        values = shared_combat_map(view, self.duel)
         mines = view.mines
         votes: dict[int, float] = {}
         for move in view.moves:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from behaviours import RECENT_TURNS
-from behaviours.common.projection import lead, prospects, rival
+from behaviours.common.projection import lead, projected_gold, rival
 from behaviours.tactics.home import Homecoming
 from behaviours.tactics.leader import Leader
 from behaviours.tactics.stalemate import Stalemate
@@ -28,11 +28,11 @@ def test_prospects_are_gold_and_what_the_mines_still_bring() -> None:
     """
     here = view(board)
     # Plies 4 to 13: heroes 1 and 2 move three times, the others twice.
-    assert prospects(here)[:2] == [5 + 3, 3 + 2 * 3]
-    assert prospects(here)[3] == 20
+    assert projected_gold(here)[:2] == [5 + 3, 3 + 2 * 3]
+    assert projected_gold(here)[3] == 20
     assert (rival(here), lead(here)) == (3, 8 - 20)
     other = view(board, me=3)  # played on to his turn, the games between are not replayed: ply 7
-    assert prospects(other)[3] == 20
+    assert projected_gold(other)[3] == 20
     assert lead(other) == 20 - (3 + 2 * 2)
     assert (rival(view("|@1  |\n|    |")), lead(view("|@1  |\n|    |\n@1 gold 7"))) == (None, 7)
 
