@@ -1,4 +1,4 @@
-"""The rules: case by case, against a second opinion on boards nobody would draw, and taken back."""
+"""The rules: case by case, against a reference on odd boards, and taken back."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from sim.rules import effective_moves, position_hash, position_rehash, step, ste
 from tests.support.reference import reference, snapshot
 from tests.support.worlds import DATA, moves, odd_games, played_games
 
-ORDERS = {**{name: direction for direction, name in enumerate(DIRECTIONS)}, "Crash": CRASH}
+MOVES = {**{name: direction for direction, name in enumerate(DIRECTIONS)}, "Crash": CRASH}
 
 
 def cases() -> list[Any]:
-    """(board, orders, board) for every case of the file."""
+    """Return (board, moves, board) for every case of the file."""
     found = []
     for case in (DATA / "rules.txt").read_text().split("\n== ")[1:]:
         name, _, rest = case.partition("\n")
         before, _, rest = rest.partition("-- ")
-        given_orders, _, after = rest.partition("\n")
-        found.append(pytest.param(before, given_orders.split(), after, id=name))
+        given_moves, _, after = rest.partition("\n")
+        found.append(pytest.param(before, given_moves.split(), after, id=name))
     return found
 
 
-@pytest.mark.parametrize(("before", "given_orders", "after"), cases())
-def test_case(before: str, given_orders: list[str], after: str) -> None:
+@pytest.mark.parametrize(("before", "given_moves", "after"), cases())
+def test_case(before: str, given_moves: list[str], after: str) -> None:
     games = parse(before)
-    for move in given_orders:
-        step(games, 0, ORDERS[move])
+    for move in given_moves:
+        step(games, 0, MOVES[move])
     assert draw(games).strip() == after.strip()
 
 
 @settings(max_examples=150)
 @given(odd_games(), st.lists(moves, min_size=1, max_size=40))
-def test_every_state_agrees_with_the_second_opinion(games: Games, given_orders: list[int]) -> None:
+def test_every_state_agrees_with_the_second_opinion(games: Games, given_moves: list[int]) -> None:
     opinion = reference(games)
-    for move in given_orders:
+    for move in given_moves:
         opinion.play(move)
         step(games, 0, move)
         assert snapshot(games) == opinion.snapshot()
@@ -48,9 +48,9 @@ def test_every_state_agrees_with_the_second_opinion(games: Games, given_orders: 
 
 @settings(max_examples=25)
 @given(played_games(plies=1200), st.lists(moves, min_size=1, max_size=30))
-def test_generated_maps_agree_with_the_second_opinion(games: Games, given_orders: list[int]) -> None:
+def test_generated_maps_agree_with_the_second_opinion(games: Games, given_moves: list[int]) -> None:
     opinion = reference(games)
-    for move in given_orders:
+    for move in given_moves:
         opinion.play(move)
         step(games, 0, move)
         assert snapshot(games) == opinion.snapshot()
@@ -58,11 +58,11 @@ def test_generated_maps_agree_with_the_second_opinion(games: Games, given_orders
 
 @settings(max_examples=100)
 @given(st.one_of(odd_games(), played_games()), st.lists(st.integers(0, 4), min_size=1, max_size=40))
-def test_undo_takes_back_everything_and_the_hash_follows(games: Games, given_orders: list[int]) -> None:
-    undos = np.zeros(len(given_orders), UNDO)
+def test_undo_takes_back_everything_and_the_hash_follows(games: Games, given_moves: list[int]) -> None:
+    undos = np.zeros(len(given_moves), UNDO)
     seen = [games.copy()]
     digest = position_hash(games, 0)
-    for slot, move in enumerate(given_orders):
+    for slot, move in enumerate(given_moves):
         plain = games.copy()
         if not step_saving(games, 0, move, undos, slot):
             assert games[0]["status"]
@@ -96,7 +96,7 @@ def test_the_hash_leaves_out_gold_and_the_turn_number_but_no_more(games: Games) 
 
 
 @given(odd_games())
-def test_an_order_has_an_effect_or_is_stay_by_another_name(games: Games) -> None:
+def test_a_move_without_an_effect_equals_stay(games: Games) -> None:
     me = int(games[0]["turn"]) % 4
     mask = effective_moves(games, 0, me)
     stayed = games.copy()

@@ -50,7 +50,7 @@ def test_kernel_and_second_opinion_agree_on_scores(positions: Iterator[Games]) -
 
 
 @pytest.mark.parametrize("positions", [small_positions(2, 300), played_positions(2, 40)], ids=["small", "played"])
-def test_kernel_and_second_opinion_agree_on_orders(positions: Iterator[Games]) -> None:
+def test_kernel_and_second_opinion_agree_on_moves(positions: Iterator[Games]) -> None:
     moves = set()
     for games in positions:
         hero = mover(games)
@@ -115,7 +115,7 @@ def test_more_of_what_is_good_is_better() -> None:
 
 
 def plain_max_n(game: Reference, twin: Evaluation, dead_ends: dict[tuple[int, int], int], depth: int) -> list[int]:
-    """Max-n on copies of the second opinion's game: everybody takes what is best for himself, the first of equal moves."""
+    """Return the max-n value on copies of the reference's game: each hero makes its best move, the first of equal ones."""
     if depth == 0 or game.status != "running":
         return [round(UNIT * twin.score(game, hero, dead_ends)) for hero in range(4)]
     hero = game.turn % 4

@@ -1,4 +1,4 @@
-"""The traits that know who is ahead or what went before: leader, homecoming, stalemate."""
+"""The traits that use projected gold or the last turns: leader, homecoming, stalemate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from behaviours.tactics.stalemate import Stalemate
 from sim.game import EAST, NORTH, STAY, WEST
 from vindibot.testing import view
 
-# ---- Who is ahead ----
+# ---- Projected gold ----
 
 
 def test_prospects_are_gold_and_what_the_mines_still_bring() -> None:
@@ -31,7 +31,7 @@ def test_prospects_are_gold_and_what_the_mines_still_bring() -> None:
     assert projected_gold(here)[:2] == [5 + 3, 3 + 2 * 3]
     assert projected_gold(here)[3] == 20
     assert (rival(here), lead(here)) == (3, 8 - 20)
-    other = view(board, me=3)  # played on to his turn, the games between are not replayed: ply 7
+    other = view(board, me=3)  # up to its turn, without the games between: ply 7
     assert projected_gold(other)[3] == 20
     assert lead(other) == 20 - (3 + 2 * 2)
     assert (rival(view("|@1  |\n|    |")), lead(view("|@1  |\n|    |\n@1 gold 7"))) == (None, 7)
@@ -85,7 +85,7 @@ def test_with_half_of_the_mines_he_goes_home() -> None:
     assert Homecoming().vote(view(RICH.replace("$1|", "$-|", 1))) is None
 
 
-def test_only_who_is_ahead_goes_home() -> None:
+def test_only_a_hero_that_is_ahead_goes_home() -> None:
     behind = RICH + "@2 gold 700"
     assert Homecoming().vote(view(behind)) is None
     assert Homecoming().vote(view(RICH + "@2 gold 600")) == {NORTH: 1, WEST: 1}
