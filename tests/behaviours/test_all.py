@@ -99,7 +99,7 @@ def test_every_trait_survives_odd_boards(trait: Behaviour, board: str) -> None:
 
 @given(odd_games())
 @settings(max_examples=100)
-def test_every_trait_survives_odd_boards(games: Games) -> None:
+def test_every_trait_survives_random_boards(games: Games) -> None:
     for trait in TRAITS:
         conforms(trait, games, mover(games))
 
