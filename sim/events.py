@@ -1,6 +1,6 @@
 """Events: what happens in a ply, as the variant of `sim.rules.play` with a log lists it.
 
-An event is a record of dtype `EVENT`. Heroes are 0..3 or `NOBODY`, squares those of `sim.game`. The kind says what the fields
+An event is a record of dtype `EVENT`. Heroes are 0..3 or `NO_HERO`, squares those of `sim.game`. The kind says what the fields
 mean; a field that it does not name is 0:
 
 ===================  ========================================================================================
@@ -8,12 +8,12 @@ kind                 fields
 ===================  ========================================================================================
 ``MOVED``            `hero` went from `square` to `to`
 ``DRANK``            `hero` drank at the tavern on `square` and got `amount` life
-``TOOK_MINE``        `hero` took the mine on `square` from `other` (`NOBODY` if no hero owned it)
-``STRUCK``           `hero` struck `other`, who loses 20 life, or all of it: then a kill follows
+``TOOK_MINE``        `hero` took the mine on `square` from `other` (`NO_HERO` if no hero owned it)
+``STRUCK``           `hero` struck `other`, which loses 20 life, or all of it: then a kill follows
 ``KILLED``           `hero` killed `other` by a blow
-``KILLED_ON_SPAWN``  `hero` respawned on the square of `other`, who dies
+``KILLED_ON_SPAWN``  `hero` respawned on the square of `other`, which dies
 ``DIED_IN_MINE``     `hero` died when it went for the mine on `square`
-``INHERITED``        the `amount` mines of `hero`, who is dead, go to `other` (`NOBODY` if no hero killed it)
+``INHERITED``        the `amount` mines of `hero`, which is dead, go to `other` (`NO_HERO` if no hero killed it)
 ``RESPAWNED``        `hero` came back: it lay on `square` and stands on `to`, its spawn square
 ``CRASHED``          `hero` crashed: it stays where it is from now on
 ===================  ========================================================================================
@@ -36,7 +36,7 @@ KINDS = (
     *("died in a mine", "inherited", "respawned", "crashed"),
 )
 #: The value of `other` where there is no hero.
-NOBODY = -1
+NO_HERO = -1
 #: Room for the events of one ply. A ply has at most one step, three blows, and a death of each hero per blow.
 MAX_EVENTS = 64
 

@@ -27,20 +27,21 @@ UndoRecord = Any
 EventLogRecord = Any
 
 #: numba's types of writable arrays with one dimension.
-BYTES, INT8S, INT16S, INT64S = (types.Array(item, 1, "C") for item in (types.uint8, types.int8, types.int16, types.int64))
+BYTES, INT8S, INT16S = (types.Array(item, 1, "C") for item in (types.uint8, types.int8, types.int16))
+INT64S, FLOATS = types.Array(types.int64, 1, "C"), types.Array(types.float64, 1, "C")
 
 
 def record(**fields: Any) -> np.dtype[np.void]:
-    """The dtype of a structured record with these fields, in this order: a dtype each, or (dtype, length) for an array."""
+    """Return the dtype of a structured record with these fields, in this order: a dtype each, or (dtype, length) for an array."""
     return np.dtype((np.record, list(fields.items())))
 
 
 def array_of(item: np.dtype[np.void]) -> Any:
-    """numba's type of a writable array of such records, with one dimension."""
+    """Return numba's type of a writable array of such records, with one dimension."""
     return types.Array(numba.from_dtype(item), 1, "C")
 
 
 def tuple_of(fields: Sequence[Any], kind: type = tuple) -> Any:
-    """numba's type of a tuple with fields of these types; `kind` is `tuple`, or the class of a NamedTuple."""
+    """Return numba's type of a tuple with fields of these types; `kind` is `tuple`, or the class of a NamedTuple."""
     from_types: Any = types.BaseTuple.from_types  # numba does not annotate it
     return from_types(fields, kind)

@@ -53,6 +53,12 @@ def _end(game: GameRecord) -> int:
 
 
 @kernel
+def is_present(game: GameRecord, hero: int) -> bool:
+    """Return whether a hero (0..3) is on the board: an absent hero stands below it."""
+    return int64(game.hero[hero].pos) < _end(game)
+
+
+@kernel
 def tile_at(game: GameRecord, square: int) -> int:
     """Return the tile code of a square, with or without a hero on it."""
     return int64(game.cell[_WORD(square)]) & TILE_BITS
@@ -108,7 +114,7 @@ def _respawn(game: GameRecord, hero: int, new_owner: int, log: EventLogRecord | 
         left, spawn = int64(game.hero[_WORD(hero)].pos), int64(game.hero[_WORD(hero)].spawn)
         there = _first_at(game, spawn) - 1
         if log is not None:
-            events.note(log, events.RESPAWNED, hero, events.NOBODY, left, spawn, 0)
+            events.note(log, events.RESPAWNED, hero, events.NO_HERO, left, spawn, 0)
         game.hero[_WORD(hero)].pos = spawn
         game.hero[_WORD(hero)].life = MAX_LIFE
         _refresh(game, left)
@@ -177,7 +183,7 @@ def play(game: GameRecord, direction: int, undo: UndoRecord | None, log: EventLo
         undo.status = game.status
     if direction == CRASH:
         if log is not None:
-            events.note(log, events.CRASHED, me, events.NOBODY, 0, 0, 0)
+            events.note(log, events.CRASHED, me, events.NO_HERO, 0, 0, 0)
         hero.crashed = 1
         others = game.hero[0].crashed & game.hero[1].crashed & game.hero[2].crashed & game.hero[3].crashed
         if game.training or others:
@@ -196,7 +202,7 @@ def play(game: GameRecord, direction: int, undo: UndoRecord | None, log: EventLo
         if undo is not None:
             undo.reached = pos
         if log is not None and pos != start:
-            events.note(log, events.MOVED, me, events.NOBODY, start, pos, 0)
+            events.note(log, events.MOVED, me, events.NO_HERO, start, pos, 0)
         if game.shared:
             _refresh(game, start)
             _refresh(game, pos)
@@ -205,13 +211,13 @@ def play(game: GameRecord, direction: int, undo: UndoRecord | None, log: EventLo
                 if hero.gold >= BEER_COST:
                     if log is not None:
                         healed = min(MAX_LIFE - int64(hero.life), BEER_HEALS)
-                        events.note(log, events.DRANK, me, events.NOBODY, target, 0, healed)
+                        events.note(log, events.DRANK, me, events.NO_HERO, target, 0, healed)
                     hero.gold -= BEER_COST
                     hero.life = min(MAX_LIFE, int64(hero.life) + BEER_HEALS)
             elif there != MINE + 1 + me:
                 if hero.life > MINE_COST:
                     if log is not None:
-                        owner = there - MINE - 1 if MINE < there <= MINE + 4 else events.NOBODY
+                        owner = there - MINE - 1 if MINE < there <= MINE + 4 else events.NO_HERO
                         events.note(log, events.TOOK_MINE, me, owner, target, 0, 0)
                     hero.life -= MINE_COST
                     if MINE < there <= MINE + 4:
@@ -224,7 +230,7 @@ def play(game: GameRecord, direction: int, undo: UndoRecord | None, log: EventLo
                 else:
                     _save_board(game, undo)
                     if log is not None:
-                        events.note(log, events.DIED_IN_MINE, me, events.NOBODY, target, 0, 0)
+                        events.note(log, events.DIED_IN_MINE, me, events.NO_HERO, target, 0, 0)
                     respawned = _respawn(game, me, 0, log)
                     if undo is not None:
                         undo.deaths = respawned

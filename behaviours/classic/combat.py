@@ -1,4 +1,4 @@
-"""Combat: keep the right distance, seek fights that are won. `behaviours.common.combat_map` has the map that it votes by."""
+"""Combat: keep the right distance to enemies, and seek fights that we win. It votes by `behaviours.common.combat_map`."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import numpy as np
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.common.combat_map import kept_combat_map
+from behaviours.common.combat_map import shared_combat_map
 
 
 class Combat(Behaviour):
-    """Votes, for each direction that does something, the combat map's value at the square where we would then stand.
+    """Vote the combat map's value of the square that a move leads to.
 
-    Without a mine to lose, negative values are dropped. See `combat_map` for the two versions of the map.
+    Negative values count only if we own a mine. `combat_map` describes the two versions of the map.
     """
 
-    duel: bool = Field(False, description="judge fights by playing the exchange out (later version of the combat map)")
-    keep_mines: bool = Field(False, description="never vote on directions after which we own fewer mines than before")
+    duel: bool = Field(False, description="judge fights by playing the exchange of blows out (later version of the map)")
+    keep_mines: bool = Field(False, description="give no vote to moves after which we own fewer mines than before")
 
     def vote(self, view: View) -> Votes:
-        """The values of the squares where the directions lead, those without a value left out."""
-        values = kept_combat_map(view, self.duel)
+        """Return the values of the squares that the moves lead to, without those that have no value."""
+        values = shared_combat_map(view, self.duel)
         mines = view.mines
         votes: dict[int, float] = {}
         for move in view.moves:

@@ -1,8 +1,7 @@
-"""Look-ahead: what are the next moves worth if nobody disturbs us?
+"""Look-ahead: the value of our next moves if no other hero interferes.
 
-Every sequence of our own moves is tried with the other heroes off the board, and the best is kept for each first move. The
-search remembers the positions it has seen and stops where no mine is near enough to be taken any more; both change its time
-only, never its result: it is the same as trying every sequence.
+Tries all sequences of our own moves with the other heroes off the board, and keeps the best value per first move. The search has
+a table of positions, and stops where no mine is near enough to be taken. Both save time and never change the result.
 """
 
 from __future__ import annotations
@@ -30,25 +29,26 @@ from sim.game import (
     WALL,
     Games,
 )
+from sim.kernel_types import INT64S
 from sim.kernels import entry, kernel
 from sim.paths import flood
 
-#: What a sequence is worth at its end.
-GOLD_WORTH = 10
-MINE_WORTH = 200
+#: Values of one gold and of one mine at the end of a sequence.
+GOLD_VALUE = 10
+MINE_VALUE = 200
 
-#: The deepest look-ahead that the tables below are made for.
+#: Largest depth, which the widths of the key's fields allow.
 MAX_DEPTH = 9
-#: Positions remembered; a later one takes the place of an earlier one with the same slot.
-_REMEMBERED = 2048
-#: Mines in reach that a position's key can tell apart; with more of them nothing is remembered.
+#: Slots of the table of positions; a later position replaces an earlier one in the same slot.
+_SLOTS = 2048
+#: Largest number of mines in reach for which the table is used: bits of a position's key.
 _KEY_MINES = 64
 _WORD = uint64
 _MIX_1, _MIX_2 = uint64(0x9E3779B97F4A7C15), uint64(0xD6E8FEB86659FD93)
 _FOLD = uint64(40)
 _FAR = 99
-#: A position of the search: square, life, gold, mines, era, mask.
-_Place = tuple[int, int, int, int, int, int]
+#: A position of the search: square, life, gold, mines, era (1 and one more per death), mask (the mines taken, a bit per mine).
+_Position = tuple[int, int, int, int, int, int]
 
 
 @kernel
@@ -63,10 +63,9 @@ def _mines_in_reach(
     near: NDArray[np.uint8],
     queue: NDArray[np.int16],
 ) -> tuple[int, int]:
-    """Number the mines that can be reached in `depth` moves from `pos` or `spawn`: ``slots[square]``, -1 for all others.
+    """Number the mines in reach of `depth` moves from `pos` or `spawn`: ``slots[square]``, -1 for all other squares.
 
-    Returns how many there are; the foreign ones among them (not of tile `own`) come first in `found`, and their number
-    is returned as well.
+    `found` gets the squares of the foreign ones (of another tile than `own`). Returns the number of mines, and of foreign ones.
     """
     slots[:] = -1
     found[0], found[1] = pos, spawn
@@ -85,9 +84,9 @@ def _mines_in_reach(
 
 
 @kernel
-def _key_of(place: _Place, left: int) -> tuple[int, int]:
-    """What decides the rest of a sequence, in two words; gold counts as far as it buys beers, eras as the first or not."""
-    square, life, gold, _, era, mask = place
+def _key_of(position: _Position, left: int) -> tuple[int, int]:
+    """Return what decides the rest of a sequence, in two words: gold up to the beers it can buy, eras up to 2."""
+    square, life, gold, _, era, mask = position
     rich, died = min(gold, BEER_COST * left), min(era, 2)
     return mask, _WORD(square | life << 10 | rich << 17 | left << 24 | died << 28)
 
@@ -99,16 +98,18 @@ def _slot_of(first: int, second: int) -> int:
 
 
 @kernel
-def _quiet_value(tiles: NDArray[np.uint8], owner: NDArray[np.uint8], near: NDArray[np.uint8], place: _Place, left: int) -> int:
-    """The worth still to come (gold at hand not counted) where no search is needed, else -1.
+def _quiet_value(
+    tiles: NDArray[np.uint8], owner: NDArray[np.uint8], near: NDArray[np.uint8], position: _Position, left: int
+) -> int:
+    """Return the value still to come, without the present gold, of a position that needs no search, else -1.
 
-    That is: after the last move; before it, when only a mine beside us counts; or where no mine is near enough to take.
+    No search is needed after the last move, before the last move (only a mine beside us counts), or without a mine in reach.
     """
-    square, life, _, mines, era, _ = place
+    square, life, _, mines, era, _ = position
     if left == 0:
-        return MINE_WORTH * mines
+        return MINE_VALUE * mines
     if era == 1 and near[square] > left:
-        return (left * GOLD_WORTH + MINE_WORTH) * mines
+        return (left * GOLD_VALUE + MINE_VALUE) * mines
     if left > 1:
         return -1
     if life > MINE_COST:
@@ -117,19 +118,18 @@ def _quiet_value(tiles: NDArray[np.uint8], owner: NDArray[np.uint8], near: NDArr
             if tiles[beside] >= MINE and owner[beside] != era:
                 mines += 1
                 break
-    return (GOLD_WORTH + MINE_WORTH) * mines
+    return (GOLD_VALUE + MINE_VALUE) * mines
 
 
 @kernel
 def _move(
-    tiles: NDArray[np.uint8], owner: NDArray[np.uint8], slots: NDArray[np.int16], spawn: int, place: _Place, direction: int
-) -> tuple[_Place, int]:
-    """One move of ours with nobody else on the board: reach, a day of thirst, income.
+    tiles: NDArray[np.uint8], owner: NDArray[np.uint8], slots: NDArray[np.int16], spawn: int, position: _Position, direction: int
+) -> tuple[_Position, int]:
+    """Return the position after one move of ours with no other hero on the board, and the mine taken (-1 for none).
 
-    `place` and the answer are (square, life, gold, mines, era, mask); the answer's last part is the mine taken (-1 if
-    none), which is written into `owner`. The square is -1 if the direction would do nothing.
+    The square of the position is -1 if the move has no effect.
     """
-    here, life, gold, mines, era, mask = place
+    here, life, gold, mines, era, mask = position
     taken = -1
     if direction != STAY:
         target = here + OFFSET[direction]
@@ -159,40 +159,40 @@ def _search(
     slots: NDArray[np.int16],
     near: NDArray[np.uint8],
     spawn: int,
-    start: _Place,
+    start: _Position,
     depth: int,
-    remember: bool,
+    use_table: bool,
 ) -> NDArray[np.int64]:
-    """The best worth after `depth` moves by first direction (int64[5], -1 for one that does nothing).
+    """Return the best value after `depth` moves by first direction: int64[5], -1 for one without an effect.
 
-    Depth first with its own stack: level k holds the position before move k. `owner` tells in which era a mine became
-    ours (the first began before the search; a death begins another one, without mines); it is put back as it was.
+    Depth first with a stack: level k holds the position before move k. `owner` is the era in which a mine became ours, or 0: the
+    first era begins before the search, and a death begins the next one, without mines. `owner` is restored at the end.
     """
     result = np.full(5, -1, np.int64)
     squares, eras, masks = np.empty(depth, np.int64), np.empty(depth, np.int64), np.empty(depth, np.uint64)
     lives, golds, counts = np.empty(depth, np.int64), np.empty(depth, np.int64), np.empty(depth, np.int64)
-    best, order = np.full(depth, -1, np.int64), np.zeros(depth, np.int64)
+    best, cursor = np.full(depth, -1, np.int64), np.zeros(depth, np.int64)
     taken, taken_from = np.empty(depth, np.int64), np.empty(depth, np.uint8)
-    keys, worths = np.zeros((_REMEMBERED, 2), np.uint64), np.empty(_REMEMBERED, np.int32)
+    keys, known = np.zeros((_SLOTS, 2), np.uint64), np.empty(_SLOTS, np.int32)
     level = 0
     squares[0], lives[0], golds[0], counts[0], eras[0], masks[0] = start
     while True:
-        if order[level] == 5:
-            # Every move has been tried. Remember the rest's worth, and hand the best to the level above.
-            worth = best[level]
+        if cursor[level] == 5:
+            # All moves are tried: store the value of the rest, and give the best to the level above.
+            value = best[level]
             if level == 0:
                 return result
-            if remember:
-                place = (squares[level], lives[level], golds[level], counts[level], eras[level], masks[level])
-                first, second = _key_of(place, depth - level)
+            if use_table:
+                position = (squares[level], lives[level], golds[level], counts[level], eras[level], masks[level])
+                first, second = _key_of(position, depth - level)
                 slot = _slot_of(first, second)
-                keys[slot, 0], keys[slot, 1], worths[slot] = first, second, worth - GOLD_WORTH * golds[level]
+                keys[slot, 0], keys[slot, 1], known[slot] = first, second, value - GOLD_VALUE * golds[level]
             level -= 1
         else:
-            direction = order[level]
-            order[level] += 1
-            place = (squares[level], lives[level], golds[level], counts[level], eras[level], masks[level])
-            after, mine = _move(tiles, owner, slots, spawn, place, direction)
+            direction = cursor[level]
+            cursor[level] += 1
+            position = (squares[level], lives[level], golds[level], counts[level], eras[level], masks[level])
+            after, mine = _move(tiles, owner, slots, spawn, position, direction)
             if after[0] < 0:
                 continue
             taken[level] = mine
@@ -200,27 +200,27 @@ def _search(
                 taken_from[level] = owner[mine]
                 owner[mine] = after[4]
             left = depth - level - 1
-            worth = _quiet_value(tiles, owner, near, after, left)
-            if worth < 0 and remember:
+            value = _quiet_value(tiles, owner, near, after, left)
+            if value < 0 and use_table:
                 first, second = _key_of(after, left)
                 slot = _slot_of(first, second)
                 if keys[slot, 0] == first and keys[slot, 1] == second:
-                    worth = int64(worths[slot])
-            if worth < 0:
+                    value = int64(known[slot])
+            if value < 0:
                 level += 1
                 squares[level], lives[level], golds[level], counts[level], eras[level], masks[level] = after
-                best[level], order[level] = -1, 0
+                best[level], cursor[level] = -1, 0
                 continue
-            worth += GOLD_WORTH * after[2]
-        # The move before this one is done with: take it back.
+            value += GOLD_VALUE * after[2]
+        # Take back the move of this level.
         if taken[level] >= 0:
             owner[taken[level]] = taken_from[level]
-        best[level] = max(best[level], worth)
+        best[level] = max(best[level], value)
         if level == 0:
-            result[order[0] - 1] = worth
+            result[cursor[0] - 1] = value
 
 
-@entry(types.Array(types.int64, 1, "C")(GAMES, types.int64, types.int64, types.int64))
+@entry(INT64S(GAMES, types.int64, types.int64, types.int64))
 def _look_ahead(games: Games, index: int, me: int, depth: int) -> NDArray[np.int64]:
     game, hero = games[index], games[index].hero[me]
     own, pos, spawn = MINE + 1 + me, int64(hero.pos), int64(hero.spawn)
@@ -232,7 +232,7 @@ def _look_ahead(games: Games, index: int, me: int, depth: int) -> NDArray[np.int
     numbered, foreign = _mines_in_reach(tiles, own, pos, spawn, depth, slots, found, near, queue)
     flood(tiles, found, foreign, depth, _FAR, near, queue)
     if tiles[pos] != AIR:
-        near[pos] = 0  # odd maps: he stands where nobody can go, so no way was found to him
+        near[pos] = 0  # odd maps: the hero stands on a square that no way leads to
     mask = _WORD(0)
     for square in range(CELLS):
         if tiles[square] == own:
@@ -244,26 +244,25 @@ def _look_ahead(games: Games, index: int, me: int, depth: int) -> NDArray[np.int
 
 
 def look_ahead(games: Games, me: int, depth: int, index: int = 0) -> NDArray[np.int64]:
-    """The best final 10 x gold + 200 x mines of hero `me` (0..3) over all his sequences of `depth` (1..9) moves.
+    """Return the best final 10 x gold + 200 x mines of hero `me` (0..3) over all its sequences of `depth` (1..9) moves.
 
-    int64[5] by first direction, -1 for one that would do nothing. The other heroes are taken off the board, the mines stay
-    whose they are. Equal to trying every sequence; the game is not changed, and its end is not looked at.
+    int64[5] by first direction, -1 for one without an effect. The other heroes are off the board, but their mines stay theirs.
+    The end of the game is ignored. The game does not change.
     """
     values: NDArray[np.int64] = _look_ahead(games, index, me, depth)
     return values
 
 
 class LookAhead(Behaviour):
-    """Votes for each direction the best 10 x gold + 200 x mines at the end of `depth` own moves that begin with it.
+    """Vote the best 10 x gold + 200 x mines at the end of `depth` own moves that begin with the move.
 
-    The other heroes are taken off the board meanwhile. The votes are large numbers that differ by little. Where the game
-    ends sooner, so does the sequence.
+    The other heroes are off the board meanwhile. The votes are large numbers with small differences. Sequences end with the game.
     """
 
-    depth: int = Field(7, ge=1, le=MAX_DEPTH, description="own moves to look ahead, the one voted on included")
+    depth: int = Field(7, ge=1, le=MAX_DEPTH, description="own moves to look ahead, this turn's included")
 
     def vote(self, view: View) -> Votes:
-        """The worth of every direction that does something; nothing once the game is over."""
+        """Return the value of each move with an effect, or None after the end of the game."""
         depth = min(self.depth, view.plies_left)
         if depth < 1:
             return None

@@ -1,4 +1,4 @@
-"""Mine finder: go to the nearest mine that is not ours."""
+"""Mine finder: go to the nearest foreign mine."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from behaviours.common.targets import first_steps, foreign_mines, is_broke, one_
 
 
 class MineFinder(Behaviour):
-    """With life above `life_threshold`: votes 1 for the first step of a shortest way to the nearest mine that is not ours.
+    """Vote 1 for the first step of a shortest way to the nearest foreign mine, if our life is above `life_threshold`.
 
-    Heroes, walls, taverns and own mines block; taking a mine beside us is a step. Exactly at the threshold the tavern
-    finder speaks alone. A hero who cannot have a beer any more goes mining with any life: the mine is his only way back,
-    and if the goblin kills him he loses nothing and starts again with full life.
+    Heroes, walls, taverns and own mines block the way; the move that takes a mine beside us is a step. At exactly the threshold,
+    only the tavern finder votes. A hero that cannot buy a beer any more (`when_broke`) goes for mines with any life: a mine is
+    its only source of gold, and a death costs it nothing and restores full life.
     """
 
     life_threshold: int = Field(30, ge=0, le=100, description="look for mines above this life")
-    when_broke: bool = Field(True, description="look for mines with any life when there is neither gold nor a mine to lose")
+    when_broke: bool = Field(True, description="look for mines with any life if we have no mine and no gold for a beer")
 
     def vote(self, view: View) -> Votes:
-        """1 for one direction, or nothing."""
+        """Return one direction, or None."""
         if view.life <= self.life_threshold and not (self.when_broke and is_broke(view)):
             return None
         steps = first_steps(view, foreign_mines(view))

@@ -1,4 +1,4 @@
-"""Movement premium: prefer squares with room around them."""
+"""Movement premium: prefer squares with free squares around them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from sim.game import AIR, OFFSET
 
 
 class MovementPremium(Behaviour):
-    """Votes, for each direction, the number (0..4) of empty squares beside the square where we would then stand.
+    """Vote the number (0..4) of empty squares beside the square that a move leads to.
 
-    Empty is air with no hero on it, after the move. Meant for a small weight.
+    An empty square is air without a hero, after the move. Use a small weight.
     """
 
     def vote(self, view: View) -> Votes:
-        """Numbers of empty neighbours."""
+        """Return the number of empty neighbours per move."""
         votes: dict[int, float] = {}
         for move in view.moves:
             square = view.landing(move)

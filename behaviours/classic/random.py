@@ -1,4 +1,4 @@
-"""Random: the bot that the original server seats in training games."""
+"""Random: the opponent of training games on the original server."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _MOVES = (NORTH, SOUTH, EAST, WEST)
 
 
 class Random(Behaviour):
-    """Go anywhere: North, South, East or West, each as likely, without looking, and never Stay.
+    """Vote 1 for North, South, East or West, all equally likely.
 
-    An order that does nothing (a wall, a hero, an own mine) is voted on as Stay: that is what it comes to, and a
-    direction without an effect is no candidate of the agent's.
+    If the direction has no effect (a wall, a hero, an own mine), vote 1 for Stay, which does the same: a bot makes only moves
+    with an effect.
     """
 
     def vote(self, view: View) -> Votes:
-        """One direction, drawn from the game's seed and the turn."""
+        """Return one direction, drawn by the game's seed and the turn."""
         move = _MOVES[int(view.rng("random").integers(4))]
         return move if move in view.moves else STAY

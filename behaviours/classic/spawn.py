@@ -1,4 +1,4 @@
-"""Spawn avoider: keep off the squares where enemies come back to life."""
+"""Spawn avoider: keep off the spawn squares of enemies."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from sim.game import ABSENT, OFFSET
 
 
 class SpawnAvoider(Behaviour):
-    """Votes, by the square where we would then stand: -1 on the spawn square of an enemy, -`ratio` beside one.
+    """Vote -1 against moves onto the spawn square of an enemy, and -`ratio` against moves onto a square beside one.
 
-    Who stands on the spawn square of a hero that dies is killed by his return and loses all mines to him.
+    A hero that respawns kills the hero on its spawn square and gets all its mines.
     """
 
-    ratio: float = Field(0.1, ge=0, le=1, description="vote against squares beside an enemy's spawn, relative to those on it")
+    ratio: float = Field(0.1, ge=0, le=1, description="vote against a square beside an enemy's spawn, if one on it is 1")
 
     def vote(self, view: View) -> Votes:
-        """-1 or -`ratio` for the directions that lead to such squares, or nothing."""
-        homes = view.games["hero"]["spawn"][0].tolist()
-        spawns = {homes[enemy] for enemy in view.enemies if homes[enemy] != ABSENT[enemy]}
+        """Return -1 or -`ratio` for the moves that lead to such squares, or None."""
+        spawn_of = view.games["hero"]["spawn"][0].tolist()
+        spawns = {spawn_of[enemy] for enemy in view.enemies if spawn_of[enemy] != ABSENT[enemy]}
         around = {spawn + int(offset) for spawn in spawns for offset in OFFSET[1:]}
         votes: dict[int, float] = {}
         for move in view.moves:

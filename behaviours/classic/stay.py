@@ -7,8 +7,8 @@ from sim.game import STAY
 
 
 class Stay(Behaviour):
-    """Stay where we are: votes 1 for Stay, always. Neighbours are struck all the same, as the rules have it."""
+    """Vote 1 for Stay, always. By the rules, the hero still strikes enemies beside it."""
 
     def vote(self, view: View) -> Votes:
-        """The direction Stay."""
+        """Return Stay."""
         return STAY

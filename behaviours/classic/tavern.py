@@ -1,4 +1,4 @@
-"""Tavern finder: drink when beside a tavern, go to one when life is low."""
+"""Tavern finder: drink beside a tavern, and go to a tavern when life is low."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from sim.paths import NOTHING_BLOCKED
 class TavernFinder(Behaviour):
     """Head for the nearest tavern when life is low, and drink when beside one.
 
-    Beside a tavern with life at or below `beer_life`: votes `beer_push` for drinking. Else, with life at or below
-    `life_threshold`: votes 1 for the first step of a shortest way to the nearest tavern; heroes, walls and mines block.
-    A hero who cannot pay is not sent: without gold and mines there is no opinion, and with mines he waits for his gold
-    beside the tavern (votes 1 for Stay).
+    Beside a tavern with at most `beer_life` life: vote `beer_push` for drinking. Elsewhere with at most `life_threshold` life:
+    vote 1 for the first step of a shortest way to the nearest tavern; heroes, walls and mines block the way. A hero without the
+    gold for a beer has no opinion if it owns no mine; otherwise it goes too, and waits for its gold beside the tavern (1 for
+    Stay).
     """
 
-    life_threshold: int = Field(30, ge=0, le=100, description="go to a tavern at or below this life")
-    beer_push: float = Field(20, ge=0, le=1000, description="vote for drinking when beside a tavern")
-    beer_life: int = Field(50, ge=0, le=100, description="drink at or below this life")
-    avoid_danger: bool = Field(False, description="keep off squares that the later combat map marks below 0")
+    life_threshold: int = Field(30, ge=0, le=100, description="go to a tavern with at most this life")
+    beer_push: float = Field(20, ge=0, le=1000, description="vote for drinking beside a tavern")
+    beer_life: int = Field(50, ge=0, le=100, description="drink with at most this life")
+    avoid_danger: bool = Field(False, description="keep off squares with a combat map (later version) below 0")
     every_step: bool = Field(False, description="vote for all first steps of equally short ways, not for one of them")
 
     def vote(self, view: View) -> Votes:
-        """`beer_push` for each tavern beside us, or 1 for first steps, or nothing."""
+        """Return `beer_push` for each tavern beside us, or 1 for first steps or Stay, or None."""
         beside = taverns_beside(view)
         drinks = [direction for direction in beside if direction in view.moves]
         if drinks and view.life <= self.beer_life:

@@ -1,8 +1,8 @@
 """Trap avoidance: keep out of dead ends, and a little out of corners.
 
-A square is **blocked** towards a side if the neighbour there is impassable (no air), or is itself a trap that is blocked
-towards that side. It is a **trap** if three or four of its sides are blocked, half a trap if two are. Squares beside a
-tavern are neither: nobody is hunted down there. The traps of a passage that ends in a dead end (T), and a corner (t)::
+A square is **blocked** on a side if its neighbour there is not air, or is a trap that is itself blocked on that side. A square
+with three or four blocked sides is a **trap**, one with two is half a trap. Squares beside a tavern are neither, because a hero
+can drink there. The traps of a passage that ends in a dead end (T), and a corner (t)::
 
     ##  ##########
     ##      T T T##
@@ -15,33 +15,31 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
 from sim.game import AIR, CELLS, OFFSET, TAVERN
+from sim.kernel_types import BYTES, INT64S
 from sim.kernels import entry
 from sim.maps import MAX_CACHED_MAPS, Map
 
-#: Blocked sides that make a square a trap, and half a trap.
+#: Numbers of blocked sides of a trap, and of half a trap.
 TRAP_SIDES = 3
 HALF_TRAP_SIDES = 2
 
-_BYTES = types.Array(types.uint8, 1, "C")
 
-
-@entry(_BYTES(_BYTES, types.Array(types.int64, 1, "C")))
+@entry(BYTES(BYTES, INT64S))
 def _blocked_sides(cells: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """The number of blocked sides by square; `cells` is a board without heroes, `places` its squares of air.
+    """Return the number of blocked sides by square; `cells` is a board without heroes, `places` its squares of air.
 
-    From the walls on until nothing changes: sides are only ever added, so the result does not depend on the order.
+    Adds blocked sides until none changes. Sides are never removed, so the result does not depend on the order.
     """
-    sides, counts, haven = np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint8)
+    sides, counts, at_tavern = np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint8)
     for place in range(len(places)):
         for direction in range(1, 5):
             if cells[places[place] + OFFSET[direction]] == TAVERN:
-                haven[places[place]] = 1
+                at_tavern[places[place]] = 1
     changed = True
     while changed:
         changed = False
@@ -49,23 +47,23 @@ def _blocked_sides(cells: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArr
             square = places[place]
             for direction in range(1, 5):
                 near, bit = square + OFFSET[direction], np.uint8(1 << direction)
-                trap = counts[near] >= TRAP_SIDES and sides[near] & bit and not haven[near]
+                trap = counts[near] >= TRAP_SIDES and sides[near] & bit and not at_tavern[near]
                 if sides[square] & bit or (cells[near] == AIR and not trap):
                     continue
                 sides[square] |= bit
                 counts[square] += 1
                 changed = True
     for place in range(len(places)):
-        if haven[places[place]]:
+        if at_tavern[places[place]]:
             counts[places[place]] = 0
     return counts
 
 
 @lru_cache(maxsize=MAX_CACHED_MAPS)
 def trap_map(where: Map) -> NDArray[np.uint8]:
-    """The number of blocked sides (0..4) by square, uint8[1024]; 0 beside taverns and where nobody can stand.
+    """Return the number of blocked sides (0..4) by square, uint8[1024]; 0 beside taverns and for squares that are not air.
 
-    3 and 4 are traps, 2 is half a trap. Computed once per map: do not change it.
+    3 and 4 are traps, 2 is half a trap. From a cache, read-only.
     """
     counts: NDArray[np.uint8] = _blocked_sides(where.cells.copy(), where.open.copy())
     counts.flags.writeable = False
@@ -73,16 +71,16 @@ def trap_map(where: Map) -> NDArray[np.uint8]:
 
 
 class TrapAvoidance(Behaviour):
-    """Votes, by the square where we would then stand: -`trap` on traps, -`half_trap` on squares with two blocked sides.
+    """Vote -`trap` against moves into traps, and -`half_trap` against moves onto squares with two blocked sides.
 
-    Traps come from the map without heroes; see the module for what they are.
+    The module defines traps; they depend on the map only, not on heroes.
     """
 
-    trap: float = Field(0.5, ge=0, le=10, description="vote against squares blocked on three sides or four")
-    half_trap: float = Field(0.1, ge=0, le=10, description="vote against squares blocked on two sides")
+    trap: float = Field(0.5, ge=0, le=10, description="vote against a square that is blocked on three or four sides")
+    half_trap: float = Field(0.1, ge=0, le=10, description="vote against a square that is blocked on two sides")
 
     def vote(self, view: View) -> Votes:
-        """A negative weight for each direction that leads into a trap or half a trap, or nothing."""
+        """Return a negative weight for each move into a trap or half a trap, or None."""
         blocked = trap_map(view.map)
         votes: dict[int, float] = {}
         for move in view.moves:

@@ -1,13 +1,12 @@
-"""Duels: who wins if two heroes fight it out where they stand.
+"""Duels: which of two heroes wins if they fight and no other hero takes part.
 
-The **exchange**: two heroes stand beside each other and neither gives way. Whoever is to move strikes the other, whatever his
-order is; so his only choice is between staying and, beside a tavern and with the gold for it, a beer. A beer heals 50 where a
-blow costs 20, and it is best drunk at the last moment, when the next blow would kill: nothing of it is wasted then, and until
-then more gold has come in. So that is what both do.
+**Exchange**: the two heroes are beside each other and stay there. The hero to move strikes the other with every move, so its only
+choice is to stay or, beside a tavern and with the gold for it, to drink. A beer heals 50 and a blow costs 20. The best time to
+drink is when the next blow would kill: no healing is wasted, and there was time to earn gold. Both heroes do so.
 
-The **stand-off**: two steps apart, whoever comes nearer strikes first, but leaves what tavern he stood beside. He does if he
-wins the exchange that follows; else he waits or drinks, and the other has the same choice, once. With gold in @2's purse
-neither comes: @1 would strike a man beside his tavern, and @2 would leave it::
+**Stand-off**: the two heroes are two steps apart. The hero that comes nearer strikes first, but leaves its tavern. It does so if
+it wins the exchange that follows. Otherwise it waits or drinks, and the other hero has the same choice, once. If @2 has gold,
+neither comes nearer here: @1 would strike a hero beside a tavern, and @2 would leave its tavern::
 
     ##  ##  []
     @1      @2
@@ -35,16 +34,17 @@ from sim.game import (
     Games,
     copy_of,
 )
+from sim.kernel_types import BYTES
 from sim.kernels import entry, kernel
 from sim.rules import step_saving, tile_at
 
-#: Blows after which an exchange counts as undecided: both drink as fast as they are struck.
-MOST_BLOWS = 64
+#: Number of blows after which an exchange is a draw: both heroes drink as fast as they are struck.
+MAX_BLOWS = 64
 
 
 @kernel
 def beside_tavern(game: GameRecord, square: int) -> bool:
-    """Whether a square has a tavern north, south, east or west of it."""
+    """Return whether a square has a tavern north, south, east or west of it."""
     north, south = tile_at(game, square - STRIDE), tile_at(game, square + STRIDE)
     return north == TAVERN or south == TAVERN or tile_at(game, square + 1) == TAVERN or tile_at(game, square - 1) == TAVERN
 
@@ -61,15 +61,15 @@ def exchange(
     other_drinks: bool,
     blows: int,
 ) -> int:
-    """The exchange between the one who moves now and the other, both beside each other and nobody giving way.
+    """Return the result of an exchange (see the module) between the mover and the `other` hero.
 
-    Lives are 1..100, gold and income (per move) 0 or more; `drinks` says who stands beside a tavern; `blows` are the moves that
-    both have left together. Returns the life that the winner has left: positive if the mover wins, negative if the other does,
-    0 if nobody is dead by then.
+    Lives are 1..100; gold and income (gold per move) are 0 or more. `drinks` is true for a hero beside a tavern. `blows` is the
+    number of moves that both heroes have left together. The result is the life that the winner has left: positive if the mover
+    wins, negative if the other hero wins, 0 for a draw.
     """
     sign = 1
-    for _ in range(min(blows, MOST_BLOWS)):
-        # His day costs him one life before the next blow.
+    for _ in range(min(blows, MAX_BLOWS)):
+        # Thirst costs the mover one life before the next blow.
         if drinks and gold >= BEER_COST and life <= BLOW + 1 and other_life > BLOW:
             life, gold = life + BEER_HEALS, gold - BEER_COST
         other_life -= BLOW
@@ -86,13 +86,13 @@ def exchange(
 
 @kernel
 def wins_exchange(striker: int, other: int) -> bool:
-    """Whether the one who strikes first wins in the open; lives are 1..100."""
-    return exchange(striker, 0, 0, False, other, 0, 0, False, MOST_BLOWS) > 0
+    """Return whether the striker, which strikes first, wins an exchange without a tavern; lives are 1..100."""
+    return exchange(striker, 0, 0, False, other, 0, 0, False, MAX_BLOWS) > 0
 
 
-@entry(types.Array(types.uint8, 1, "C")())
+@entry(BYTES())
 def duel_table() -> NDArray[np.uint8]:
-    """`wins_exchange` for all lives: uint8, 1 at ``striker * (MAX_LIFE + 1) + other`` where the one who strikes first wins."""
+    """Return `wins_exchange` for all lives: uint8, 1 at ``striker * (MAX_LIFE + 1) + other`` where the striker wins."""
     table = np.zeros((MAX_LIFE + 1) * (MAX_LIFE + 1), np.uint8)
     for striker in range(MAX_LIFE + 1):
         for other in range(MAX_LIFE + 1):
@@ -101,22 +101,22 @@ def duel_table() -> NDArray[np.uint8]:
 
 
 @kernel
-def _attack(game: GameRecord, me: int, life: int, gold: int, enemy: int, his_life: int, his_gold: int, blows: int) -> int:
-    """The best result of stepping beside an enemy two squares away, as `exchange`; -`MAX_LIFE` - 1 if there is no way."""
+def _attack(game: GameRecord, me: int, life: int, gold: int, enemy: int, enemy_life: int, enemy_gold: int, blows: int) -> int:
+    """Return the best result (as `exchange`) of a step beside an enemy two squares away; -`MAX_LIFE` - 1 if there is none."""
     best = -MAX_LIFE - 1
     if blows <= 0:
         return best
     pos, there = int64(game.hero[me].pos), int64(game.hero[enemy].pos)
-    income, his_income = int64(game.hero[me].mines), int64(game.hero[enemy].mines)
+    income, enemy_income = int64(game.hero[me].mines), int64(game.hero[enemy].mines)
     for direction in range(1, 5):
         square = pos + OFFSET[direction]
         if int64(game.cell[square]) != AIR or not _beside(square, there):
             continue
         left = max(1, life - 1)
         result = left
-        if his_life > BLOW:
+        if enemy_life > BLOW:
             result = -exchange(
-                his_life - BLOW, his_gold, his_income, beside_tavern(game, there),
+                enemy_life - BLOW, enemy_gold, enemy_income, beside_tavern(game, there),
                 left, gold + income, income, beside_tavern(game, square), blows - 1,
             )  # fmt: skip
         best = max(best, result)
@@ -131,31 +131,31 @@ def _beside(one: int, other: int) -> bool:
 
 @kernel
 def _after_waiting(life: int, gold: int, income: int, beers: int) -> tuple[int, int]:
-    """Life and gold after a move without a blow, with so many beers (0 or 1)."""
+    """Return life and gold after a move without a blow; `beers` is 0 or 1."""
     life = min(MAX_LIFE, life + beers * BEER_HEALS)
     return max(1, life - 1), gold - beers * BEER_COST + income
 
 
 @kernel
 def _stand_off(game: GameRecord, me: int, enemy: int, blows: int) -> int:
-    """Two squares apart, `me` to move; as `exchange`."""
+    """Return the result of a stand-off (see the module), `me` to move; as `exchange`."""
     life, gold = int64(game.hero[me].life), int64(game.hero[me].gold)
-    his_life, his_gold = int64(game.hero[enemy].life), int64(game.hero[enemy].gold)
-    best = _attack(game, me, life, gold, enemy, his_life, his_gold, blows)
+    enemy_life, enemy_gold = int64(game.hero[enemy].life), int64(game.hero[enemy].gold)
+    best = _attack(game, me, life, gold, enemy, enemy_life, enemy_gold, blows)
     if best > 0:
         return best
     income = int64(game.hero[me].mines)
     can_drink = gold >= BEER_COST and beside_tavern(game, int64(game.hero[me].pos))
     for beers in range(2 if can_drink else 1):
-        then, purse = _after_waiting(life, gold, income, beers)
-        answer = _attack(game, enemy, his_life, his_gold, me, then, purse, blows - 1)
+        later_life, later_gold = _after_waiting(life, gold, income, beers)
+        answer = _attack(game, enemy, enemy_life, enemy_gold, me, later_life, later_gold, blows - 1)
         best = max(best, -max(answer, 0))
     return best
 
 
-@kernel
-def duel_between(game: GameRecord, me: int, enemy: int) -> int:
-    """`duel`, for kernels."""
+@entry(types.int64(GAMES, types.int64, types.int64, types.int64))
+def _duel(games: Games, index: int, me: int, enemy: int) -> int:
+    game: GameRecord = games[index]
     left = int64(game.max_turns) - int64(game.turn)
     blows = (left + 3) // 4 + (left - ((enemy - me) & 3) + 3) // 4
     pos, there = int64(game.hero[me].pos), int64(game.hero[enemy].pos)
@@ -168,23 +168,19 @@ def duel_between(game: GameRecord, me: int, enemy: int) -> int:
     )  # fmt: skip
 
 
-@entry(types.int64(GAMES, types.int64, types.int64, types.int64))
-def _duel(games: Games, index: int, me: int, enemy: int) -> int:
-    return duel_between(games[index], me, enemy)
-
-
 def duel(games: Games, me: int, enemy: int, index: int = 0) -> int:
-    """Who wins if heroes `me` and `enemy` (0..3) fight it out, `me` moving next of the two, and nobody else has a say.
+    """Return the result of a fight between heroes `me` and `enemy` (0..3), `me` to move first, without other heroes.
 
-    Beside each other it is the exchange, two squares apart the stand-off (see the module), farther apart nothing. Returns the
-    life that the winner has left: positive for `me`, negative for `enemy`, 0 where neither dies. Lives, gold, mines, taverns
-    and the end of the game are those of ``games[index]``, which is not changed; whose turn it is there does not matter.
+    The result is the life that the winner has left: positive if `me` wins, negative if `enemy` wins, 0 if neither dies. Heroes
+    beside each other make an exchange, heroes two squares apart a stand-off (see the module); farther apart, the result is 0.
+    Lives, gold, mines, taverns and the end of the game are those of ``games[index]``, which does not change. The hero to move
+    there does not matter.
     """
     return int(_duel(games, index, me, enemy))
 
 
 def killed_by(view: View, move: int) -> list[int]:
-    """The heroes (0..3) who die by our move, all of a chain of respawns, ourselves included. Kept for the turn."""
+    """Return the heroes (0..3) that die by our move, also those that die of a respawn. Ours may be one."""
 
     def compute() -> list[int]:
         saved = np.zeros(1, UNDO)
@@ -192,11 +188,11 @@ def killed_by(view: View, move: int) -> list[int]:
         dead = int(saved["deaths"].item(0))
         return [hero for hero in range(4) if dead >> hero & 1]
 
-    return view.shared(("fallen", move), compute)
+    return view.shared(("killed by", move), compute)
 
 
 def struck(view: View, move: int) -> list[int]:
-    """The enemies whom our move strikes, dead or not."""
+    """Return the enemies (0..3) that our move strikes, dead or not."""
     before, after = view.games["hero"][0], view.after(move)["hero"][0]
     dead = killed_by(view, move)
     return [enemy for enemy in view.enemies if enemy in dead or int(after["life"][enemy]) != int(before["life"][enemy])]

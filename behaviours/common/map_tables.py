@@ -1,60 +1,55 @@
-"""The ground: what an evaluation or a policy looks up about a map, in one flat record.
+"""Map tables: distances and first steps on a map, in one flat record for kernels.
 
-Kernels that ask millions of times a second want short rows that lie together: the distances from one square to all mines
-are one line of the processor's cache, the nearest mines of a square come sorted, and the first step of a shortest way is a
-byte. All of it follows from the `sim.maps.Map` and is built once for each map and process.
+A kernel reads them millions of times a second, so what it reads together lies together: the distances from one square to all
+mines are one row, the nearest mines of a square are sorted, and a first step is a byte. Everything follows from the
+`sim.maps.Map`.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.game import CELLS
+from sim.kernel_types import array_of, record
 from sim.maps import MAX_CACHED_MAPS, Map
 from sim.paths import step_table
 
-#: Mines that the record has room for; on (hand-made) maps with more, those after them are left out.
+#: Largest number of mines in the record. Mines beyond it are left out (on hand-made maps only).
 MAX_MINES = 128
-#: Nearest mines listed for each square.
+#: Number of nearest mines listed per square.
 LISTED = 24
-#: A distance as a byte: this far, or not to be reached.
+#: A distance of at least this many moves, or out of reach.
 AWAY = 255
-#: The entry after the last mine of a list.
+#: The entry after the last mine of a list of mines.
 NO_MINE = 255
 
-#: `mine` holds the squares of the `mines` mines. By square: `to_mine` the moves to each mine, `nearest` the mines in the order
-#: of their distance, `to_tavern` and `tavern_step` the moves to the nearest tavern (`tavern`, a square) and the direction of
-#: the first, `to_square` the moves to every other square, `dead_end` the moves that lead out of a dead end (0 elsewhere).
-#: `mine_step` is the direction of the first move to each mine, by mine and square.
-MAP_TABLES = np.dtype(
-    (
-        np.record,
-        [
-            ("mines", "i4"),
-            ("taverns", "i4"),
-            ("mine", "i2", MAX_MINES),
-            ("to_mine", "u1", CELLS * MAX_MINES),
-            ("nearest", "u1", CELLS * LISTED),
-            ("mine_step", "u1", MAX_MINES * CELLS),
-            ("to_tavern", "u1", CELLS),
-            ("tavern_step", "u1", CELLS),
-            ("tavern", "i2", CELLS),
-            ("dead_end", "u1", CELLS),
-            ("to_square", "u1", CELLS * CELLS),
-        ],
-    )
+#: `mine` holds the squares of the `mines` mines. By square: `to_mine`, the moves to each mine; `nearest`, the mines sorted by
+#: distance; `tavern`, the square of the nearest tavern, `to_tavern`, the moves to it, and `tavern_step`, the direction of the
+#: first; `to_square`, the moves to every square; `dead_end`, the moves out of a dead end (0 elsewhere). By mine and square:
+#: `mine_step`, the direction of the first move to the mine.
+MAP_TABLES = record(
+    mines="i4",
+    taverns="i4",
+    mine=("i2", MAX_MINES),
+    to_mine=("u1", CELLS * MAX_MINES),
+    nearest=("u1", CELLS * LISTED),
+    mine_step=("u1", MAX_MINES * CELLS),
+    to_tavern=("u1", CELLS),
+    tavern_step=("u1", CELLS),
+    tavern=("i2", CELLS),
+    dead_end=("u1", CELLS),
+    to_square=("u1", CELLS * CELLS),
 )
-#: numba's name for an array of grounds: kernels take an array of one.
-MAP_TABLES_ARRAY = numba.types.Array(numba.from_dtype(MAP_TABLES), 1, "C")
+#: numba's type of an array of one `MAP_TABLES` record, as kernels take it.
+MAP_TABLES_ARRAY = array_of(MAP_TABLES)
 
 
 @lru_cache(maxsize=MAX_CACHED_MAPS)
 def map_tables_of(where: Map) -> NDArray[np.void]:
-    """The ground of a map: an array of one `MAP_TABLES` record, 1.3 megabytes, made once for each map. Do not change it."""
+    """Return the tables of a map: an array of one `MAP_TABLES` record (1.3 megabytes), from a cache. Do not change it."""
     tables_array = np.zeros(1, MAP_TABLES)
     tables, mines, taverns = tables_array[0], where.mines[:MAX_MINES], where.taverns
     distances = where.distances

@@ -1,8 +1,9 @@
-"""The cheap policy: what a hero does who is not worth searching.
+"""The cheap policy: a move of any hero by a few fixed rules, for heroes that a search does not look ahead for.
 
-He kills who can be killed with one blow, stands and strikes at others beside him unless they are much stronger, drinks when
-beside a tavern and hurt, goes to the nearest mine that is not his while his life lasts, and else to the nearest tavern; one
-who has crashed stands still for ever. A dozen look-ups on the `behaviours.common.map_tables` record, nothing random.
+The hero stays beside an enemy that its next blow kills, and stays to strike other enemies beside it unless they are much
+stronger. It drinks if it is hurt and beside a tavern. With enough life it goes to the nearest mine that it does not own, else to
+the nearest tavern. A crashed hero stays. The policy makes about a dozen look-ups in `behaviours.common.map_tables`, and nothing
+is random.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from sim.game import BEER_COST, BLOW, CELLS, GAMES, HERO_SHIFT, MAX_LIFE, MINE, 
 from sim.kernels import entry, kernel
 from sim.rules import play, tile_at
 
-#: At or below this life a hero beside a tavern drinks.
+#: Largest life with which a hero beside a tavern drinks.
 DRINK = 50
-#: Life that must be left after a mine has been reached and taken.
+#: Least life after the way to a mine and its taking.
 RESERVE = 8
 
 _WORD = uintp
@@ -27,7 +28,7 @@ _WORD = uintp
 
 @kernel
 def _strongest_beside(game: GameRecord, pos: int) -> int:
-    """Life of the strongest enemy beside `pos`; 0 if the next blow kills one of them: then nothing else matters."""
+    """Return the life of the strongest enemy beside `pos`, or 0 if the next blow kills one of the enemies beside it."""
     strongest = int64(0)
     for direction in range(1, 5):
         there = int64(game.cell[_WORD(pos + OFFSET[direction])]) >> HERO_SHIFT
@@ -41,7 +42,7 @@ def _strongest_beside(game: GameRecord, pos: int) -> int:
 
 @kernel
 def nearest_foreign(game: GameRecord, tables: MapRecord, hero: int, pos: int) -> int:
-    """The number of the nearest mine that is not the hero's, `NO_MINE` where the list has none."""
+    """Return the number of the nearest mine that the hero (0..3) does not own, `NO_MINE` if the list has none."""
     for slot in range(LISTED):
         mine = int64(tables.nearest[_WORD(pos * LISTED + slot)])
         if mine == NO_MINE or tile_at(game, int64(tables.mine[_WORD(mine)])) != MINE + 1 + hero:
@@ -51,7 +52,7 @@ def nearest_foreign(game: GameRecord, tables: MapRecord, hero: int, pos: int) ->
 
 @kernel
 def cheap_move(game: GameRecord, tables: MapRecord, hero: int) -> int:
-    """The order (0..4) of `hero` (0..3), who is to move, by the policy of this module."""
+    """Return the move (0..4) of `hero` (0..3), which is to move, by the policy of this module."""
     if game.hero[hero].crashed:
         return STAY
     pos, life = int64(game.hero[hero].pos), int64(game.hero[hero].life)
@@ -81,13 +82,13 @@ def cheap_move(game: GameRecord, tables: MapRecord, hero: int) -> int:
 
 @entry(types.int64(GAMES, types.int64, types.int64, MAP_TABLES_ARRAY))
 def policy(games: Games, index: int, hero: int, tables_array: NDArray[np.void]) -> int:
-    """`cheap_move` for Python: the order of `hero` (0..3) in ``games[index]``, `tables_array` from `map_tables_of`."""
+    """Return `cheap_move` of `hero` (0..3) in ``games[index]``, with `map_tables_of` the map."""
     return cheap_move(games[index], tables_array[0], hero)
 
 
 @entry(types.int64(GAMES, types.int64, types.int64, MAP_TABLES_ARRAY))
 def follow_policy(games: Games, index: int, plies: int, tables_array: NDArray[np.void]) -> int:
-    """Play up to `plies` plies of ``games[index]`` in place, every hero by the policy; returns how many were played."""
+    """Play up to `plies` plies of ``games[index]`` in place, all heroes by the policy. Returns the number of plies played."""
     game, tables = games[index], tables_array[0]
     for ply in range(plies):
         if game.status != 0:

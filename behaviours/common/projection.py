@@ -1,4 +1,4 @@
-"""Who is ahead: the gold that every hero will have if the mines stay as they are."""
+"""Projections: the gold of the heroes at the end of the game if the mines keep their owners."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from behaviours.base import View
 from sim.game import PLIES_PER_ROUND
 
 
-def prospects(view: View) -> list[int]:
-    """The gold of heroes 0..3 at the end of the game if no mine changes hands and nobody drinks. Absent heroes have theirs too.
+def projected_gold(view: View) -> list[int]:
+    """Return the gold of heroes 0..3 (also absent ones) at the end of the game, if mines keep their owners and no hero drinks.
 
-    A hero earns his mines in each of his moves that are left, ours of this turn included. Kept for the turn.
+    A hero earns the number of its mines in each move that it still makes, ours on this turn included. Computed once per turn.
     """
 
     def compute() -> list[int]:
@@ -19,17 +19,19 @@ def prospects(view: View) -> list[int]:
         owned = zip(heroes["gold"].tolist(), heroes["mines"].tolist(), plies, strict=True)
         return [gold + mines * moves for gold, mines, moves in owned]
 
-    return view.shared("prospects", compute)
+    return view.shared("projected gold", compute)
 
 
 def rival(view: View) -> int | None:
-    """The enemy who is furthest ahead, the one to catch or to hold off; the one with more mines, then the lowest index, of
-    equals. None where there is no enemy."""
-    ahead, mines = prospects(view), view.games["hero"]["mines"][0].tolist()
-    return max(view.enemies, key=lambda enemy: (ahead[enemy], mines[enemy], -enemy), default=None)
+    """Return the enemy (0..3) with the most projected gold, or None without enemies.
+
+    Of equal enemies, it is the one with more mines, then the one with the lower index.
+    """
+    gold, mines = projected_gold(view), view.games["hero"]["mines"][0].tolist()
+    return max(view.enemies, key=lambda enemy: (gold[enemy], mines[enemy], -enemy), default=None)
 
 
 def lead(view: View) -> int:
-    """How much gold we will have more than the best enemy (negative: less), as `prospects` has it; all of ours if alone."""
+    """Return our projected gold less that of the `rival`; without enemies, our projected gold."""
     best = rival(view)
-    return prospects(view)[view.me] - (prospects(view)[best] if best is not None else 0)
+    return projected_gold(view)[view.me] - (projected_gold(view)[best] if best is not None else 0)

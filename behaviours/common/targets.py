@@ -1,4 +1,4 @@
-"""What the traits that go somewhere share: which mines are worth going to, and the first steps of shortest ways."""
+"""Targets: mines and taverns that traits go to, and the first steps of shortest ways."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from sim.paths import NOTHING_BLOCKED, distances_from, next_steps
 
 
 def directions_in(mask: int) -> list[int]:
-    """The directions of a set (bit d is direction d), in their order."""
+    """Return the directions of a set (bit d is direction d), in ascending order."""
     return [direction for direction in range(5) if mask >> direction & 1]
 
 
 def tile_beside(view: View, direction: int) -> int:
-    """The tile code (`sim.game`) of the square next to ours in a direction, whoever stands there."""
+    """Return the tile code (`sim.game`) of the square beside ours in a direction, with or without a hero on it."""
     return int(view.cells[view.pos + int(OFFSET[direction])]) & TILE_BITS
 
 
 def taverns_beside(view: View) -> list[int]:
-    """The directions in which a tavern is next to us, whether we can pay or not."""
+    """Return the directions of the taverns beside us, also without the gold for a beer."""
     return [direction for direction in range(1, 5) if tile_beside(view, direction) == TAVERN]
 
 
 def foreign_mines(view: View) -> NDArray[np.int64]:
-    """The squares of all mines that are not ours: nobody's, other heroes', and those of owners who are no heroes."""
+    """Return the squares of all mines that are not ours, as int64."""
     mines = view.map.mines
     tiles = view.cells[mines] & TILE_BITS
     foreign: NDArray[np.int64] = mines[tiles != MINE + 1 + view.me]
@@ -36,20 +36,21 @@ def foreign_mines(view: View) -> NDArray[np.int64]:
 
 
 def dies_on_mine(view: View, direction: int) -> bool:
-    """Whether we would die of the goblin by attacking the mine in a direction (False for what is no foreign mine)."""
+    """Return whether a move in a direction goes for a foreign mine and kills us, because our life is too low."""
     tile = tile_beside(view, direction) if direction != STAY else AIR
     return view.life <= MINE_COST and MINE <= tile != MINE + 1 + view.me and direction in view.moves
 
 
 def is_broke(view: View) -> bool:
-    """Whether no beer can be had any more: not enough gold for one, and no mine that earns any."""
+    """Return whether we can buy no beer now or later: not enough gold, and no mine that earns any."""
     return view.gold < BEER_COST and view.mines == 0
 
 
 def first_steps(view: View, goals: Sequence[int] | NDArray[np.int64], blocked: NDArray[np.uint8] = NOTHING_BLOCKED) -> list[int]:
-    """The directions that begin a shortest way of ours to the nearest of `goals` (squares); empty if there is no way.
+    """Return the directions that begin a shortest way of ours to the nearest of `goals` (squares), or [] if there is none.
 
-    Heroes are in the way, and so are squares that are `blocked` (uint8[1024], 1 = keep out). A goal beside us is a step.
+    Heroes block the way, and so do squares that are `blocked` (uint8[1024], 1 = keep out). The move against a goal beside us is a
+    first step.
     """
     if len(goals) == 0:
         return []
@@ -59,5 +60,5 @@ def first_steps(view: View, goals: Sequence[int] | NDArray[np.int64], blocked: N
 
 
 def one_of(view: View, steps: list[int], salt: str) -> int:
-    """One of several equally good directions, drawn from the game's seed, the turn and `salt`."""
+    """Return one of several equally good directions, drawn at random by the game's seed, the turn and `salt`."""
     return steps[0] if len(steps) == 1 else steps[int(view.rng(salt).integers(len(steps)))]

@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from behaviours.common.evaluation import WEIGHT_ARRAY, net_worths, standing
+from behaviours.common.evaluation import WEIGHT_ARRAY, net_worths, position_value
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, tuple_of, uint64, uintp
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, MAX_MINES
 from behaviours.rollout.plans import GOAL_MOVE, GOALS
@@ -121,9 +121,9 @@ def opponent_move(
 
 @kernel
 def _worth(game: GameRecord, weights: WeightsRecord, setup: RolloutParamsRecord) -> float:
-    """What we have, in gold: our `behaviours.common.evaluation.standing`, and what our lead counts besides."""
+    """What we have, in gold: our `behaviours.common.evaluation.position_value`, and what our lead counts besides."""
     own, mean, best = net_worths(game, weights, int64(setup.me))
-    worth: float = standing(weights, own, mean, best)
+    worth: float = position_value(weights, own, mean, best)
     if setup.lead_weight > 0:
         worth += setup.lead_weight * setup.lead_scale * np.arcsinh((own - best) / setup.lead_scale)
     return worth
@@ -212,7 +212,7 @@ def play_plans(
 ) -> None:
     """Play plans out from ``games[0]``, which is not changed, and add to `stats`, one for each plan.
 
-    The outcome of a playout is our `behaviours.common.evaluation.standing` in gold, plus `lead_weight` x `lead_scale` x
+    The outcome of a playout is our `behaviours.common.evaluation.position_value` in gold, plus `lead_weight` x `lead_scale` x
     asinh(m / `lead_scale`), where our net worth is m above that of the richest rival. It is averaged over the rounds of the
     playout: round r has the weight (1 - d) d^r, where d is `round_discount`, and the last round has that of all later ones. So
     early income counts more. The share `late_kill_penalty` is taken off what our kills bring, unless we strike in the first

@@ -1,4 +1,4 @@
-"""Feeding: do not bring a fresh enemy down upon ourselves."""
+"""Feeding: do not make an enemy respawn with full life where it hurts us."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from sim.game import BLOW, HERO_SHIFT, MINE, OFFSET, TILE_BITS
 
 
 class Feeding(Behaviour):
-    """Votes against deaths of others that cost us our mines. Whoever dies comes back at once with full life.
+    """Vote against deaths of other heroes that cost us our mines. A dead hero respawns at once with full life.
 
-    - -1 for a move by which we die ourselves of another's death: we stand on his spawn square, and he takes all our mines.
-    - -`beside` for a kill that brings him back where he wins a duel against us, one or two squares away.
-    - -`exposed` for ending on the spawn square of an enemy who may die soon: with `low` life or less, and somebody else or a
-      mine beside him.
+    - -1 for a move by which we die because another hero respawns on our square and gets all our mines.
+    - -`beside` for a kill after which the enemy respawns one or two squares away from us and wins a duel against us.
+    - -`exposed` for a move onto the spawn square of an enemy that may die soon: one with at most `low` life, and a hero or a
+      foreign mine beside it.
 
-    All only with mines to lose, the last two times the share of all mines that we then have.
+    Only if we own mines; the last two are multiplied by the share of all mines that we own after the move.
     """
 
     beside: float = Field(0.5, ge=0, le=100, description="vote against a kill that brings a stronger enemy beside us")
-    exposed: float = Field(1.0, ge=0, le=100, description="vote against the spawn square of an enemy who may die soon")
-    low: int = Field(BLOW, ge=0, le=100, description="life at which an enemy may die soon")
+    exposed: float = Field(1.0, ge=0, le=100, description="vote against the spawn square of an enemy that may die soon")
+    low: int = Field(BLOW, ge=0, le=100, description="largest life with which an enemy may die soon")
 
     def vote(self, view: View) -> Votes:
-        """Negative votes, or nothing."""
+        """Return negative votes, or None."""
         if view.mines == 0:
             return None
         votes: dict[int, float] = {}
@@ -44,7 +44,7 @@ class Feeding(Behaviour):
         return votes or None
 
     def _may_die(self, view: View, enemy: int) -> bool:
-        """Whether an enemy has little life, and there is somebody or something that could take it."""
+        """Return whether an enemy has at most `low` life and a hero or a foreign mine beside it."""
         heroes = view.games["hero"][0]
         if int(heroes["life"][enemy]) > self.low:
             return False

@@ -1,8 +1,8 @@
-"""Harvest: the route over mines that pays best, ending at a tavern.
+"""Harvest: the cheapest route over mines, with a tavern at its end.
 
-A **route** takes foreign mines one after the other for as long as life lasts (taking one costs 20, every move 1, and more
-than 20 must be left before), and then goes to the nearest tavern. A move costs 5 less the number of mines taken so far, so
-early mines are worth more; the route with the least cost is the best.
+A **route** takes foreign mines one after the other while life lasts (a mine costs 20 life, a move 1, and more than 20 must be
+left before a mine). Then it goes to the nearest tavern. A move costs 5 less the number of mines taken before it, so early mines
+count more. The route with the least cost is the best.
 """
 
 from __future__ import annotations
@@ -19,18 +19,16 @@ from behaviours.common.combat_map import danger
 from behaviours.common.kernel_types import GameRecord, int64
 from behaviours.common.targets import directions_in, first_steps, foreign_mines, is_broke, tile_beside
 from sim.game import AIR, CELLS, GAMES, HERO_SHIFT, MINE, MINE_COST, OFFSET, STAY, TILE_BITS, Games
+from sim.kernel_types import BYTES, INT64S
 from sim.kernels import entry, kernel
 from sim.paths import FAR, flood, spread
 
-#: What a move costs before the first mine is taken. With 100 life at most four mines are, so no move is free.
+#: Cost of a move before the first mine. 100 life pays for at most four mines, so no move is free.
 STEP_COST = 5
 MAX_MINES = 4
-#: Nodes charged for the distances from one more square.
+#: Nodes that count for computing the distances from one more square.
 _FLOOD_NODES = 32
 _NONE = 1 << 40
-
-_INT64S = types.Array(types.int64, 1, "C")
-_BYTES = types.Array(types.uint8, 1, "C")
 
 
 @kernel
@@ -42,8 +40,10 @@ def _list_legs(
     distances: NDArray[np.int16],
     queue: NDArray[np.int16],
 ) -> int:
-    """Every way of taking a mine from the square ``source[0]``, over squares that are not `shut`: rows (moves to walk, square
-    beside the mine, mine number), nearest first."""
+    """List every way from the square ``source[0]`` to a mine, over squares that are not `shut`. Returns their number.
+
+    `legs` gets rows (moves to walk, square beside the mine, mine number), nearest first.
+    """
     count = 0
     for place in range(flood(shut, source, 1, FAR, FAR, distances, queue)):
         square = int64(queue[place])
@@ -57,7 +57,7 @@ def _list_legs(
 
 @kernel
 def _mines_by_life(life: int) -> int:
-    """How many mines this life can pay for at best (21 each with the day's thirst, and more than 20 before the last)."""
+    """Return the largest number of mines that this life can pay for (21 each with thirst, and more than 20 before the last)."""
     return life // (MINE_COST + 1)
 
 
@@ -65,10 +65,11 @@ def _mines_by_life(life: int) -> int:
 def _best_route(
     shut: NDArray[np.uint8], pos: int, life: int, target_of: NDArray[np.int64], targets: int, home: NDArray[np.int16], limit: int
 ) -> tuple[int, int, NDArray[np.int64]]:
-    """Depth first over the stops, nearest first, cutting off what cannot beat the best route so far.
+    """Search depth first over the waypoints, nearest first. Cuts off routes that cannot be better than the best so far.
 
-    `home` holds the moves to the nearest tavern by square. Returns the cost, the nodes looked at (more than `limit`: cut
-    short, but never before there is a whole route), and the mines in order: where it stands, and their numbers (-1: none).
+    `home` holds the moves to the nearest tavern by square. Returns the cost, the nodes visited, and int64[2, `MAX_MINES`]: the
+    waypoints (squares beside the mines) and the numbers of the mines, in order (-1: none). After `limit` nodes, the search ends
+    as soon as there is a whole route.
     """
     sides = min(4 * targets, 2 * CELLS)
     listed, known = np.full(CELLS, -1, np.int64), 0
@@ -96,11 +97,11 @@ def _best_route(
         if late or place >= counts[row] or legs[row, place, 0] > lives[level] - MINE_COST - 1:
             cost = costs[level] + (home[square] * price if home[square] < FAR else 0)
             if not late and not extended[level] and cost < best:
-                # Nothing more can be taken: it goes home to the tavern, and this is the best way so far.
+                # No more mines: the route goes to the tavern, and it is the best so far.
                 best = cost
                 route[:, :] = -1
-                for stop in range(level):
-                    route[0, stop], route[1, stop] = squares[stop + 1], mined[stop + 1]
+                for place in range(level):
+                    route[0, place], route[1, place] = squares[place + 1], mined[place + 1]
             if level > 0:
                 used[mined[level]] = 0
             level -= 1
@@ -112,7 +113,7 @@ def _best_route(
         extended[level] = 1
         cost, left = costs[level] + (steps + 1) * price, lives[level] - steps - MINE_COST - 1
         if cost >= best:
-            cursor[level] = counts[row]  # all that follow are farther
+            cursor[level] = counts[row]  # all later ones are farther
             continue
         cheapest = price - 1 - _mines_by_life(left)
         if home[there] < FAR and cost + home[there] * cheapest >= best:
@@ -127,7 +128,7 @@ def _best_route(
 
 @kernel
 def _steps_to(shut: NDArray[np.uint8], pos: int, distances: NDArray[np.int16]) -> int:
-    """The first steps (bit d is direction d) of shortest ways from `pos` down to where `distances` are 0."""
+    """Return the first steps (bit d is direction d) of shortest ways from `pos` to the squares where `distances` are 0."""
     nearest, mask = int64(FAR), 0
     for direction in range(1, 5):
         square = pos + OFFSET[direction]
@@ -140,7 +141,7 @@ def _steps_to(shut: NDArray[np.uint8], pos: int, distances: NDArray[np.int16]) -
     return mask
 
 
-@entry(_INT64S(GAMES, types.int64, types.int64, types.int64, _INT64S, _INT64S, _BYTES, types.int64))
+@entry(INT64S(GAMES, types.int64, types.int64, types.int64, INT64S, INT64S, BYTES, types.int64))
 def _plan(
     games: Games,
     index: int,
@@ -151,13 +152,13 @@ def _plan(
     blocked: NDArray[np.uint8],
     limit: int,
 ) -> NDArray[np.int64]:
-    """See `plan`. Returns cost, nodes, first steps, whether it ends at a tavern; then where it stands and the mine, in turn."""
+    """Return cost, nodes, first steps and whether it ends at a tavern; then waypoint and mine in turn. See `plan`."""
     game: GameRecord = games[index]
     pos = int64(game.hero[me].pos)
     shut = np.ones(CELLS, np.uint8)
     for square in range(CELLS):
-        standing = int64(game.cell[square]) >> HERO_SHIFT
-        free = (int64(game.cell[square]) & TILE_BITS) == AIR and (standing == 0 or standing == me + 1)
+        hero = int64(game.cell[square]) >> HERO_SHIFT
+        free = (int64(game.cell[square]) & TILE_BITS) == AIR and (hero == 0 or hero == me + 1)
         if free and not blocked[square]:
             shut[square] = AIR
     target_of = np.full(CELLS, -1, np.int64)
@@ -168,9 +169,9 @@ def _plan(
     cost, nodes, route = _best_route(shut, pos, life, target_of, len(mines), home, limit)
     result = np.full(4 + 2 * MAX_MINES, -1, np.int64)
     result[0], result[1], result[3] = cost, nodes, home[pos] < FAR
-    for stop in range(MAX_MINES):
-        if route[1, stop] >= 0:
-            result[4 + 2 * stop], result[5 + 2 * stop] = route[0, stop], mines[route[1, stop]]
+    for place in range(MAX_MINES):
+        if route[1, place] >= 0:
+            result[4 + 2 * place], result[5 + 2 * place] = route[0, place], mines[route[1, place]]
     if route[1, 0] < 0:
         result[2] = _steps_to(shut, pos, home) if home[pos] > 1 else 0
     elif route[0, 0] != pos:
@@ -187,14 +188,15 @@ def _plan(
 
 @dataclass(frozen=True)
 class HarvestRoute:
-    """A route: the `mines` in order and where to stand for each (`stands`), squares both; `first_steps` to the first stop.
+    """A route: the squares of its `mines` in order, and its `waypoints`, the squares beside them to take them from.
 
-    `first_steps` is empty where there is nowhere to go, or no need: beside the tavern with nothing to take. `cost` is what
-    was minimised, `nodes` the work done, and `complete` tells whether every route was considered.
+    `first_steps` are the directions that begin it. They are empty if there is no target, or our hero is beside the tavern and
+    there is no mine to take. `cost` is the cost of the route, `nodes` the work done. `complete` is true if all routes were
+    considered.
     """
 
     mines: tuple[int, ...]
-    stands: tuple[int, ...]
+    waypoints: tuple[int, ...]
     ends_at_tavern: bool
     first_steps: tuple[int, ...]
     cost: int
@@ -213,17 +215,16 @@ def plan(
     nodes: int,
     index: int = 0,
 ) -> HarvestRoute:
-    """The route of least cost for hero `me` (0..3) with this much `life` (1..100).
+    """Return the route of least cost for hero `me` (0..3) with this `life` (1..100).
 
-    `mines` and `taverns` are squares; squares that are `blocked` (uint8[1024], 1 = keep out) or on which another hero
-    stands are not walked over. After about `nodes` nodes the best route so far is taken. Deterministic; the game is not
-    changed.
+    `mines` and `taverns` are squares. The route avoids squares that are `blocked` (uint8[1024], 1 = keep out) or have another
+    hero on them. After about `nodes` nodes, the result is the best route so far. The game does not change.
     """
     found = _plan(games, index, me, life, np.array(mines, np.int64), np.array(taverns, np.int64), blocked, nodes).tolist()
-    stops = [(stand, mine) for stand, mine in zip(found[4::2], found[5::2], strict=True) if mine >= 0]
+    count = sum(mine >= 0 for mine in found[5::2])
     return HarvestRoute(
-        mines=tuple(mine for _, mine in stops),
-        stands=tuple(stand for stand, _ in stops),
+        mines=tuple(found[5::2][:count]),
+        waypoints=tuple(found[4::2][:count]),
         ends_at_tavern=bool(found[3]),
         first_steps=tuple(directions_in(found[2])),
         cost=found[0],
@@ -233,31 +234,30 @@ def plan(
 
 
 class Harvest(Behaviour):
-    """Takes mines along the best route.
+    """Take mines along the best route (see the module).
 
-    Beside a mine that is not ours: votes `take` for taking it with more than 20 life and no enemy within two moves, else
-    -`refuse` for each such mine. Elsewhere: votes 1 for every first step of a shortest way to the first stop of the best
-    route (see the module), keeping off squares that the later combat map marks below 0. With no mine to take it waits
-    beside the tavern. A hero who cannot have a beer any more goes for the nearest mine with any life: he has nothing to
-    lose there.
+    Beside a foreign mine: vote `take` for taking it if we have more than 20 life and no enemy is within two moves, else
+    -`refuse`. Elsewhere: vote 1 for each first step of a shortest way to the first waypoint of the best route, off squares with a
+    combat map (later version) below 0. Without a mine to take, wait beside the tavern. A hero that cannot buy a beer any more
+    (`when_broke`) goes for the nearest mine with any life, because a death costs it nothing.
     """
 
     take: float = Field(15, ge=0, le=1000, description="vote for taking a mine beside us")
-    refuse: float = Field(100, ge=0, le=1000, description="vote against a mine beside us that must not be taken now")
-    nodes: int = Field(5000, ge=100, le=1_000_000, description="how much of the search for routes is done at most")
-    when_broke: bool = Field(True, description="attack mines with any life when there is neither gold nor a mine to lose")
+    refuse: float = Field(100, ge=0, le=1000, description="vote against a mine beside us that is too dangerous now")
+    nodes: int = Field(5000, ge=100, le=1_000_000, description="largest number of nodes of the search for routes")
+    when_broke: bool = Field(True, description="attack mines with any life if we have no mine and no gold for a beer")
 
     def vote(self, view: View) -> Votes:
-        """For or against mines beside us, or 1 for first steps, or nothing."""
-        hopeless = self.when_broke and is_broke(view)
+        """Return votes for or against mines beside us, or 1 for first steps, or None."""
+        broke = self.when_broke and is_broke(view)
         beside = [move for move in view.moves if move != STAY and tile_beside(view, move) >= MINE]
         if beside:
             safe = view.life > MINE_COST and not _enemy_within_two(view)
-            dying_is_free = hopeless and view.life <= MINE_COST
+            dying_is_free = broke and view.life <= MINE_COST
             return dict.fromkeys(beside, self.take if safe or dying_is_free else -self.refuse)
         mines, taverns, blocked = foreign_mines(view), view.map.taverns, danger(view)
         route = plan(view.games, view.me, mines, taverns, blocked, life=view.life, nodes=self.nodes)
-        if not route.mines and hopeless:
+        if not route.mines and broke:
             return dict.fromkeys(first_steps(view, mines, blocked), 1.0) or None
         if not route.mines and route.ends_at_tavern and not route.first_steps:
             return STAY
@@ -265,7 +265,7 @@ class Harvest(Behaviour):
 
 
 def _enemy_within_two(view: View) -> bool:
-    """Whether an enemy stands beside us, or can with one step."""
+    """Return whether an enemy is beside us or can be with one step."""
     places = view.games["hero"]["pos"][0].tolist()
     enemies = {places[enemy] for enemy in view.enemies}
     for direction in range(1, 5):

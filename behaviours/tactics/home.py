@@ -1,4 +1,4 @@
-"""Homecoming: hold what we have, beside a tavern."""
+"""Homecoming: stay beside a tavern and keep our mines."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from sim.game import BEER_COST, STAY
 
 
 class Homecoming(Behaviour):
-    """Goes to a tavern and stays there when there is more to lose than to win.
+    """Go to a tavern and stay there when we are ahead and own many mines, or the game ends soon.
 
-    That is so if we are ahead (all mines kept as they are), could pay for a beer now or with the next income, and have `share`
-    of all mines; or have any mine, when `late` rounds or fewer are left. Beside a tavern: votes 1 for drinking at or below
-    `drink` life, else 1 for Stay. Elsewhere: 1 for every first step of a shortest way to the nearest tavern that keeps off
-    squares which the later combat map marks below 0.
+    Votes only if our projected gold is more than `ahead` above that of the best enemy, we own a mine, we can pay for a beer now
+    or with the next income, and we own at least `share` of all mines or at most `late` rounds are left. Beside a tavern: 1 for
+    drinking with at most `drink` life, else 1 for Stay. Elsewhere: 1 for each first step of a shortest way to the nearest tavern
+    that keeps off squares with a combat map (later version) below 0.
     """
 
-    share: float = Field(0.5, ge=0, le=1, description="go home with this share of all mines")
-    late: int = Field(20, ge=0, le=600, description="go home when so many rounds are left and we are ahead")
-    ahead: int = Field(0, ge=0, le=10000, description="how much gold ahead we must be at the end, if all mines stay as they are")
-    drink: int = Field(60, ge=0, le=100, description="drink at or below this life")
+    share: float = Field(0.5, ge=0, le=1, description="share of all mines from which on we go home")
+    late: int = Field(20, ge=0, le=600, description="rounds left from which on we go home with any number of mines")
+    ahead: int = Field(0, ge=0, le=10000, description="gold that we must be ahead at the end, if mines keep their owners")
+    drink: int = Field(60, ge=0, le=100, description="drink with at most this life")
 
     def vote(self, view: View) -> Votes:
-        """1 for some moves, or nothing."""
+        """Return 1 for one or more moves, or None."""
         rich = view.mines >= self.share * len(view.map.mines) or view.plies_left <= self.late
         if not rich or view.mines == 0 or view.gold + view.mines < BEER_COST or lead(view) <= self.ahead:
             return None

@@ -1,4 +1,4 @@
-"""Hunter: finish those who can be killed and cannot get away."""
+"""Hunter: kill enemies that cannot get away."""
 
 from __future__ import annotations
 
@@ -13,24 +13,27 @@ from sim.paths import FAR, distances_from, next_steps
 
 
 class Hunter(Behaviour):
-    """Votes for moves that kill an enemy, strike one who is lost, or come nearer to one; more for those with many mines.
+    """Vote for moves that kill an enemy, strike a prey, or come nearer to one; more for a prey with many mines.
 
-    A *prey* has at least `mines` mines, is at most `reach` moves from being struck and needs at most `blows` blows, the life he
-    loses by walking counted. He must not be able to drink before the last one: his way to a tavern is longer than ours to him
-    and the blows together, or he has no gold and no mine to pay with. We must not lose if he turns and fights, after each move
-    that is voted for. Who runs away is as quick as we are: farther than one step is hunted only who was farther away on our
-    last turn.
+    A *prey* is an enemy with these properties:
 
-    Votes: the prey's share of all mines, for the killing blow and for one that strikes him; for a step towards him that, divided
-    by the moves until the first blow.
+    - It owns at least `mines` mines. We can strike it within `reach` moves and kill it with at most `blows` blows; the life that
+      it loses to thirst meanwhile counts.
+    - It cannot drink before the last blow: its way to a tavern is longer than our way to it and the blows together, or it has no
+      gold and no mine to pay with.
+    - We do not lose if it turns and fights, after each move that is voted for.
+    - If it is more than one step away, it was farther away on our last turn: an enemy that runs away is as fast as we are.
+
+    The vote is the prey's share of all mines for a move that kills or strikes it. For a step towards it, the vote is that share
+    divided by the number of moves until the first blow.
     """
 
-    reach: int = Field(3, ge=1, le=20, description="hunt enemies that can be struck within so many moves")
-    blows: int = Field(2, ge=1, le=5, description="hunt enemies that so many blows kill")
-    mines: int = Field(2, ge=0, le=100, description="hunt enemies with so many mines or more")
+    reach: int = Field(3, ge=1, le=20, description="largest number of moves until the first blow")
+    blows: int = Field(2, ge=1, le=5, description="largest number of blows until the kill")
+    mines: int = Field(2, ge=0, le=100, description="least number of mines that a prey owns")
 
     def vote(self, view: View) -> Votes:
-        """Positive votes, or nothing."""
+        """Return positive votes, or None."""
         votes: dict[int, float] = {}
         heroes = view.games["hero"][0]
         for enemy in view.enemies:
@@ -42,11 +45,11 @@ class Hunter(Behaviour):
         return votes or None
 
     def _hunt(self, view: View, enemy: int) -> dict[int, float]:
-        """The moves that hunt one enemy, 1 for those that strike him now."""
+        """Return the votes for hunting one enemy, 1 for a move that strikes it now; {} if it is no prey."""
         heroes = view.games["hero"][0]
         there, life = int(heroes["pos"][enemy]), int(heroes["life"][enemy])
-        from_him = view.shared(("from enemy", enemy), lambda: distances_from(view.games, 0, np.array([there])))
-        away = int(from_him[view.pos])
+        from_enemy = view.shared(("from enemy", enemy), lambda: distances_from(view.games, 0, np.array([there])))
+        away = int(from_enemy[view.pos])
         if away >= FAR or away > self.reach + 1:
             return {}
         walk = max(1, away - 1)
@@ -60,7 +63,7 @@ class Hunter(Behaviour):
         solvent = int(heroes["gold"][enemy]) + int(heroes["mines"][enemy]) * max(0, moves - 2) >= BEER_COST
         if solvent and int(taverns[there]) <= moves - 1:
             return {}
-        steps = set(directions_in(next_steps(view.games, 0, view.me, from_him)))
+        steps = set(directions_in(next_steps(view.games, 0, view.me, from_enemy)))
         found: dict[int, float] = {}
         for move in view.moves:
             wins = enemy in killed_by(view, move) or duel(view.after(move), enemy, view.me) <= 0
@@ -72,11 +75,9 @@ class Hunter(Behaviour):
         return found
 
     def _closing_in(self, view: View, enemy: int, away: int) -> bool:
-        """Whether an enemy was farther away on our last turn than now."""
+        """Return whether an enemy was farther away on our last turn than now."""
         if len(view.recent) == 0:
             return False
         there = int(view.recent["hero"]["pos"][-1, enemy])
-        before = int(
-            distances_from(view.recent, len(view.recent) - 1, np.array([there]))[view.recent["hero"]["pos"][-1, view.me]]
-        )
-        return before > away
+        before = distances_from(view.recent, len(view.recent) - 1, np.array([there]))
+        return int(before[view.recent["hero"]["pos"][-1, view.me]]) > away

@@ -1,4 +1,4 @@
-"""Landing: die on purpose, and come back on top of whoever camps on our spawn square."""
+"""Landing: die on purpose, to respawn on top of an enemy that stays on our spawn square."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from sim.paths import distances_from
 
 
 class Landing(Behaviour):
-    """Who comes back to life on a square where somebody stands takes all his mines, with full life into the bargain.
+    """Vote for a death by a mine while an enemy stands on our spawn square: we respawn with full life and get all its mines.
 
-    With an enemy on our spawn square who has `mines` more mines than we have: votes 1 for a mine that kills us, if we really end
-    with so many more. Else, if he has stood there for `camping` turns of ours, the nearest mine is at most `reach` moves away and
-    we would come to it with 20 life or less: 0.5 for the first steps to it.
+    The enemy must own at least `mines` more mines than we do. Beside a mine that kills us: 1 for it, if we really get `mines`
+    more mines. Otherwise: 0.5 for the first steps to the nearest mine, if the enemy stood there on our last `camping` turns, the
+    mine is at most `reach` moves away, and we would reach it with at most 20 life.
     """
 
-    mines: int = Field(1, ge=1, le=100, description="how many mines it must bring")
-    camping: int = Field(2, ge=0, le=8, description="how long he must have stood there before we walk to a mine")
-    reach: int = Field(4, ge=1, le=100, description="walk to mines that are at most so many moves away")
+    mines: int = Field(1, ge=1, le=100, description="least number of mines that it brings")
+    camping: int = Field(2, ge=0, le=8, description="turns of ours that the enemy stood there before we walk to a mine")
+    reach: int = Field(4, ge=1, le=100, description="largest number of moves to a mine that we walk to")
 
     def vote(self, view: View) -> Votes:
-        """Positive votes, or nothing."""
+        """Return positive votes, or None."""
         heroes = view.games["hero"][0]
         spawn = int(heroes["spawn"][view.me])
         campers = [enemy for enemy in view.enemies if int(heroes["pos"][enemy]) == spawn]

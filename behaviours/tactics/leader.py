@@ -1,4 +1,4 @@
-"""Leader: take from whoever is ahead rather than from the last."""
+"""Leader: take the mines of the best enemy."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from sim.paths import FAR, distances_from
 
 
 class Leader(Behaviour):
-    """Votes for mines of the rival: the enemy who will have most gold if all mines stay as they are.
+    """Vote for mines of the rival: the enemy with the most projected gold.
 
-    A mine of his counts twice, what we earn by it he loses. Beside one: 1 for taking it. Else, if the nearest is at most
-    `reach` moves away: 1 divided by their number for every first step of a shortest way that keeps off squares which the later
-    combat map marks below 0. Nothing with less than `life` left after the taking.
+    Such a mine counts twice, because the rival loses what we gain. Beside one: 1 for taking it. Elsewhere, if the nearest is at
+    most `reach` moves away: 1 divided by that number for each first step of a shortest way to it that keeps off squares with a
+    combat map (later version) below 0. No vote if less than `life` life would be left after the mine.
     """
 
-    reach: int = Field(6, ge=1, le=100, description="go for a mine of the rival that is at most so many moves away")
-    life: int = Field(20, ge=0, le=99, description="life that must be left after taking it")
+    reach: int = Field(6, ge=1, le=100, description="largest number of moves to a mine of the rival")
+    life: int = Field(20, ge=0, le=99, description="least life that is left after the mine")
 
     def vote(self, view: View) -> Votes:
-        """Positive votes, or nothing."""
+        """Return positive votes, or None."""
         first = rival(view)
         if first is None or view.life - MINE_COST - 1 < self.life:
             return None

@@ -1,4 +1,4 @@
-"""Tavern peace: leave those who can drink alone."""
+"""Tavern peace: do not fight enemies that can drink."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from sim.game import BEER_COST, OFFSET, TAVERN, TILE_BITS, Game
 
 
 class TavernPeace(Behaviour):
-    """Votes -1, per enemy, on moves after which we stand beside one who can drink where he stands.
+    """Vote -1 per enemy against moves after which we stand beside an enemy that can drink where it stands.
 
-    He stands beside a tavern and has the gold for a beer: each heals more than two of our blows cost him, while each of his
-    costs us. Not against a move that kills him, and not where we stand beside a tavern with gold ourselves, unless `strict`.
+    Such an enemy is beside a tavern and has the gold for a beer: a beer heals more than two of our blows cost it, while each of
+    its blows costs us. Moves that kill it are left out, and, unless `strict`, moves after which we can drink as well.
     """
 
-    strict: bool = Field(False, description="keep away even where we could drink as well")
+    strict: bool = Field(False, description="keep away also from squares where we can drink as well")
 
     def vote(self, view: View) -> Votes:
-        """-1 or less for such moves, or nothing."""
+        """Return -1 or less for such moves, or None."""
         drinkers = {enemy for enemy in view.enemies if _can_drink(view, view.games, enemy)}
         votes: dict[int, float] = {}
         for move in view.moves if drinkers else ():
@@ -30,7 +30,7 @@ class TavernPeace(Behaviour):
 
 
 def _can_drink(view: View, games: Game, hero: int) -> bool:
-    """Whether a hero stands beside a tavern and can pay for a beer."""
+    """Return whether a hero (0..3) is beside a tavern and has the gold for a beer."""
     pos = int(games["hero"]["pos"].item(hero))
     beside = any(int(view.cells[pos + int(offset)]) & TILE_BITS == TAVERN for offset in OFFSET[1:])
     return beside and int(games["hero"]["gold"].item(hero)) >= BEER_COST

@@ -1,4 +1,4 @@
-"""Stalemate: do something else than in the last rounds."""
+"""Stalemate: break loops of the last rounds."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ from pydantic import Field, model_validator
 from behaviours.base import RECENT_TURNS, Behaviour, View, Votes
 from sim.game import MINE, OFFSET, STAY, STRIDE, TILE_BITS, Games
 
-#: Enemies farther away than this many squares, corners counted along both sides, are no part of a loop.
+#: Largest distance (rows plus columns) of an enemy that is part of a situation.
 NEAR = 4
 
 
 class Stalemate(Behaviour):
-    """Breaks loops: votes against what was done again and again in the last rounds, the more often the stronger.
+    """Vote against moves that repeat what we did in the last rounds; more for each repetition.
 
-    *Going round.* Our square, our mines, and the enemies near us make a situation. If the same situation occurred at least
-    `min_repeats` times in our last `window` turns, each move is voted -`push` for every time that we made it there.
+    *Repeated situations.* A situation is our square, our mines, and the squares of the enemies near us. If this situation
+    occurred at least `min_repeats` times in our last `window` turns, vote -`push` per occurrence against the move that we made
+    then.
 
-    *To and fro over a mine.* Taking a mine beside us is voted -`retake` for every time that it was taken from us in our last
+    *Mines that change hands.* Vote -`retake` against taking a mine beside us for each time that it was taken from us in our last
     `window` turns.
     """
 
-    window: int = Field(8, ge=1, le=RECENT_TURNS, description="how many of our last turns are looked at; more find longer loops")
-    push: float = Field(1.0, ge=0, le=100, description="vote against a move, per time that it led round in a circle")
-    min_repeats: int = Field(
-        2, ge=1, le=RECENT_TURNS, description="how often the same situation must have been there, at most `window`"
-    )
-    retake: float = Field(8.0, ge=0, le=100, description="vote against taking a mine, per time that it was lately taken from us")
+    window: int = Field(8, ge=1, le=RECENT_TURNS, description="number of our last turns to compare; more finds longer loops")
+    push: float = Field(1.0, ge=0, le=100, description="vote against a move, per repetition of the situation")
+    min_repeats: int = Field(2, ge=1, le=RECENT_TURNS, description="least number of earlier occurrences, at most `window`")
+    retake: float = Field(8.0, ge=0, le=100, description="vote against taking a mine, per time that it was taken from us")
 
     @model_validator(mode="after")
     def _can_vote(self) -> Stalemate:
@@ -38,7 +37,7 @@ class Stalemate(Behaviour):
         return self
 
     def vote(self, view: View) -> Votes:
-        """Negative votes, or nothing."""
+        """Return negative votes, or None."""
         past = view.recent[-self.window :]
         if len(past) == 0:
             return None
@@ -59,7 +58,7 @@ class Stalemate(Behaviour):
 
 
 def _situation(games: Games, index: int, me: int) -> tuple[Any, ...]:
-    """What must be the same for a loop."""
+    """Return the situation of hero `me` (0..3) in ``games[index]``, as a key."""
     places = games["hero"]["pos"][index].tolist()
     row, column = divmod(places[me], STRIDE)
     near = [place if abs(place // STRIDE - row) + abs(place % STRIDE - column) <= NEAR else 0 for place in places]
@@ -68,14 +67,14 @@ def _situation(games: Games, index: int, me: int) -> tuple[Any, ...]:
 
 
 def _move_of(view: View, past: Games, turn: int) -> int:
-    """Our order on a turn of the past; what did nothing counts as Stay."""
+    """Return our move on a turn of the past; a move without an effect counts as Stay."""
     following, index = (past, turn + 1) if turn + 1 < len(past) else (view.games, 0)
     move = int(following["hero"]["last_dir"][index, view.me])
     return move if move in view.moves else STAY
 
 
 def _times_lost(view: View, past: Games, square: int) -> int:
-    """How often the mine on a square was taken from us since the first turn of the past."""
+    """Return the number of times that the mine on a square was taken from us since the first turn of the past."""
     owners = [int(cell) & TILE_BITS for cell in (*past["cell"][:, square], view.cells[square])]
     ours = MINE + 1 + view.me
     return sum(before == ours != after for before, after in itertools.pairwise(owners))

@@ -79,7 +79,7 @@ def replayed(record: dict, skip: int) -> Iterator[Games]:
     yield games.copy()
 
 
-#: Boards on which nobody is asked in a game, besides those of the suite.
+#: Boards that no game asks a trait about, besides those of the suite.
 ENDED_BOARDS = [
     "|@1  []|\n|  @2$1|\n|    $2|\nturn 1200 of 1200 over TurnMax",
     "|@1  []|\n|  @2$1|\n|    $2|\nturn 4 of -4",
@@ -99,7 +99,7 @@ def test_every_trait_survives_odd_boards(trait: Behaviour, board: str) -> None:
 
 @given(odd_games())
 @settings(max_examples=100)
-def test_every_trait_survives_boards_such_as_nobody_would_draw(games: Games) -> None:
+def test_every_trait_survives_random_boards(games: Games) -> None:
     for trait in TRAITS:
         conforms(trait, games, mover(games))
 

@@ -13,8 +13,8 @@ from tests.support.worlds import moves, odd_games, played_games
 
 @settings(max_examples=150)
 @given(st.one_of(odd_games(), played_games()), st.lists(moves, max_size=40))
-def test_parse_gives_back_what_was_drawn(games: Games, given_orders: list[int]) -> None:
-    for move in given_orders:
+def test_parse_gives_back_what_was_drawn(games: Games, given_moves: list[int]) -> None:
+    for move in given_moves:
         step(games, 0, move)
     text = draw(games)
     assert equal(parse(text), games)

@@ -16,7 +16,7 @@ from sim.generator import generate
 from sim.replay import events_of, moves_of, play_moves
 from sim.rules import step
 from tests.support.reference_events import Event, reference_events
-from tests.support.worlds import ORACLE, SAMPLE, moves as any_move, odd_games
+from tests.support.worlds import ORACLE, SAMPLE, moves as any_moves, odd_games
 from vindibot.games.protocol import ProtocolError
 from vindibot.games.verify import first_state, read_games
 
@@ -49,7 +49,7 @@ def compare(start: Games, moves: list[int]) -> Counter[int]:
 
 
 @settings(max_examples=300, deadline=None)
-@given(odd_games(), st.lists(any_move, max_size=60))
+@given(odd_games(), st.lists(any_moves, max_size=60))
 def test_odd_games(games: Games, moves: list[int]) -> None:
     games[0]["status"] = RUNNING
     compare(games, moves)
@@ -98,10 +98,10 @@ def test_what_happens_is_listed_in_the_order_of_the_rules() -> None:
         ("struck", 0, 1, 0),
         ("killed", 0, 1, 0),
         ("inherited", 1, 0, 1),
-        ("respawned", 1, events.NOBODY, 0),
+        ("respawned", 1, events.NO_HERO, 0),
         ("killed on spawn", 1, 2, 0),
         ("inherited", 2, 1, 1),
-        ("respawned", 2, events.NOBODY, 0),
+        ("respawned", 2, events.NO_HERO, 0),
     ]
 
 

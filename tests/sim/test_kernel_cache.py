@@ -132,7 +132,7 @@ def test_folders_of_older_sources_are_removed(program: Path, tmp_path: Path) -> 
         os.utime(folder, (1_000_000 + age, 1_000_000 + age))
     (tmp_path / "cache" / "kernels-linux").mkdir()
     lines, _ = run(program, tmp_path / "cache")
-    (tmp_path / "cache" / "kernels-linux").rmdir()  # somebody else's: it is still there
+    (tmp_path / "cache" / "kernels-linux").rmdir()  # not ours: it is still there
     kept = sorted(path.name for path in (tmp_path / "cache").glob("kernels-*") if path.is_dir())
     assert len(kept) == 4
     assert Path(lines[3]).name in kept
@@ -196,9 +196,9 @@ def test_two_modules_of_one_name_keep_their_own_kernels(program: Path, bots: lis
     """Each is compiled in a process of its own, then both are loaded into one, where neither can be imported any more."""
     for bot in bots:
         assert run(program, tmp_path / "cache", bot)[0][0] == "not cached"
-    for order in ((0, 1), (1, 0)):
-        lines, complaints = run(program, tmp_path / "cache", *(bots[number] for number in order))
-        assert lines[:3] == ["cached", *(f"{expected((1, 10)[number])} hit" for number in order)]
+    for sequence in ((0, 1), (1, 0)):
+        lines, complaints = run(program, tmp_path / "cache", *(bots[number] for number in sequence))
+        assert lines[:3] == ["cached", *(f"{expected((1, 10)[number])} hit" for number in sequence)]
         assert complaints == ""
 
 

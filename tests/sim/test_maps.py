@@ -94,16 +94,16 @@ def test_names() -> None:
 
 @settings(max_examples=30)
 @given(played_games(), st.lists(moves, max_size=60))
-def test_the_map_of_a_game_stays_the_same_object(games: Games, given_orders: list[int]) -> None:
+def test_the_map_of_a_game_stays_the_same_object(games: Games, given_moves: list[int]) -> None:
     before = map_of(games)
-    for move in given_orders:
+    for move in given_moves:
         step(games, 0, move)
     assert map_of(games) is before
     assert before.tiles.max() <= MINE
     assert (before.cells[before.mines] == MINE).all()
 
 
-def test_few_maps_are_kept() -> None:
+def test_the_cache_of_maps_is_small() -> None:
     first = named_map("courtyard").new_game()
     kept = map_of(first)
     for column in range(MAX_CACHED_MAPS):

@@ -58,8 +58,8 @@ def test_heroes_are_in_the_way_or_not() -> None:
     assert next_steps(games, 0, 0, around) == bits(SOUTH)
     through = distances_from(games, 0, taverns, through_heroes=True)
     assert shown(through, 3) == ["210", "321", "432"]
-    # The way leads through hero 2, who is beside us now: a step into him does nothing, and whoever asks for ways through
-    # heroes hears of it.
+    # The way leads through hero 2, who is beside us now: a step against it has no effect. Only the result with
+    # `through_heroes` contains it.
     assert next_steps(games, 0, 0, through, through_heroes=True) == bits(3)
     assert next_steps(games, 0, 0, through) == 0
 

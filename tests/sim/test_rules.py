@@ -1,4 +1,4 @@
-"""The rules: case by case, against a second opinion on boards nobody would draw, and taken back."""
+"""The rules: case by case, against a reference on odd boards, and taken back."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sim.rules import effective_moves, position_hash, position_rehash, step, ste
 from tests.support.reference import reference, snapshot
 from tests.support.worlds import DATA, moves, odd_games, played_games
 
-ORDERS = {**{name: direction for direction, name in enumerate(DIRECTIONS)}, "Crash": CRASH}
+MOVES = {**{name: direction for direction, name in enumerate(DIRECTIONS)}, "Crash": CRASH}
 
 
 def cases() -> list[Any]:
-    """(board, moves, board) for every case of the file."""
+    """Return (board, moves, board) for every case of the file."""
     found = []
     for case in (DATA / "rules.txt").read_text().split("\n== ")[1:]:
         name, _, rest = case.partition("\n")
@@ -32,7 +32,7 @@ def cases() -> list[Any]:
 def test_case(before: str, given_moves: list[str], after: str) -> None:
     games = parse(before)
     for move in given_moves:
-        step(games, 0, ORDERS[move])
+        step(games, 0, MOVES[move])
     assert draw(games).strip() == after.strip()
 
 
@@ -96,7 +96,7 @@ def test_the_hash_leaves_out_gold_and_the_turn_number_but_no_more(games: Games) 
 
 
 @given(odd_games())
-def test_a_move_has_an_effect_or_is_stay_by_another_name(games: Games) -> None:
+def test_a_move_without_an_effect_equals_stay(games: Games) -> None:
     me = int(games[0]["turn"]) % 4
     mask = effective_moves(games, 0, me)
     stayed = games.copy()

@@ -43,7 +43,7 @@ def _walk(board: frozenset[tuple[Place, str]], start: Place) -> dict[Place, int]
     return found
 
 
-def estates_only() -> Weights:
+def net_worth_only() -> Weights:
     """Weights with which the scores of the four heroes add up to nothing: estates alone count."""
     fields = Weights.model_json_schema()["properties"]
     off = {name: 0 for name in fields if name not in ESTATE and fields[name]["minimum"] == 0}

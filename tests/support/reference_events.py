@@ -13,7 +13,7 @@ from sim.events import (
     KILLED,
     KILLED_ON_SPAWN,
     MOVED,
-    NOBODY,
+    NO_HERO,
     RESPAWNED,
     STRUCK,
     TOOK_MINE,
@@ -54,7 +54,7 @@ class _Scene:
         self.born: set[int] = set()
         self.events: list[Event] = []
 
-    def note(self, kind: int, hero: int, other: int = NOBODY, *, square: int = 0, to: int = 0, amount: int = 0) -> None:
+    def note(self, kind: int, hero: int, other: int = NO_HERO, *, square: int = 0, to: int = 0, amount: int = 0) -> None:
         self.events.append((kind, hero, other, square, to, amount))
 
     def at(self, square: int) -> int | None:
@@ -81,7 +81,7 @@ class _Scene:
             if owner is not None:
                 self.mines[owner] -= 1
             self.mines[me] += 1
-            self.note(TOOK_MINE, me, NOBODY if owner is None else owner, square=square)
+            self.note(TOOK_MINE, me, NO_HERO if owner is None else owner, square=square)
         else:
             self.note(DIED_IN_MINE, me, square=square)
             self._respawn(me, None)
@@ -104,7 +104,7 @@ class _Scene:
         """A dead hero comes back, and whoever stands where he does dies in turn."""
         while True:
             if self.mines[hero]:
-                self.note(INHERITED, hero, NOBODY if heir is None else heir, amount=self.mines[hero])
+                self.note(INHERITED, hero, NO_HERO if heir is None else heir, amount=self.mines[hero])
                 if heir is not None:
                     self.mines[heir] += self.mines[hero]
                 self.mines[hero] = 0

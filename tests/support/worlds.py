@@ -24,7 +24,7 @@ _TILES = [AIR] * 7 + [WALL, TAVERN, MINE, *range(MINE + 1, MINE + 5), LAST_MINE]
 
 @st.composite
 def odd_games(draw: st.DrawFn) -> Games:
-    """A game on a board such as nobody would draw: anything beside anything, spawns on walls, mines and one another."""
+    """Draw a game on an odd board: any tile beside any other, spawns on walls, mines and one another."""
     size = draw(st.integers(2, 6))
     count = size * size
     tiles = np.array(draw(st.lists(st.sampled_from(_TILES), min_size=count, max_size=count)), np.uint8).reshape(size, size)
@@ -48,7 +48,7 @@ def odd_games(draw: st.DrawFn) -> Games:
 
 @st.composite
 def played_games(draw: st.DrawFn, plies: int = 300) -> Games:
-    """A generated map some way into a game of random moves."""
+    """Draw a game on a generated map after some random moves."""
     seed = draw(st.integers(0, 2**32))
     games = generate(seed).new_game(max_turns=draw(st.sampled_from([40, 1200])), training=draw(st.booleans()))
     rng = np.random.default_rng(seed)

@@ -88,7 +88,7 @@ class StateWriter:
 
     def _event(self, event: tuple[int, ...]) -> list[Any]:
         kind, hero, other, _, square, to, amount = event
-        who = None if other == events.NOBODY else other
+        who = None if other == events.NO_HERO else other
         match kind:
             case events.TOOK_MINE:
                 return ["mine", hero, self.at(square), who]

@@ -50,11 +50,11 @@ def test_a_weak_enemy_with_a_mine_in_the_open() -> None:
         . .   .   . . .
     """
     assert same(drawn(games, 0), expected)
-    # The later one would win even if he strikes first: the squares at two steps are no danger.
+    # The later one would win even if it strikes first: the squares at two steps are no danger.
     assert same(drawn(games, 0, duel=True), expected.replace("-10", "0"))
 
 
-def test_a_stronger_enemy_is_to_be_kept_away_from() -> None:
+def test_squares_near_a_stronger_enemy_are_negative() -> None:
     games = parse(OPEN + "@1 life 39\n@2 life 60")
     expected = """
         . .   -10   . .   .
@@ -86,7 +86,7 @@ def test_an_enemy_at_a_tavern_is_left_alone_unless_he_dies_at_once() -> None:
     above = square(0, 1)
     assert combat_map(parse(board + "@2 life 21"), 0)[above] == -1
     assert combat_map(parse(board + "@2 life 20"), 0)[above] == 0.5
-    # A square beside the tavern is safe, though two steps from him.
+    # A square beside the tavern is safe, though two steps from it.
     assert combat_map(parse(board), 0)[square(0, 2)] == 0
     assert combat_map(parse(board + "@1 life 20\n@2 life 20"), 0)[square(0, 2)] == -1
     assert combat_map(parse(board + "@1 life 21"), 0, duel=True)[square(0, 2)] == -1
@@ -94,9 +94,9 @@ def test_an_enemy_at_a_tavern_is_left_alone_unless_he_dies_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mine", "his", "worth", "duel_worth"),
+    ("mine", "enemy_life", "worth", "duel_worth"),
     [
-        # Write-up: twenties compared. Later: blow by blow, the one who struck thirsts.
+        # Write-up: twenties compared. Later: blow by blow, the striker loses a life to thirst.
         (100, 100, 0.5, 0.5),
         (81, 100, -1, -1),
         (81, 99, 0.5, -1),
@@ -111,8 +111,8 @@ def test_an_enemy_at_a_tavern_is_left_alone_unless_he_dies_at_once() -> None:
         (1, 21, -1, -1),
     ],
 )
-def test_striking_first(mine: int, his: int, worth: float, duel_worth: float) -> None:
-    games = parse(OPEN + f"@1 life {mine}\n@2 life {his}")
+def test_striking_first(mine: int, enemy_life: int, worth: float, duel_worth: float) -> None:
+    games = parse(OPEN + f"@1 life {mine}\n@2 life {enemy_life}")
     assert combat_map(games, 0)[square(1, 2)] == worth
     assert combat_map(games, 0, duel=True)[square(1, 2)] == duel_worth
 
@@ -135,7 +135,7 @@ def test_values_of_several_enemies_are_added() -> None:
         @2 life 20
         @3 life 100
     """)
-    assert combat_map(games, 0)[square(0, 2)] == 0.5  # beside @3, who has no mine: nothing
+    assert combat_map(games, 0)[square(0, 2)] == 0.5  # beside @3, which has no mine: nothing
     assert combat_map(games, 0)[square(1, 2)] == -2
 
 
@@ -146,7 +146,7 @@ def test_votes_are_the_values_where_the_moves_lead() -> None:
         |      $2  |
         @2 life 60
     """)
-    # Stay is three squares away and has no value; East is two away; after the mine he still stands there.
+    # Stay is three squares away and has no value; East is two away; after the mine it still stands there.
     assert Combat().vote(here) == {EAST: -1}
     assert Combat(duel=True).vote(here) == {EAST: 0}
 
@@ -169,7 +169,7 @@ def test_own_square_counts_for_staying_and_drinking() -> None:
         @1 gold 2 life 70
         @2 life 60
     """)
-    # @2 stands in the open and loses; Stay and the beer leave us where we strike him.
+    # @2 stands in the open and loses; Stay and the beer leave us where we strike it.
     said = Combat().vote(here)
     assert isinstance(said, dict)
     assert said[STAY] == said[NORTH] == 0.5
@@ -202,19 +202,19 @@ def test_danger_is_what_lies_below_zero() -> None:
 # ---- The slow twin, straight from the description ----
 
 
-def wins(mine: int, his: int, first: bool) -> bool:
+def wins(mine: int, enemy_life: int, first: bool) -> bool:
     """The duel played out."""
     while True:
         if first:
-            his -= 20
-            if his <= 0:
+            enemy_life -= 20
+            if enemy_life <= 0:
                 return True
             mine = max(1, mine - 1)
         first = True
         mine -= 20
         if mine <= 0:
             return False
-        his = max(1, his - 1)
+        enemy_life = max(1, enemy_life - 1)
 
 
 def twin(games: Games, me: int, duel: bool) -> dict[int, float]:
@@ -232,14 +232,14 @@ def twin(games: Games, me: int, duel: bool) -> dict[int, float]:
         pos = int(game["hero"][enemy]["pos"])
         if enemy == me or pos == ABSENT[enemy]:
             continue
-        mine, his = int(game["hero"][me]["life"]), int(game["hero"][enemy]["life"])
+        mine, enemy_life = int(game["hero"][me]["life"]), int(game["hero"][enemy]["life"])
         near = {pos + step for step in steps if tile(pos + step) == AIR}
         far = {place + step for place in near for step in steps if tile(place + step) == AIR} - {pos}
-        values = {place: 0.0 if duel and wins(max(1, mine - 1), his, first=False) else -1.0 for place in far}
-        loses = not wins(mine, his, first=True) if duel else mine // 20 <= his // 20 - 1
-        if (at_tavern(pos) and his > 20) or loses:
+        values = {place: 0.0 if duel and wins(max(1, mine - 1), enemy_life, first=False) else -1.0 for place in far}
+        loses = not wins(mine, enemy_life, first=True) if duel else mine // 20 <= enemy_life // 20 - 1
+        if (at_tavern(pos) and enemy_life > 20) or loses:
             values.update(dict.fromkeys(near, -1.0))
-        elif game["hero"][enemy]["mines"] > 0 or his <= 20:
+        elif game["hero"][enemy]["mines"] > 0 or enemy_life <= 20:
             values.update(dict.fromkeys(near, 0.5))
         for place, value in values.items():
             safe = at_tavern(place) and mine > (21 if duel else 20)

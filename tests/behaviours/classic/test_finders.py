@@ -47,7 +47,7 @@ def test_a_hero_without_gold_does_not_bump_the_tavern_for_ever() -> None:
     """
     poor = board.replace("$1", "$2")
     assert tavern(poor + "@1 life 5 gold 1") is None, "broke: no opinion"
-    assert tavern(board + "@1 life 5 gold 1") == STAY, "his mine will pay for the beer"
+    assert tavern(board + "@1 life 5 gold 1") == STAY, "its mine will pay for the beer"
     assert tavern(CORRIDOR + "@1 life 5 gold 1") is None
 
 
@@ -126,7 +126,7 @@ def test_at_the_threshold_the_tavern_finder_speaks_alone() -> None:
         assert TavernFinder().vote(here) == beer, life
 
 
-def test_who_has_nothing_left_to_lose_goes_mining() -> None:
+def test_a_broke_hero_goes_mining() -> None:
     broke = "|[]@1    $-|\n@1 life 3 gold 1"
     assert MineFinder().vote(view(broke)) == EAST
     assert MineFinder(when_broke=False).vote(view(broke)) is None

@@ -1,4 +1,4 @@
-"""Look-ahead: the worth of our next moves when nobody disturbs us, against trying every sequence."""
+"""Look-ahead: the value of our next moves if no other hero interferes, against trying every sequence."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_corners_are_half_traps_and_do_not_spread() -> None:
     assert sides("|      |\n|      |\n|      |") == [[2, 1, 2], [1, 0, 1], [2, 1, 2]]
 
 
-def test_nobody_is_trapped_beside_a_tavern() -> None:
+def test_squares_beside_a_tavern_are_no_traps() -> None:
     board = """
         |##      ############|
         |              []  ##|

@@ -15,7 +15,7 @@ from vindibot.testing import view
 #: Boards on which two heroes meet: beside each other, in line, across a corner; taverns beside either, both, or none.
 MEETINGS = {
     "open": "|@1@2    |\n|        |\n|        |\n|        |",
-    "his tavern": "|@1@2[]  |\n|        |\n|        |\n|        |",
+    "enemy tavern": "|@1@2[]  |\n|        |\n|        |\n|        |",
     "my tavern": "|        |\n|[]@1@2  |\n|        |\n|        |",
     "both taverns": "|[]@1@2[]|\n|        |\n|        |\n|        |",
     "one tavern for both": "|  @1    |\n|  []@2  |\n|        |\n|        |",
@@ -48,7 +48,7 @@ def beside(games: Games) -> bool:
 
 
 def best(games: Games, me: int, waits: int) -> int:
-    """By trying everything: the sign of `duel` for hero `me`, who moves next of the two.
+    """Return the sign of `duel` for hero `me`, which moves first, by trying everything.
 
     The choices are those of a duel: beside each other to stay or to drink, two apart to come nearer as well, `waits` times in
     all not to. Third parties only let their turns pass.
@@ -109,13 +109,13 @@ def test_the_life_that_is_left_is_that_of_the_fight(lives: tuple[int, int], at_t
     assert found == (1 - 2 * winner) * int(games[0]["hero"][winner]["life"])
 
 
-def test_who_strikes_first_wins_at_equal_life() -> None:
+def test_the_hero_that_strikes_first_wins_at_equal_life() -> None:
     games = parse("|@1@2|\n|    |")
     assert duel(games, 0, 1) == duel(games, 1, 0) > 0
 
 
 def test_a_beer_turns_a_duel() -> None:
-    games = parse(MEETINGS["his tavern"] + "\n@1 life 100\n@2 life 80 gold 1")
+    games = parse(MEETINGS["enemy tavern"] + "\n@1 life 100\n@2 life 80 gold 1")
     assert duel(games, 0, 1) > 0
     games[0]["hero"][1]["gold"] = 2
     assert duel(games, 0, 1) < 0
@@ -124,17 +124,17 @@ def test_a_beer_turns_a_duel() -> None:
     assert duel(games, 0, 1) < 0
 
 
-def test_two_who_drink_as_fast_as_they_are_struck_fight_for_ever() -> None:
+def test_two_heroes_that_drink_as_fast_as_they_are_struck_draw() -> None:
     assert duel(parse(MEETINGS["both taverns"] + "\n@1 gold 100\n@2 gold 100"), 0, 1) == 0
 
 
-def test_nobody_dies_where_the_game_ends_before() -> None:
+def test_neither_dies_if_the_game_ends_before() -> None:
     board = MEETINGS["open"] + "\n@1 life 100\n@2 life 60\n"
     assert duel(parse(board + "turn 0 of 9"), 0, 1) > 0
     assert duel(parse(board + "turn 0 of 8"), 0, 1) == 0
 
 
-def test_nobody_leaves_his_tavern_to_strike_a_man_at_his() -> None:
+def test_no_hero_leaves_its_tavern_to_strike_one_beside_a_tavern() -> None:
     games = parse(MEETINGS["in line, taverns at both"] + "\n@1 gold 20\n@2 gold 20")
     assert duel(games, 0, 1) == 0
     games[0]["hero"]["gold"] = 0
@@ -142,7 +142,7 @@ def test_nobody_leaves_his_tavern_to_strike_a_man_at_his() -> None:
 
 
 @pytest.mark.parametrize("name", ["a wall between", "far apart"])
-def test_who_cannot_be_reached_with_a_step_is_not_fought(name: str) -> None:
+def test_an_enemy_out_of_reach_of_a_step_is_not_fought(name: str) -> None:
     assert duel(parse(MEETINGS[name] + "\n@2 life 1"), 0, 1) == 0
 
 
@@ -157,7 +157,7 @@ def test_fallen_and_struck() -> None:
         @3 life 20 spawn 0,3
         @4 life 21 spawn 1,3
     """)
-    # In the middle he strikes all three, on the mine he dies himself.
+    # In the middle it strikes all three; on the mine it dies.
     assert (killed_by(here, NORTH), struck(here, NORTH)) == ([1, 2], [1, 2, 3])
     assert (killed_by(here, STAY), struck(here, STAY)) == ([], [])
     assert (killed_by(here, WEST), struck(here, WEST)) == ([1], [1])

@@ -19,7 +19,7 @@ from tests.support.minimax import Line, max_n, worth_for_all
 from tests.support.placements import random_position
 from tests.support.positions import dead_ends_of, played_positions, small_positions
 from tests.support.reference import Reference, reference
-from tests.support.reference_evaluation import Evaluation, estates_only, policy as plain_policy, present, wins
+from tests.support.reference_evaluation import Evaluation, net_worth_only, policy as plain_policy, present, wins
 
 
 def random_weights(rng: np.random.Generator) -> Weights:
@@ -77,7 +77,7 @@ def test_duels_are_fought_as_the_second_opinion_says() -> None:
 
 def test_what_one_has_the_others_lack() -> None:
     """With estates alone, and no extra for the leader, the four scores add up to nothing."""
-    weights = compiled_weights(estates_only())
+    weights = compiled_weights(net_worth_only())
     for games in small_positions(3, 80):
         tables, heroes = map_tables_of(map_of(games)), present(reference(games))
         assert abs(sum(int(score(games, 0, hero, tables, weights)) for hero in heroes)) <= len(heroes) / 2
@@ -123,7 +123,7 @@ def test_more_of_what_is_good_is_better() -> None:
 
 
 def plain_max_n(game: Reference, twin: Evaluation, dead_ends: dict[tuple[int, int], int], depth: int) -> list[int]:
-    """Max-n on copies of the second opinion's game: everybody takes what is best for himself, the first of equal moves."""
+    """Return the max-n value on copies of the reference's game: each hero makes its best move, the first of equal ones."""
     if depth == 0 or game.status != "running":
         return [round(UNIT * twin.score(game, hero, dead_ends)) for hero in range(4)]
     hero = game.turn % 4

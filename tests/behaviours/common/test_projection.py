@@ -1,18 +1,18 @@
-"""The traits that know who is ahead or what went before: leader, homecoming, stalemate."""
+"""The traits that use projected gold or the last turns: leader, homecoming, stalemate."""
 
 from __future__ import annotations
 
 import pytest
 
 from behaviours import RECENT_TURNS
-from behaviours.common.projection import lead, prospects, rival
+from behaviours.common.projection import lead, projected_gold, rival
 from behaviours.tactics.home import Homecoming
 from behaviours.tactics.leader import Leader
 from behaviours.tactics.stalemate import Stalemate
 from sim.game import EAST, NORTH, STAY, WEST
 from vindibot.testing import view
 
-# ---- Who is ahead ----
+# ---- Projected gold ----
 
 
 def test_prospects_are_gold_and_what_the_mines_still_bring() -> None:
@@ -28,11 +28,11 @@ def test_prospects_are_gold_and_what_the_mines_still_bring() -> None:
     """
     here = view(board)
     # Plies 4 to 13: heroes 1 and 2 move three times, the others twice.
-    assert prospects(here)[:2] == [5 + 3, 3 + 2 * 3]
-    assert prospects(here)[3] == 20
+    assert projected_gold(here)[:2] == [5 + 3, 3 + 2 * 3]
+    assert projected_gold(here)[3] == 20
     assert (rival(here), lead(here)) == (3, 8 - 20)
-    other = view(board, me=3)  # played on to his turn, the games between are not replayed: ply 7
-    assert prospects(other)[3] == 20
+    other = view(board, me=3)  # up to its turn, without the games between: ply 7
+    assert projected_gold(other)[3] == 20
     assert lead(other) == 20 - (3 + 2 * 2)
     assert (rival(view("|@1  |\n|    |")), lead(view("|@1  |\n|    |\n@1 gold 7"))) == (None, 7)
 
@@ -85,7 +85,7 @@ def test_with_half_of_the_mines_he_goes_home() -> None:
     assert Homecoming().vote(view(RICH.replace("$1|", "$-|", 1))) is None
 
 
-def test_only_who_is_ahead_goes_home() -> None:
+def test_only_a_hero_that_is_ahead_goes_home() -> None:
     behind = RICH + "@2 gold 700"
     assert Homecoming().vote(view(behind)) is None
     assert Homecoming().vote(view(RICH + "@2 gold 600")) == {NORTH: 1, WEST: 1}

@@ -28,7 +28,7 @@ from sim.rules import step
 from tests.benchmarks.plain_search import PlainSearch
 from tests.support.minimax import Line, Minimax, max_n, moves_of, worth_for_all
 from tests.support.placements import World, placements, random_position, turned
-from tests.support.reference_evaluation import estates_only
+from tests.support.reference_evaluation import net_worth_only
 from tests.support.worlds import YARDSTICK, odd_games
 
 MODES = {"paranoid": PARANOID, "best-reply": BEST_REPLY, "best-reply-plus": BEST_REPLY_PLUS}
@@ -82,7 +82,7 @@ def agrees(games: Games, params: SearchParams, depth: int, weights: Weights) -> 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
 def test_it_finds_what_minimax_finds(mode: int, count: int) -> None:
     rng = np.random.default_rng(mode)
-    weights = [Weights(), Weights(reach=1, danger=1, prey=1, loss=0.5, spawn=5, dead_end=3), estates_only()]
+    weights = [Weights(), Weights(reach=1, danger=1, prey=1, loss=0.5, spawn=5, dead_end=3), net_worth_only()]
     for _ in range(count):
         games = random_position(rng)
         params = random_question(rng, games, mode)
@@ -374,7 +374,7 @@ def test_the_nearest_enemies_are_searched_who_can_move() -> None:
 
 def test_two_heroes_with_opposed_interests_play_max_n_as_minimax() -> None:
     rng = np.random.default_rng(23)
-    weights = estates_only()
+    weights = net_worth_only()
     for _ in range(200):
         games = random_position(rng, heroes=2)
         me, depth = mover(games), int(rng.integers(1, 6))

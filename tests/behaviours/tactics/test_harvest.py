@@ -189,7 +189,7 @@ def test_not_with_an_enemy_within_two_moves(board: str, near: bool) -> None:
     assert Harvest().vote(view(board)) == {WEST: -100 if near else 15}
 
 
-def test_who_has_nothing_left_to_lose_attacks_any_mine() -> None:
+def test_a_broke_hero_attacks_any_mine() -> None:
     board = """
         |  @1$-|
         |      |
