@@ -27,7 +27,7 @@ from sim.maps import map_of
 from sim.rules import effects, step
 from tests.support.positions import dead_ends_of, played_positions, small_positions
 from tests.support.reference import reference
-from tests.support.reference_styles import Follower
+from tests.support.reference_policy import ReferencePolicy
 
 WEIGHTS = compiled_weights(Weights())
 
@@ -73,7 +73,7 @@ def test_orders_and_their_second_opinion_agree(positions: Iterator[Games]) -> No
         for _ in range(3):
             params, (number, goal) = random_style(rng), random_goal(rng, games, hero)
             move = follow(games, 0, hero, map_tables_of(map_of(games)), WEIGHTS, compiled_policies((params,)), 0, number)
-            assert move == Follower(reference(games), hero, params, goal, dead_ends_of(games)).move(), (
+            assert move == ReferencePolicy(reference(games), hero, params, goal, dead_ends_of(games)).move(), (
                 f"{params} {goal}\n{draw(games)}"
             )
             moves.add(move)
