@@ -41,7 +41,7 @@ def _walk(board: frozenset[tuple[Place, str]], start: Place) -> dict[Place, int]
     return found
 
 
-def net_worths_only() -> Weights:
+def net_worth_only() -> Weights:
     """Return weights with which only net worths count: the scores of the four heroes add up to 0."""
     fields = Weights.model_json_schema()["properties"]
     off = {name: 0 for name in fields if name not in NetWorthWeights.model_fields and fields[name]["minimum"] == 0}

@@ -19,7 +19,7 @@ from tests.support.minimax import Line, max_n, worth_for_all
 from tests.support.placements import random_position
 from tests.support.positions import dead_ends_of, played_positions, small_positions
 from tests.support.reference import Reference, reference
-from tests.support.reference_evaluation import Evaluation, net_worths_only, policy as plain_policy, present, wins
+from tests.support.reference_evaluation import Evaluation, net_worth_only, policy as plain_policy, present, wins
 
 
 def random_weights(rng: np.random.Generator) -> Weights:
@@ -69,7 +69,7 @@ def test_duels_are_fought_as_the_second_opinion_says() -> None:
 
 def test_what_one_has_the_others_lack() -> None:
     """With estates alone, and no extra for the leader, the four scores add up to nothing."""
-    weights = compiled_weights(net_worths_only())
+    weights = compiled_weights(net_worth_only())
     for games in small_positions(3, 80):
         tables, heroes = map_tables_of(map_of(games)), present(reference(games))
         assert abs(sum(int(score(games, 0, hero, tables, weights)) for hero in heroes)) <= len(heroes) / 2

@@ -29,7 +29,7 @@ from sim.rules import step
 from tests.benchmarks.plain_search import PlainSearch
 from tests.support.minimax import Line, Minimax, max_n, moves_of, worth_for_all
 from tests.support.placements import World, placements, random_position, turned
-from tests.support.reference_evaluation import net_worths_only
+from tests.support.reference_evaluation import net_worth_only
 from tests.support.worlds import YARDSTICK, odd_games
 
 #: A distance below the best score so large that all scores are exact.
@@ -81,7 +81,7 @@ def agrees(games: Games, params: SearchParams, depth: int, weights: Weights) -> 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
 def test_it_finds_what_minimax_finds(mode: int) -> None:
     rng = np.random.default_rng(mode)
-    weights = [Weights(), Weights(reach=1, danger=1, prey=1, loss=0.5, spawn=5, dead_end=3), net_worths_only()]
+    weights = [Weights(), Weights(reach=1, danger=1, prey=1, loss=0.5, spawn=5, dead_end=3), net_worth_only()]
     for _ in range(600):
         games = random_position(rng)
         params = random_params(rng, games, mode)
@@ -373,7 +373,7 @@ def test_the_nearest_enemies_that_can_move_are_searched() -> None:
 
 def test_max_n_of_two_opposed_heroes_is_minimax() -> None:
     rng = np.random.default_rng(23)
-    weights = net_worths_only()
+    weights = net_worth_only()
     for _ in range(200):
         games = random_position(rng, heroes=2)
         me, depth = mover(games), int(rng.integers(1, 6))
