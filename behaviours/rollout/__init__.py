@@ -1,8 +1,8 @@
 """Rollout: our plans played out to see which gains most (Tesauro and Galperin 1996), as a trait.
 
-`params` is how a hero plays, as a few numbers; `follow` is the order that a style gives; `plans` are what we could set out
-to do; `playouts` plays them out; `rivals` says which styles the others' last orders speak for; `Rollout` makes votes of the
-outcomes.
+`policy` is the rollout policy and `policy_params` its parameters. `plans` lists the plans, `playouts` plays them out, `opponents`
+finds the policies that predict the rivals' last moves, `repetition` the moves that they repeat. `Rollout` turns the outcomes
+into votes.
 """
 
 from behaviours.rollout.trait import Rollout

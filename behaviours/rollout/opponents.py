@@ -1,4 +1,4 @@
-"""Rivals: which styles the others seem to have, from the moves that they made in the last rounds."""
+"""Opponent models: the policies that predict the rivals' moves of the last rounds."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, STAY, Games
 from sim.kernels import entry
 from sim.rules import play
 
-#: What every style has besides, so that none is ruled out.
-LEAST = 0.02
+#: Odds added to those of every policy, so that none is ruled out.
+MIN_ODDS = 0.02
 
 
 @entry(types.void(GAMES, types.int64, MAP_TABLES_ARRAY, WEIGHT_ARRAY, POLICY_ARRAY, types.Array(types.int64, 2, "C"), REPEATS))
@@ -31,10 +31,10 @@ def count_hits(
     hits: NDArray[np.int64],
     repeats: NDArray[np.int8],
 ) -> None:
-    """Add to ``hits[hero, params]`` how often each policy predicted the move of each other hero, and to its `repeats`.
+    """Count in ``hits[hero, number]`` the moves of each rival that policy `number` predicted, and note `repeats`.
 
-    `seen` are the games on our turns (at least one), oldest first; a round that is missing is passed over. The moves in between
-    are the heroes' last directions one turn of ours later.
+    `seen` are the games on our turns (at least one), oldest first. Missing rounds are skipped. The moves in between are the
+    heroes' last directions on our next turn.
     """
     scratch = seen[:1].copy()
     game: GameRecord = scratch[0]
@@ -46,31 +46,32 @@ def count_hits(
             if game.status != RUNNING:
                 break
             mover = int64(game.turn) & 3
-            then = seen[turn + 1].hero[mover]
-            move = int64(STAY) if then.last_dir < 0 or then.crashed else int64(then.last_dir)
-            if mover != me and not then.crashed:
+            later = seen[turn + 1].hero[mover]
+            move = int64(STAY) if later.last_dir < 0 or later.crashed else int64(later.last_dir)
+            if mover != me and not later.crashed:
                 done = effect(game, mover, move)
-                for params in range(len(policies)):
-                    predicted = opponent_move(game, tables_array[0], weights[0], policies[params], repeats, mover)
+                for number in range(len(policies)):
+                    predicted = opponent_move(game, tables_array[0], weights[0], policies[number], repeats, mover)
                     if effect(game, mover, predicted) == done:
-                        hits[mover, params] += 1
+                        hits[mover, number] += 1
                 remember(repeats, game, mover, move)
             play(game, move, None)
 
 
-def study(
+def model_opponents(
     view: View, weights: NDArray[np.void], policies: NDArray[np.void], likelihood_weight: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-    """For each hero `DRAWS` numbers of styles (of ``policies[1:]``; the first is ours): int64[4, `DRAWS`]; and their habits.
+    """Return `DRAWS` numbers of policies for each hero (int64[4, `DRAWS`]), and the heroes' repeated moves.
 
-    The number of draws of a policy grows with exp(`likelihood_weight` x the moves that it predicted), and a little for each (a
-    tempered likelihood, because no bot plays exactly by a style).
+    The numbers are those of ``policies[1:]``, since the first policy is ours. The share of a policy among a hero's draws is
+    proportional to exp(`likelihood_weight` x number of moves that it predicted) + `MIN_ODDS`. This is a tempered likelihood,
+    because no bot plays exactly by a policy.
     """
     hits, repeats = np.zeros((4, len(policies)), np.int64), no_repeats()
     if len(view.recent):
         seen = np.concatenate((view.recent, view.games))
         count_hits(seen, view.me, map_tables_of(view.map), weights, policies, hits, repeats)
-    odds = np.exp(likelihood_weight * (hits[:, 1:] - hits[:, 1:].max(axis=1, keepdims=True))) + LEAST
+    odds = np.exp(likelihood_weight * (hits[:, 1:] - hits[:, 1:].max(axis=1, keepdims=True))) + MIN_ODDS
     total = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)
-    middles = (np.arange(DRAWS) + 0.5) / DRAWS
-    return np.array([1 + np.searchsorted(row[:-1], middles) for row in total], np.int64), repeats
+    quantiles = (np.arange(DRAWS) + 0.5) / DRAWS
+    return np.array([1 + np.searchsorted(row[:-1], quantiles) for row in total], np.int64), repeats

@@ -1,7 +1,7 @@
-"""Plans: what we could set out to do from here, as up to two goals one after the other.
+"""Plans: up to two goals, one after the other.
 
 A plan is a row of `GOALS` numbers: goals as in `behaviours.rollout.policy`, or `GOAL_MOVE` + direction for one ply in that
-direction, whatever happens; `NO_GOAL` at its end. After its last goal a plan goes on as our style does.
+direction, with `NO_GOAL` at its end. After its last goal we follow our policy.
 """
 
 from __future__ import annotations
@@ -16,45 +16,47 @@ from sim.game import CELLS, MINE, TILE_BITS
 
 #: The goal of one ply North is ``GOAL_MOVE + NORTH``.
 GOAL_MOVE = 200
-#: Goals in a plan at most.
+#: Largest number of goals in a plan.
 GOALS = 2
-#: Enemies at most this many moves away may be a goal.
-CHASE = 10
+#: Largest distance of an enemy that may be a goal, in moves.
+MAX_CHASE = 10
 
 
-def plans_of(view: View, mines: int, pairs: bool = True, free: int = 3) -> NDArray[np.int16]:
-    """The plans of the hero of a view: int16[n, `GOALS`], the first of which is to follow our style.
+def plans_of(view: View, mines: int, two_goal_plans: bool = True, uncontested_mines: int = 3) -> NDArray[np.int16]:
+    """Return the plans of our hero: int16[n, `GOALS`]. The first plan has no goal: it follows our policy.
 
-    Goals are the `mines` nearest mines that are not his, as many as `free` others that he reaches before every enemy, the
-    nearest tavern and the enemies around. There is a plan for each goal, for each direction that does something, and with
-    `pairs` for two goals and for a direction and a goal; to the `free` mines he goes straight or by the tavern.
+    Goals are the `mines` nearest mines that are not ours, up to `uncontested_mines` mines farther away that we reach before
+    every enemy, the nearest tavern, and the enemies within `MAX_CHASE` moves. There is a plan for each goal and for each
+    effective direction. With `two_goal_plans` there are also plans of two goals, and of a direction and a goal. The way to an
+    uncontested mine is direct or by the tavern.
     """
-    near, far = _goals(view, mines, free)
+    near, far = _goals(view, mines, uncontested_mines)
     moves = [GOAL_MOVE + move for move in view.moves]
     plans = [(NO_GOAL, NO_GOAL), *((goal, NO_GOAL) for goal in (*near, *far, *moves))]
-    if pairs:
+    if two_goal_plans:
         plans += [(first, second) for first in near for second in near if first != second]
         plans += [(move, goal) for move in moves for goal in near if goal < GOAL_HERO]
         plans += [(GOAL_TAVERN, goal) for goal in far if GOAL_TAVERN in near]
     return np.array(plans, np.int16)
 
 
-def _goals(view: View, mines: int, free: int) -> tuple[list[int], list[int]]:
+def _goals(view: View, mines: int, uncontested_mines: int) -> tuple[list[int], list[int]]:
+    """Return the goals near us, and the uncontested mines farther away."""
     tables, pos = map_tables_of(view.map)[0], view.pos
     numbers = [int(mine) for mine in tables["nearest"][pos * LISTED : (pos + 1) * LISTED] if mine != NO_MINE]
     foreign = [mine for mine in numbers if int(view.cells[int(tables["mine"][mine])]) & TILE_BITS != MINE + 1 + view.me]
     near, others = foreign[:mines], foreign[mines:]
-    ways = tables["to_mine"].reshape(CELLS, MAX_MINES)
-    rivals = ways[[int(view.game.hero[enemy].pos) for enemy in view.enemies]].min(axis=0, initial=AWAY)
-    far = [mine for mine in others if ways[pos, mine] < rivals[mine]][:free]
+    distances = tables["to_mine"].reshape(CELLS, MAX_MINES)
+    rivals = distances[[int(view.game.hero[enemy].pos) for enemy in view.enemies]].min(axis=0, initial=AWAY)
+    far = [mine for mine in others if distances[pos, mine] < rivals[mine]][:uncontested_mines]
     if tables["to_tavern"][pos] != AWAY:
         near.append(GOAL_TAVERN)
     away = tables["to_square"][pos * CELLS : (pos + 1) * CELLS]
-    return near + [GOAL_HERO + enemy for enemy in view.enemies if away[int(view.game.hero[enemy].pos)] <= CHASE], far
+    return near + [GOAL_HERO + enemy for enemy in view.enemies if away[int(view.game.hero[enemy].pos)] <= MAX_CHASE], far
 
 
 def square_of(view: View, goal: int) -> int | None:
-    """The square of a goal, for those who look on; None for a direction and for no goal."""
+    """Return the square of a goal, for displays; None for a direction and for `NO_GOAL`."""
     tables = map_tables_of(view.map)[0]
     if goal == NO_GOAL or goal >= GOAL_MOVE:
         return None

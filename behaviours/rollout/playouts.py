@@ -1,7 +1,7 @@
-"""Playouts of plans: the exact rules, every hero by its style, and what we gain.
+"""Playouts of plans by the exact rules, every hero by its policy.
 
-All plans meet the same scenarios: in playout number k of every plan the others have the same styles and make the same random
-moves (common random numbers), so that the differences between plans are much surer than their values.
+All plans meet the same scenarios (common random numbers): in playout number k of every plan the rivals have the same policies and
+random numbers. So the differences between plans vary less than their values.
 """
 
 from __future__ import annotations
@@ -25,17 +25,15 @@ from sim.kernels import entry, kernel
 from sim.playout import below, next_random, random_state
 from sim.rules import play, tile_at
 
-#: Plies of ours after which a goal is given up, and after which an enemy is.
-PATIENCE, CHASED = 40, 12
-#: Entries of each hero's row of styles, of which a playout draws one.
+#: Largest number of our plies on the way to a goal, and to a goal that is an enemy.
+MAX_GOAL_PLIES, MAX_CHASE_PLIES = 40, 12
+#: Number of policies in each hero's row, of which a scenario draws one.
 DRAWS = 64
 #: Unit of `epsilon` in kernels: 1/1000.
 EPSILON_UNIT = 1000
 
-#: What is asked: for whom (`me`), playouts of how many plies, the share that a round keeps of what comes after it, what a
-#: death costs in gold, the share of what later kills bring that is not believed, how much a gold of `lead_weight` over the
-#: richest rival
-#: counts besides and up to about how many (`lead_scale`), `epsilon` in thousandths, the seed.
+#: Parameters of playouts: our hero `me` (0..3), their length in `plies`, `epsilon` in units of 1/`EPSILON_UNIT`, the `seed`; for
+#: the rest see the fields of `behaviours.rollout.trait.Rollout`. `death` and `lead_scale` are in gold.
 ROLLOUT_PARAMS = np.dtype(
     (
         np.record,
@@ -43,7 +41,7 @@ ROLLOUT_PARAMS = np.dtype(
         + [(name, "f8") for name in ("round_discount", "death", "late_kill_penalty", "lead_weight", "lead_scale")],
     )
 )
-#: What has been found out about a plan: the sum of its outcomes, how many there are, its first order, plies played.
+#: Results of a plan: the sum of its outcomes in gold (`total`), their number (`count`), its `first` move, the `plies` played.
 PLAN_STATS = np.dtype((np.record, [("total", "f8"), ("count", "i8"), ("first", "i8"), ("plies", "i8")]))
 
 #: One record of `ROLLOUT_PARAMS` and of `PLAN_STATS`.
@@ -52,10 +50,10 @@ PlanStatsRecord = Any
 
 
 class Players(NamedTuple):
-    """How everybody plays.
+    """Policies of all heroes.
 
-    ``policies[0]`` is ours; ``draws[hero]`` holds `DRAWS` numbers of styles for each of the others (int64[4, `DRAWS`]), of which
-    every scenario takes one; `repeats` are theirs (`behaviours.rollout.repetition`).
+    ``policies[0]`` is ours. ``draws[hero]`` are `DRAWS` numbers of policies of a rival (int64[4, `DRAWS`]). Each scenario
+    draws one of them. `repeats` are the rivals' repeated moves (`behaviours.rollout.repetition`).
     """
 
     policies: NDArray[np.void]
@@ -64,9 +62,9 @@ class Players(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What a call plays out: the `chosen` rows of `plans` (int16[n, `GOALS`]), each in the scenarios `begin` to `end`.
+    """Playouts of one call: the `chosen` rows of `plans` (int16[n, `GOALS`]), each in the scenarios `begin` to `end` - 1.
 
-    It ends early, after a whole scenario, when it has played `limit` plies.
+    After `limit` plies the call ends with the scenario.
     """
 
     plans: NDArray[np.int16]
@@ -77,7 +75,7 @@ class Batch(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What a playout looks up. Records only: an array in a tuple costs a count of its references at each use."""
+    """Constants of a playout. Only records: an array in a tuple costs a reference count at each use."""
 
     tables: MapRecord
     weights: WeightsRecord
@@ -94,25 +92,25 @@ _PLAN_STATS = types.Array(numba.from_dtype(PLAN_STATS), 1, "C")
 
 @kernel
 def _reached(game: GameRecord, tables: MapRecord, me: int, goal: int, spent: int) -> bool:
-    """Whether a goal is reached or given up, `spent` plies of ours after setting out."""
-    if spent > PATIENCE:
+    """Return whether a goal is reached or given up after `spent` plies of ours."""
+    if spent > MAX_GOAL_PLIES:
         return True
     if goal >= GOAL_HERO:
-        return spent > CHASED
+        return spent > MAX_CHASE_PLIES
     if goal == GOAL_TAVERN:
         return False
     if tile_at(game, int64(tables.mine[uintp(goal)])) == MINE + 1 + me:
         return True
-    who = game.hero[me]
-    return bool(who.life <= MINE_COST and tables.to_mine[uintp(int64(who.pos) * MAX_MINES + goal)] == 1)
+    hero = game.hero[me]
+    return bool(hero.life <= MINE_COST and tables.to_mine[uintp(int64(hero.pos) * MAX_MINES + goal)] == 1)
 
 
 @kernel
 def opponent_move(
     game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, repeats: NDArray[np.int8], hero: int
 ) -> int:
-    """The move (0..4) of a hero that has no goal, by its style and, if the style says so, by its habits."""
-    if params.habit:
+    """Return the move (0..4) of a rival by its policy; with `repeat_moves`, its repeated move if it has one."""
+    if params.repeat_moves:
         move: int = repeated_move(game, tables, repeats, hero)
         if move >= 0:
             return move
@@ -120,18 +118,18 @@ def opponent_move(
 
 
 @kernel
-def _worth(game: GameRecord, weights: WeightsRecord, setup: RolloutParamsRecord) -> float:
-    """What we have, in gold: our `behaviours.common.evaluation.position_value`, and what our lead counts besides."""
+def _value_of(game: GameRecord, weights: WeightsRecord, setup: RolloutParamsRecord) -> float:
+    """Return the value of a position for us, in gold: `position_value` plus the endgame lead utility."""
     own, mean, best = net_worths(game, weights, int64(setup.me))
-    worth: float = position_value(weights, own, mean, best)
+    value: float = position_value(weights, own, mean, best)
     if setup.lead_weight > 0:
-        worth += setup.lead_weight * setup.lead_scale * np.arcsinh((own - best) / setup.lead_scale)
-    return worth
+        value += setup.lead_weight * setup.lead_scale * np.arcsinh((own - best) / setup.lead_scale)
+    return value
 
 
 @kernel
 def _goal_of(plan: NDArray[np.int16], part: int) -> int:
-    """The goal number `part` of a plan; `NO_GOAL` after the last one."""
+    """Return goal number `part` of a plan; `NO_GOAL` after the last one."""
     return int64(plan[uintp(part)]) if part < GOALS else int64(NO_GOAL)
 
 
@@ -141,19 +139,19 @@ def _play_out(
     scene: Scene,
     plan: NDArray[np.int16],
     policies: NDArray[np.void],
-    seats: NDArray[np.int64],
+    drawn: NDArray[np.int64],
     repeats: NDArray[np.int8],
     state: int,
     stat: PlanStatsRecord,
 ) -> None:
-    """Play a plan out from `game`, which is changed; adds to the finding.
+    """Play a plan out from `game`, which is changed, and add the outcome to `stat`.
 
-    ``seats[hero]`` is the number of the style of each of the others, `state` that of the random numbers.
+    ``drawn[hero]`` is the number of a rival's policy, `state` the state of the random numbers.
     """
     setup = scene.setup
     me = int64(setup.me)
     part, goal, spent = int64(0), int64(plan[0]), int64(0)
-    share, gained, worth = 1.0, 0.0, 0.0
+    share, gained, value = 1.0, 0.0, 0.0
     first = True
     for _ in range(setup.plies):
         if game.status != RUNNING:
@@ -162,8 +160,8 @@ def _play_out(
         drinks, hunts, mines = False, False, int64(game.hero[me].mines)
         if mover == me:
             if not first:
-                worth = _worth(game, scene.weights, setup)
-                gained += share * (1.0 - setup.round_discount) * worth
+                value = _value_of(game, scene.weights, setup)
+                gained += share * (1.0 - setup.round_discount) * value
                 share *= setup.round_discount
             while goal != NO_GOAL and goal < GOAL_MOVE and _reached(game, scene.tables, me, goal, spent):
                 part, spent = part + 1, int64(0)
@@ -186,16 +184,16 @@ def _play_out(
                 state = next_random(state)
                 move = below(state, 5)
             else:
-                params = policies[uintp(seats[uintp(mover)])]
+                params = policies[uintp(drawn[uintp(mover)])]
                 move = opponent_move(game, scene.tables, scene.weights, params, repeats, mover)
         life = int64(game.hero[me].life)
         play(game, move, None)
         if hunts and int64(game.hero[me].mines) > mines:
-            gained -= share * setup.late_kill_penalty * (_worth(game, scene.weights, setup) - worth)
+            gained -= share * setup.late_kill_penalty * (_value_of(game, scene.weights, setup) - value)
         stat.plies += 1
-        if int64(game.hero[me].life) > life and not drinks:  # but for beers only respawning heals
+        if int64(game.hero[me].life) > life and not drinks:  # apart from beers, only respawning heals
             gained -= setup.death
-    stat.total += gained + share * _worth(game, scene.weights, setup)
+    stat.total += gained + share * _value_of(game, scene.weights, setup)
     stat.count += 1
 
 
@@ -205,22 +203,22 @@ def play_plans(
     tables_array: NDArray[np.void],
     weights: NDArray[np.void],
     players: Players,
-    inquiries: NDArray[np.void],
+    setups: NDArray[np.void],
     batch: Batch,
     stats: NDArray[np.void],
     stop: NDArray[np.int64],
 ) -> None:
-    """Play plans out from ``games[0]``, which is not changed, and add to `stats`, one for each plan.
+    """Play plans out from ``games[0]``, which is not changed, and add to `stats`, one record per plan.
 
     The outcome of a playout is our `behaviours.common.evaluation.position_value` in gold, plus `lead_weight` x `lead_scale` x
     asinh(m / `lead_scale`), where our net worth is m above that of the richest rival. It is averaged over the rounds of the
     playout: round r has the weight (1 - d) d^r, where d is `round_discount`, and the last round has that of all later ones. So
     early income counts more. The share `late_kill_penalty` is taken off what our kills bring, unless we strike in the first
-    ply, because a hunted hero changes its play. Ends early when ``stop[0]`` is set, or as `Batch` says.
+    ply, because a hunted hero changes its play. Ends early when ``stop[0]`` is set, or after ``batch.limit`` plies.
     """
-    setup, scene = inquiries[0], Scene(tables_array[0], weights[0], players.policies[0], inquiries[0])
+    setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], setups[0])
     policies, draws, repeats = players.policies, players.draws, players.repeats
-    scratch, seats = games[:1].copy(), np.zeros(4, np.int64)
+    scratch, drawn = games[:1].copy(), np.zeros(4, np.int64)
     spent = int64(0)
     for scenario in range(batch.begin, batch.end):
         if stop[0] or spent >= batch.limit:
@@ -229,9 +227,9 @@ def play_plans(
             state = uint64(random_state(setup.seed, scenario))
             for hero in range(4):
                 state = next_random(state)
-                seats[hero] = draws[hero, below(state, DRAWS)]
+                drawn[hero] = draws[hero, below(state, DRAWS)]
             scratch[0] = games[0]
             stat = stats[number]
             before = stat.plies
-            _play_out(scratch[0], scene, batch.plans[number], policies, seats, repeats, state, stat)
+            _play_out(scratch[0], scene, batch.plans[number], policies, drawn, repeats, state, stat)
             spent += stat.plies - before

@@ -1,9 +1,9 @@
-"""Following a style: the order that a hero gives who plays by it, and on the way to a goal if he has one.
+"""The rollout policy: the move of a hero by `PolicyParams`, on the way to a goal if it has one.
 
-In this order: he kills who can be killed; beside a tavern he drinks when struck at; he fights duels that he wins, and flees to
-a tavern that he can reach from others. If he is shy he keeps away from whoever could do the same to him. Else he goes where he
-wants to go, to his goal if he has one, to prey, the nearest mine or a tavern, but not onto a square on which the enemies around
-would strike first and win.
+The rules in their order: a hero kills an enemy beside it that one blow kills. Beside a tavern and an enemy it drinks. It fights
+duels that it wins, and from other enemies flees to a tavern in reach. With `shy` it keeps away from enemies that would win.
+Otherwise it goes to its goal, or without a goal to a prey, the nearest mine or a tavern. It avoids squares where the enemies
+around would strike first and win.
 """
 
 from __future__ import annotations
@@ -37,31 +37,31 @@ from sim.rules import has_effect
 #: Goals: the number of a mine (`behaviours.common.map_tables`), a tavern, or an enemy (`GOAL_HERO` + 0..3); or none.
 NO_GOAL, GOAL_TAVERN, GOAL_HERO = -1, 128, 130
 
-#: Beside an enemy he flees to a tavern at most this many moves away.
+#: Largest distance of a tavern to which a hero flees from an enemy beside it, in moves.
 FLIGHT = 3
-#: A tavern fewer moves away than this is near for the thirsty.
+#: A thirsty hero goes to a tavern nearer than this, in moves.
 NEAR_TAVERN = 5
-#: Enemies at most this many moves away make him look where he steps.
+#: Largest distance of an enemy at which a hero avoids dangerous squares, in moves.
 CLOSE = 4
-#: With this life or less a kill is struck while drinking, where there is a tavern beside him.
+#: At this life or less, beside a tavern, a hero kills by drinking instead of staying (both plies strike).
 _DRINK_BELOW = MAX_LIFE - 30
 
 
 @kernel
 def _away(tables: MapRecord, here: int, there: int) -> int:
-    """Moves from one square to another."""
+    """Return the number of moves from one square to another."""
     return int64(tables.to_square[uintp(here * CELLS + there)])
 
 
 @kernel
 def _wins(weights: WeightsRecord, striker: int, other: int) -> bool:
-    """Whether the one who strikes first wins a duel, by their lives."""
+    """Return whether the hero that strikes first wins a duel, by the lives of both."""
     return bool(weights.duel[uintp(striker * (MAX_LIFE + 1) + other)] != 0)
 
 
 @kernel
 def _beside_tavern(game: GameRecord, tables: MapRecord, hero: int) -> bool:
-    """Whether the hero stands beside a tavern and can pay."""
+    """Return whether the hero stands beside a tavern and can pay a beer."""
     return bool(tables.to_tavern[uintp(int64(game.hero[uintp(hero)].pos))] == 1 and game.hero[uintp(hero)].gold >= BEER_COST)
 
 
@@ -69,8 +69,8 @@ def _beside_tavern(game: GameRecord, tables: MapRecord, hero: int) -> bool:
 def _around(
     game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int
 ) -> tuple[bool, bool, int, int, int, int]:
-    """What the enemies mean: (is one close, can one be killed now, how many are beside us, life of the strongest of them,
-    the prey's index or -1, how far away it is)."""
+    """Return what the hero must know of its enemies: whether one is within `CLOSE` moves, whether one dies of the next blow,
+    the number of enemies beside it, the life of the strongest of these, the prey (0..3 or -1), and the distance of the prey."""
     me = game.hero[hero]
     pos, life = int64(me.pos), int64(me.life)
     close, kill = False, False
@@ -82,21 +82,27 @@ def _around(
         away = _away(tables, pos, int64(other.pos))
         if away > CLOSE and away > params.hunt:
             continue
-        his, mines, alert = int64(other.life), int64(other.mines), other.crashed == 0
+        other_life, mines, alert = int64(other.life), int64(other.mines), other.crashed == 0
         close = close or (alert and away <= CLOSE)
         if away == 1:
-            if his <= BLOW:
+            if other_life <= BLOW:
                 kill = True
             elif alert:
-                strongest = max(strongest, his)
+                strongest = max(strongest, other_life)
             if alert:
                 beside += 1
         guarded = alert and _beside_tavern(game, tables, enemy)
         gain = int64(0)
         if away <= 2:
-            if (mines > 0 or away == 1) and (his <= BLOW or (not guarded and _wins(weights, life, his))):
+            if (mines > 0 or away == 1) and (other_life <= BLOW or (not guarded and _wins(weights, life, other_life))):
                 gain = 4 * mines + 3 - away
-        elif away <= params.hunt and prey < 0 and mines >= params.greed and not guarded and life >= his + params.margin + away:
+        elif (
+            away <= params.hunt
+            and prey < 0
+            and mines >= params.greed
+            and not guarded
+            and life >= other_life + params.margin + away
+        ):
             gain = mines
         if gain > best:
             best, prey, prey_away = gain, enemy, away
@@ -105,7 +111,7 @@ def _around(
 
 @kernel
 def toward(game: GameRecord, tables: MapRecord, pos: int, there: int) -> int:
-    """The direction of a free square (or `there` itself) nearest to `there`; `STAY` if all are taken."""
+    """Return the direction of the free square beside `pos` (or `there` itself) nearest to `there`; `STAY` if none is free."""
     best, choice = int64(AWAY), int64(STAY)
     for move in range(1, 5):
         square = pos + OFFSET[uintp(move)]
@@ -118,7 +124,7 @@ def toward(game: GameRecord, tables: MapRecord, pos: int, there: int) -> int:
 
 @kernel
 def _to_goal(game: GameRecord, tables: MapRecord, pos: int, goal: int) -> int:
-    """The first step of the way to a goal."""
+    """Return the first move of the way to a goal."""
     if goal < GOAL_TAVERN:
         return int64(tables.mine_step[uintp(goal * CELLS + pos)])
     if goal == GOAL_TAVERN:
@@ -128,7 +134,7 @@ def _to_goal(game: GameRecord, tables: MapRecord, pos: int, goal: int) -> int:
 
 @kernel
 def _target(game: GameRecord, tables: MapRecord, params: PolicyRecord, hero: int, prey: int) -> int:
-    """Where he goes of his own accord: to drink, to prey, to the nearest mine, to a tavern."""
+    """Return the move of a hero without a goal: drink, or go to a prey, the nearest mine or a tavern."""
     me = game.hero[hero]
     pos, life, pays = int64(me.pos), int64(me.life), me.gold >= BEER_COST
     tavern = int64(tables.to_tavern[uintp(pos)])
@@ -149,16 +155,18 @@ def _target(game: GameRecord, tables: MapRecord, params: PolicyRecord, hero: int
 def _danger(
     game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, square: int, life: int
 ) -> int:
-    """How many enemies strike first and win if he stands on `square` with this `life` after his ply; those he would then
-    stand beside count twice, one is forgiven beside a tavern."""
+    """Return the number of enemies that strike first and win if the hero stands on `square` with this `life` after its ply.
+
+    Enemies beside the square count twice. Beside a tavern one less counts.
+    """
     danger = int64(0)
     for step in range(1, 4):
         other = game.hero[uintp((hero + step) & 3)]
         away = _away(tables, square, int64(other.pos))
         if away > 2 or other.crashed:
             continue
-        his = int64(other.life) - (BLOW if away == 1 else 0)
-        if his > 0 and ((params.fear == FEARS_ALL and away == 2) or _wins(weights, his, max(life - 1, 1))):
+        other_life = int64(other.life) - (BLOW if away == 1 else 0)
+        if other_life > 0 and ((params.fear == FEARS_ALL and away == 2) or _wins(weights, other_life, max(life - 1, 1))):
             danger += 3 - away
     if danger and life > BLOW + 1 and tables.to_tavern[uintp(square)] == 1 and game.hero[hero].gold >= BEER_COST:
         danger -= 1
@@ -167,7 +175,7 @@ def _danger(
 
 @kernel
 def _careful(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, want: int) -> int:
-    """The least dangerous direction: `want` among equals, then what brings him nearer to a tavern (or Stay, if he freezes)."""
+    """Return the least dangerous move; of equal ones `want`, then one toward a tavern (with `freeze`: `STAY`)."""
     me = game.hero[hero]
     pos, life = int64(me.pos), int64(me.life)
     tavern = tables.to_tavern[uintp(pos)]
@@ -200,17 +208,17 @@ def _careful(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params
 
 @kernel
 def policy_move(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, goal: int) -> int:
-    """The order (0..4) of `hero` (0..3), who is to move, by `params` and on the way to `goal`."""
+    """Return the move (0..4) of `hero` (0..3), which is to move, by `params` and on the way to `goal`."""
     me = game.hero[hero]
     if me.crashed:
         return int64(STAY)
     pos, life = int64(me.pos), int64(me.life)
-    tavern, bar = int64(tables.to_tavern[uintp(pos)]), _beside_tavern(game, tables, hero)
+    tavern, beside_tavern = int64(tables.to_tavern[uintp(pos)]), _beside_tavern(game, tables, hero)
     close, kill, beside, strongest, prey, prey_away = _around(game, tables, weights, params, hero)
     if kill:
-        return int64(tables.tavern_step[uintp(pos)]) if bar and life <= _DRINK_BELOW else int64(STAY)
+        return int64(tables.tavern_step[uintp(pos)]) if beside_tavern and life <= _DRINK_BELOW else int64(STAY)
     if beside:
-        if bar and life <= MAX_LIFE - BLOW:
+        if beside_tavern and life <= MAX_LIFE - BLOW:
             return int64(tables.tavern_step[uintp(pos)])
         if beside == 1 and prey_away == 1:
             return int64(STAY)
@@ -219,19 +227,19 @@ def policy_move(game: GameRecord, tables: MapRecord, weights: WeightsRecord, par
                 return int64(tables.tavern_step[uintp(pos)])
             if goal == NO_GOAL:
                 return int64(STAY)
-    if goal == NO_GOAL and params.shy and not bar:
+    if goal == NO_GOAL and params.shy and not beside_tavern:
         move = _dodge(game, tables, weights, params, hero)
         if move >= 0:
             return int64(move)
     want = _to_goal(game, tables, pos, goal) if goal != NO_GOAL else _target(game, tables, params, hero, prey)
-    if close and params.fear and not (goal == NO_GOAL and bar and life <= params.drink):
+    if close and params.fear and not (goal == NO_GOAL and beside_tavern and life <= params.drink):
         return int64(_careful(game, tables, weights, params, hero, want))
     return int64(want)
 
 
 @kernel
 def _dodge(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int) -> int:
-    """The step that keeps farthest from those who strike first and win; -1 where none of them is as near as he fears."""
+    """Return the move that keeps farthest from enemies that strike first and win; -1 if none is within `shy` moves."""
     pos, life = int64(game.hero[hero].pos), int64(game.hero[hero].life)
     choice, most = int64(-1), int64(-1000)
     for move in range(5):
@@ -264,7 +272,7 @@ def follow(
     number: int,
     goal: int,
 ) -> int:
-    """`policy_move` for Python: the order of `hero` (0..3) in ``games[index]`` by ``policies[number]`` and with this goal.
+    """Return the move of `hero` (0..3) in ``games[index]`` by ``policies[number]`` and with this goal: `policy_move` for Python.
 
     `tables_array` from `behaviours.common.map_tables.map_tables_of`, `weights` from
     `behaviours.common.evaluation.compiled_weights` (for its table of duels), `policies` from `compiled_policies`.

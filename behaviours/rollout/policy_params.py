@@ -17,7 +17,7 @@ FEARLESS, FEARS_DEFEAT, FEARS_ALL = range(3)
 
 
 class PolicyParams(BaseModel):
-    """How a hero plays."""
+    """Parameters of the rollout policy."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -39,19 +39,21 @@ class PolicyParams(BaseModel):
         0, ge=0, le=12, description="distance that it keeps from enemies that would win, in moves (0: as `fear` says)"
     )
     freeze: bool = Field(False, description="in danger it stays, instead of making a detour or going to a tavern")
-    habit: bool = Field(False, description="of rivals: it repeats what it recently did twice on a square, if no hero is near")
+    repeat_moves: bool = Field(
+        False, description="as an opponent model: it repeats a move that it made twice on its square, if no hero is near"
+    )
 
 
-#: A style as kernels see it.
+#: `PolicyParams` as a record for kernels.
 POLICY_PARAMS = np.dtype((np.record, [(name, "i4") for name in PolicyParams.model_fields]))
-#: numba's name for an array of styles.
+#: numba's name for an array of policies.
 POLICY_ARRAY = numba.types.Array(numba.from_dtype(POLICY_PARAMS), 1, "C")
 #: One record of `POLICY_PARAMS`.
 PolicyRecord = Any
 
-#: What others may be like: who judges duels, who stands off, who does not mind, hunters, careful ones, guests of taverns, those
-#: who wait, those who dodge. No bot in particular; who of them sits where is found out from the orders given (see
-#: `behaviours.rollout.opponents`).
+#: Policies that rivals may have: one that fights duels it wins, one that avoids every fight, fearless ones, hunters, a careful
+#: one, one that waits, one that stays near taverns, one that repeats moves, one that dodges. None of them is a certain bot.
+#: `behaviours.rollout.opponents` finds out which of them predict a rival's moves.
 LIBRARY = (
     PolicyParams(drink=75),
     PolicyParams(drink=30, thirst=20, fear=FEARS_ALL, freeze=True),
@@ -61,14 +63,14 @@ LIBRARY = (
     PolicyParams(drink=50, thirst=25, fear=FEARLESS),
     PolicyParams(drink=75, freeze=True),
     PolicyParams(drink=80, thirst=100),
-    PolicyParams(drink=75, habit=True),
+    PolicyParams(drink=75, repeat_moves=True),
     PolicyParams(drink=75, shy=4),
 )
 
 
 @lru_cache(maxsize=64)
 def compiled_policies(policies: tuple[PolicyParams, ...]) -> NDArray[np.void]:
-    """The styles as an array of `POLICY_PARAMS` records. Kept for equal styles: do not change it."""
+    """Return policies as an array of `POLICY_PARAMS` records. It is cached, so do not change it."""
     compiled = np.zeros(len(policies), POLICY_PARAMS)
     for name in PolicyParams.model_fields:
         compiled[name] = [int(getattr(params, name)) for params in policies]

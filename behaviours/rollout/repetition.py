@@ -1,6 +1,6 @@
-"""Habits: whoever did the same twice on a square does so again when he stands there next, as long as nobody comes near.
+"""Repeated moves: a hero that made the same move twice on a square makes it again there, if no hero is near.
 
-No policy predicts a hero that waits by stepping to and fro, or that is stuck; its moves of the last rounds do.
+This predicts a hero that steps to and fro or is stuck. No other policy does.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from sim.game import CELLS, OFFSET, STAY, TAVERN
 from sim.kernels import kernel
 from sim.rules import has_effect
 
-#: What an order does when it drinks: whichever tavern it was.
+#: Effect of a move that drinks, whatever its direction.
 DRINKS = 5
-#: Enemies at most this many moves away make a hero forget his habits.
+#: Distance of an enemy within which a hero does not repeat moves, in moves.
 NEAR = 2
-#: Of a square without habits, and added to an order that was seen there once.
+#: Entry of a square without a move, and number added to a move that was made there once.
 _NONE, _ONCE = -1, 8
 
-#: numba's name for the habits of four heroes.
+#: numba's name for the repeated moves of four heroes.
 REPEATS = types.Array(types.int8, 2, "C")
 
 
 def no_repeats() -> NDArray[np.int8]:
-    """Habits of four heroes before anything is known of them: int8[4, `CELLS`]."""
+    """Return an empty memory of the moves of four heroes by square: int8[4, `CELLS`]."""
     return np.full((4, CELLS), _NONE, np.int8)
 
 
 @kernel
 def effect(game: GameRecord, hero: int, move: int) -> int:
-    """What an order comes to: itself, `DRINKS`, or `STAY` where it does nothing."""
+    """Return the effect of a move: the move itself, `DRINKS`, or `STAY` if it has no effect."""
     if not has_effect(game, hero, move):
         return int64(STAY)
     there = int64(game.cell[uintp(int64(game.hero[hero].pos) + OFFSET[uintp(move)])])
@@ -41,7 +41,7 @@ def effect(game: GameRecord, hero: int, move: int) -> int:
 
 @kernel
 def remember(repeats: NDArray[np.int8], game: GameRecord, hero: int, move: int) -> None:
-    """Note what a hero does where he stands: a habit, if it is what he did there the last time."""
+    """Note the move of a hero on its square: as a repeated move, if it is the same as the last one there."""
     pos = uintp(int64(game.hero[hero].pos))
     done = int64(STAY) if effect(game, hero, move) == STAY else move
     known = int64(repeats[hero, pos])
@@ -50,7 +50,7 @@ def remember(repeats: NDArray[np.int8], game: GameRecord, hero: int, move: int) 
 
 @kernel
 def repeated_move(game: GameRecord, tables: MapRecord, repeats: NDArray[np.int8], hero: int) -> int:
-    """The order (0..4) that is the hero's habit where he stands; -1 without one, near enemies, or if it would do nothing."""
+    """Return the hero's repeated move (0..4) on its square; -1 without one, near an enemy, or if it has no effect."""
     pos = int64(game.hero[hero].pos)
     move = int64(repeats[hero, uintp(pos)])
     if move < 0 or move >= _ONCE or (move != STAY and effect(game, hero, move) == STAY):

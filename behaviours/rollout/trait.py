@@ -1,4 +1,4 @@
-"""The trait that votes what playouts of its plans bring."""
+"""The trait `rollout`: votes by the outcomes of plans in playouts."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from pydantic import Field
 from behaviours.base import Behaviour, SearchInfo, View
 from behaviours.common.evaluation import NetWorthWeights, Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
-from behaviours.rollout.opponents import study
+from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.plans import plans_of, square_of
 from behaviours.rollout.playouts import EPSILON_UNIT, PLAN_STATS, ROLLOUT_PARAMS, Batch, Players, play_plans
 from behaviours.rollout.policy import NO_GOAL, follow
 from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
 from sim.game import PLIES_PER_ROUND, STAY
 
-#: Scenarios that every plan of a stage meets in the first cycle; each cycle has twice as many.
+#: Number of scenarios per plan in the first stage; each halving and each cycle doubles it.
 SCENARIOS = 2
-#: Nodes from which on plans of two goals are looked at: with 20,000 there were too many of them, and they did harm.
-PAIRS_FROM = 60_000
-#: Gold by which a plan with few playouts is put below the best of those with many, if it seems to bring more.
+#: Smallest number of nodes for plans of two goals: with fewer nodes these plans do harm.
+TWO_GOALS_FROM = 60_000
+#: Gold by which a plan with few playouts stays below the best plan with many playouts.
 UNSURE = 1.0
-#: A seed that is not the game's: the same turn gives the same votes.
+#: Seed of all playouts: it is constant, so the same turn has the same votes.
 _SEED = 1
 
 
@@ -84,26 +84,27 @@ class Rollout(Behaviour):
     )
 
     def vote(self, view: View) -> Iterator[SearchInfo]:
-        """A thought at once and after each halving."""
+        """Yield votes at once and after each halving."""
         if view.plies_left < 1 or view.game.status:
             return
         limit = self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
         weights = compiled_weights(Weights(**self.weights.model_dump()))
         yield self._first_info(view, weights)
-        plans, turns = (
-            plans_of(view, self.mines, self.two_goal_plans and limit >= PAIRS_FROM, self.uncontested_mines),
-            _turns_on_squares(view),
-        )
-        for stats, worths in self._compare(view, weights, plans, limit):
-            yield self._info(view, plans, stats, worths, turns)
+        plans = plans_of(view, self.mines, self.two_goal_plans and limit >= TWO_GOALS_FROM, self.uncontested_mines)
+        turns = _turns_on_squares(view)
+        for stats, values in self._compare(view, weights, plans, limit):
+            yield self._info(view, plans, stats, values, turns)
 
     def _compare(
         self, view: View, weights: NDArray[np.void], plans: NDArray[np.int16], limit: int
     ) -> Iterator[tuple[NDArray[np.void], NDArray[np.float64]]]:
-        """Findings and worths after each stage: all plans meet some scenarios, then the better half of them, and so on; again."""
+        """Yield statistics and values (gold, relative) of all plans after each stage.
+
+        In a cycle all plans meet some scenarios, then the better half meets more, and so on. Each cycle has twice as many.
+        """
         tables = map_tables_of(view.map)
         policies = compiled_policies((self.params, *(self.rivals or LIBRARY)))
-        players = Players(policies, *study(view, weights, policies, self.likelihood_weight))
+        players = Players(policies, *model_opponents(view, weights, policies, self.likelihood_weight))
         stats = np.zeros(len(plans), PLAN_STATS)
         setup, order = self._setup(view), np.arange(len(plans))
         stages: list[NDArray[np.void]] = []
@@ -116,8 +117,8 @@ class Rollout(Behaviour):
             play_plans(view.games, tables, weights, players, setup, batch, stats, view.budget.stop)
             if stats["count"].min() == 0:
                 return  # there was no time for one whole scenario
-            stages.append(_met(before, stats))
-            gains, sure = compared(np.array(stages))
+            stages.append(_stage_stats(before, stats))
+            gains, sure = compare_plans(np.array(stages))
             yield stats, np.where(sure, gains, np.minimum(gains, gains[sure].max() - UNSURE))
             scenario += more
             halvings += 1
@@ -126,59 +127,54 @@ class Rollout(Behaviour):
             order = np.argsort(-gains, kind="stable")
 
     def _setup(self, view: View) -> NDArray[np.void]:
+        """Return the parameters of the playouts: an array of one `ROLLOUT_PARAMS` record."""
         setup = np.zeros(1, ROLLOUT_PARAMS)
-        record = setup[0]
-        record["me"], record["plies"], record["seed"] = view.me, PLIES_PER_ROUND * self.rounds, _SEED
-        record["epsilon"], record["round_discount"], record["death"] = (
-            round(EPSILON_UNIT * self.epsilon),
-            self.round_discount,
-            self.death,
-        )
-        record["late_kill_penalty"] = self.late_kill_penalty
-        record["lead_weight"] = self.lead_weight if view.plies_left <= self.lead_rounds else 0.0
-        record["lead_scale"] = max(1.0, self.lead_scale * view.plies_left)
+        setup["me"], setup["plies"], setup["seed"] = view.me, PLIES_PER_ROUND * self.rounds, _SEED
+        for name in ("round_discount", "death", "late_kill_penalty"):
+            setup[name] = getattr(self, name)
+        setup["epsilon"] = round(EPSILON_UNIT * self.epsilon)
+        setup["lead_weight"] = self.lead_weight if view.plies_left <= self.lead_rounds else 0.0
+        setup["lead_scale"] = max(1.0, self.lead_scale * view.plies_left)
         return setup
 
     def _first_info(self, view: View, weights: NDArray[np.void]) -> SearchInfo:
-        order = follow(view.games, 0, view.me, map_tables_of(view.map), weights, compiled_policies((self.params,)), 0, NO_GOAL)
-        return SearchInfo({move: 0.0 if move == _named(view, order) else -1.0 for move in view.moves}, nodes=0)
+        move = follow(view.games, 0, view.me, map_tables_of(view.map), weights, compiled_policies((self.params,)), 0, NO_GOAL)
+        return SearchInfo({each: 0.0 if each == _effective(view, move) else -1.0 for each in view.moves}, nodes=0)
 
     def _info(
         self,
         view: View,
         plans: NDArray[np.int16],
         stats: NDArray[np.void],
-        worths: NDArray[np.float64],
+        values: NDArray[np.float64],
         turns: Mapping[int, int],
     ) -> SearchInfo:
-        """Every direction is worth what the best plan is that begins with it."""
-        firsts = [_named(view, first) for first in stats["first"].tolist()]
-        tiring = np.array([turns.get(view.landing(first), 0) for first in firsts])
-        tired = worths - self.repetition_penalty * tiring
-        best, outcome = int(tired.argmax()), dict.fromkeys(view.moves, -np.inf)
-        for first, gold in zip(firsts, tired.tolist(), strict=True):
+        """Return votes in which each direction has the value of the best plan that begins with it."""
+        firsts = [_effective(view, first) for first in stats["first"].tolist()]
+        repeats = np.array([turns.get(view.landing(first), 0) for first in firsts])
+        penalised = values - self.repetition_penalty * repeats
+        best, outcome = int(penalised.argmax()), dict.fromkeys(view.moves, -np.inf)
+        for first, gold in zip(firsts, penalised.tolist(), strict=True):
             outcome[first] = max(gold, outcome[first])
         votes = {move: max(-1.0, (gold - outcome[firsts[best]]) / self.scale) for move, gold in outcome.items()}
         score, nodes = float(stats["total"][best] / stats["count"][best]), int(stats["plies"].sum())
         return SearchInfo(votes, score=score, nodes=nodes, goal=square_of(view, int(plans[best, 0])))
 
 
-def _met(before: NDArray[np.void], after: NDArray[np.void]) -> NDArray[np.void]:
-    """What a stage added to the findings."""
-    met = after.copy()
-    met["total"] -= before["total"]
-    met["count"] -= before["count"]
-    return met
+def _stage_stats(before: NDArray[np.void], after: NDArray[np.void]) -> NDArray[np.void]:
+    """Return the statistics of one stage: the difference of those before and after it."""
+    stage = after.copy()
+    stage["total"] -= before["total"]
+    stage["count"] -= before["count"]
+    return stage
 
 
-def compared(stages: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """How much more each plan brings than the plan with the most playouts, in the scenarios that both met: float64[plans].
+def compare_plans(stages: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the mean gain in gold of each plan over the plan with the most playouts, and whether it is sure: arrays [plans].
 
-    And which plans are sure: they have at least half as many playouts. Of many plans that met few scenarios one always seems
-    excellent.
-
-    `stages` are the findings of each stage alone: `PLAN_STATS`[stages, plans], all plans in the first of them. What happens far
-    away differs between scenarios by much more than plans do, so means over other scenarios cannot be compared.
+    `stages` are the statistics of each stage alone, `PLAN_STATS`[stages, plans], with all plans in the first stage. A gain counts
+    only scenarios that both plans met, because outcomes differ more between scenarios than between plans. A plan is sure if it
+    has at least half as many playouts as that plan: of many plans with few playouts, one always seems excellent.
     """
     totals, counts = stages["total"], stages["count"]
     playouts = counts.sum(axis=0)
@@ -188,13 +184,13 @@ def compared(stages: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.
     return gains, playouts >= playouts[most] / 2
 
 
-def _named(view: View, order: int) -> int:
-    """An order as the direction that votes may name: one that does nothing (into a hero, say) is Stay."""
-    return order if order in view.moves else STAY
+def _effective(view: View, move: int) -> int:
+    """Return a move that votes may name: Stay in place of a move without effect, such as one into a hero."""
+    return move if move in view.moves else STAY
 
 
 def _turns_on_squares(view: View) -> Counter[int]:
-    """How many of our last turns, this one included, we spent on each square since we last took a mine or were healed."""
+    """Count our last turns, this one included, by square, since we last took a mine or gained life."""
     turns = np.concatenate((view.recent, view.games))["hero"][:, view.me]
     gains = np.flatnonzero((np.diff(turns["mines"]) > 0) | (np.diff(turns["life"]) > 0))
     return Counter(turns["pos"][gains[-1] + 1 if len(gains) else 0 :].tolist())

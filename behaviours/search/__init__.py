@@ -1,7 +1,7 @@
 """Search: alpha-beta over the exact rules, as a trait.
 
-`engine` is the search of one move to one depth, `records` its memory and `ordering` what it tries first; `deepening` asks it
-for every direction and every depth, `contact` says which opponents are worth searching, and `Search` makes votes of the scores.
+`engine` searches one move to one depth, `records` is its memory, `ordering` sorts moves. `deepening` calls it for every direction
+and every depth. `contact` names the opponents worth searching. `Search` turns the scores into votes.
 """
 
 from behaviours.search.trait import Search

@@ -1,19 +1,19 @@
-"""The search: alpha-beta over the exact rules, as a loop with its own stack.
+"""Alpha-beta search over the exact rules, as a loop with its own stack.
 
-One call searches one root move to a fixed depth and window; `behaviours.search.deepening` calls it for every move and depth.
-The hero we play for maximises the evaluation, its **active** opponents minimise it, and a hero that is not active follows the
-cheap policy. What an active opponent may do depends on the mode:
+One call searches one root move to a fixed depth and window. `behaviours.search.deepening` calls it for every move and depth.
+Our hero maximises the evaluation. Its **active** opponents minimise it. A hero that is not active follows the cheap policy.
+The mode says which active opponents choose freely:
 
 paranoid
-    all active opponents choose freely against us (Sturtevant and Korf 2000);
+    all of them, against us (Sturtevant and Korf 2000);
 best-reply
-    in every round at most one of them does, and the others stand still (Schadd and Winands 2011);
+    at most one per round, and the others stand still (Schadd and Winands 2011);
 best-reply-plus
-    the same, but the others follow the policy, so that the moves played stay legal and likely (BRS+, Esser et al. 2013).
+    the same, but the others follow the policy, so that the moves stay legal and likely (BRS+, Esser et al. 2013).
 
-With a transposition table, moves are tried in the order: table, killers, history. The table's key covers all that decides the
-result (the turn and the gold too), and an entry counts only at the same depth: with and without it the scores are the same.
-At the horizon a fight that the next blow decides is searched on (quiescence).
+With a transposition table, moves are tried in this order: table, killers, history. The table's key covers all that decides the
+result (the turn and the gold too), and an entry counts only at the same depth. So the scores are the same with and without it.
+At the horizon the search goes on while the next blow may decide a fight (quiescence).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from behaviours.common.evaluation import WEIGHT_ARRAY, evaluate
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, uint64, uintp
 from behaviours.common.map_tables import MAP_TABLES_ARRAY
 from behaviours.common.policy import cheap_move
-from behaviours.search.ordering import credit, rank
+from behaviours.search.ordering import record_cutoff, sort_moves
 from behaviours.search.records import (
     BEST_REPLY,
     BEST_REPLY_PLUS,
@@ -50,25 +50,24 @@ from sim.game import BLOW, GAMES, RUNNING, STAY, Games
 from sim.kernels import entry, inlined, kernel
 from sim.rules import has_effect, hash_of, play, rehash, undo
 
-_MIX_1, _MIX_2, _32 = uint64(0x9E3779B97F4A7C15), uint64(0xD6E8FEB86659FD93), uint64(32)
+_MULTIPLIER_1, _MULTIPLIER_2, _32 = uint64(0x9E3779B97F4A7C15), uint64(0xD6E8FEB86659FD93), uint64(32)
 _TABLE_MASK = uint64(TABLE_SIZE - 1)
-#: Moves in the order in which they are tried when nothing better is known: North, East, South, West, Stay.
-_ORDER = np.array([1, 3, 2, 4, 0], np.int64)
+#: The order of moves without a table, killers or history: North, East, South, West, Stay.
+_DEFAULT_ORDER = np.array([1, 3, 2, 4, 0], np.int64)
 
 
 @kernel
 def _salted(word: int, salt: int) -> int:
-    mixed = (word ^ uint64(salt)) * _MIX_1
-    mixed = (mixed ^ (mixed >> _32)) * _MIX_2
+    mixed = (word ^ uint64(salt)) * _MULTIPLIER_1
+    mixed = (mixed ^ (mixed >> _32)) * _MULTIPLIER_2
     return mixed ^ (mixed >> _32)
 
 
 @kernel
 def _key_of(game: GameRecord, position: int, deaths: int) -> int:
-    """The table's key: the hash of the position with the turn, all gold, and how often we died.
+    """Return the table's key: a hash of the position, the turn, all gold, and the number of our deaths.
 
-    Who deviated in this round need not be in it: where it matters, a hero that may not deviate any more has one move only, and
-    such nodes are not stored.
+    `deviated` is not part of it: after a deviation the other opponents have one move each, and such nodes are not stored.
     """
     gold = int64(game.hero[0].gold) | (int64(game.hero[1].gold) << 16)
     gold ^= (int64(game.hero[2].gold) << 32) ^ (int64(game.hero[3].gold) << 48)
@@ -76,32 +75,28 @@ def _key_of(game: GameRecord, position: int, deaths: int) -> int:
 
 
 @kernel
-def _is_hot(game: GameRecord, me: int, active: int) -> bool:
-    """Whether the next blow may decide a fight: an active enemy within two squares, and one of the two at `BLOW` or less."""
-    pos, life = int64(game.hero[me].pos), int64(game.hero[me].life)
-    for step in range(1, 4):
-        enemy = (me + step) & 3
-        if (active >> enemy) & 1 and (life <= BLOW or game.hero[enemy].life <= BLOW):
-            there = int64(game.hero[enemy].pos)
-            rows, columns = abs((pos >> 5) - (there >> 5)), abs((pos & 31) - (there & 31))
-            if rows + columns <= 2:
-                return True
-    return False
+def _squares_between(game: GameRecord, hero: int, other: int) -> int:
+    """Return the distance of two heroes in squares, rows plus columns."""
+    here, there = int64(game.hero[hero].pos), int64(game.hero[other].pos)
+    return abs((here >> 5) - (there >> 5)) + abs((here & 31) - (there & 31))
 
 
 @kernel
-def _is_near(game: GameRecord, me: int, hero: int) -> bool:
-    """Whether a hero takes part in a fight at the horizon: within three squares of us."""
-    pos, there = int64(game.hero[me].pos), int64(game.hero[hero].pos)
-    return abs((pos >> 5) - (there >> 5)) + abs((pos & 31) - (there & 31)) <= 3
+def _is_undecided(game: GameRecord, me: int, active: int) -> bool:
+    """Return whether the next blow may decide a fight: an active enemy within two squares, and one of us at `BLOW` or less."""
+    for enemy in range(4):
+        weak = game.hero[me].life <= BLOW or game.hero[enemy].life <= BLOW
+        if weak and (active >> enemy) & 1 and _squares_between(game, me, enemy) <= 2:
+            return True
+    return False
 
 
 @inlined
 def _list_moves(game: GameRecord, frame: FrameRecord, hero: int) -> int:
-    """Write the moves of `hero` that have an effect of their own into the frame, in the order of `_ORDER`; their number."""
+    """Write the moves of `hero` that have an effect into the frame, in `_DEFAULT_ORDER`; return their number."""
     count = 0
     for place in range(4):
-        direction = _ORDER[place]
+        direction = _DEFAULT_ORDER[place]
         if has_effect(game, hero, direction):
             frame.moves[uintp(count)] = direction
             count += 1
@@ -113,19 +108,19 @@ def _list_moves(game: GameRecord, frame: FrameRecord, hero: int) -> int:
 
 
 @inlined
-def _chooses(game: GameRecord, frame: FrameRecord, task: TaskRecord, hero: int, fighting: bool) -> bool:
-    """Whether `hero` chooses its move freely at a node."""
+def _chooses_freely(game: GameRecord, frame: FrameRecord, task: TaskRecord, hero: int, in_quiescence: bool) -> bool:
+    """Return whether `hero` chooses its move freely at a node; in quiescence, heroes within three squares of us do."""
     me = int64(task.me)
     if hero != me and not (int64(task.active) >> hero) & 1:
         return False
-    if fighting:
-        return bool(_is_near(game, me, hero))
+    if in_quiescence:
+        return bool(_squares_between(game, me, hero) <= 3)
     return hero == me or task.mode == PARANOID or not frame.deviated
 
 
 @inlined
-def _usual_move(game: GameRecord, tables: MapRecord, task: TaskRecord, hero: int, chooses: bool) -> int:
-    """The move of a hero that does nothing special: by the policy, or `STAY` where the mode says so."""
+def _default_move(game: GameRecord, tables: MapRecord, task: TaskRecord, hero: int, chooses: bool) -> int:
+    """Return the move that is no deviation: the policy's, or `STAY` for us and where the mode says so."""
     if hero == task.me or (chooses and task.mode != BEST_REPLY_PLUS):
         return int64(STAY)
     if task.mode == BEST_REPLY and (int64(task.active) >> hero) & 1:
@@ -134,18 +129,18 @@ def _usual_move(game: GameRecord, tables: MapRecord, task: TaskRecord, hero: int
 
 
 @inlined
-def _enter(game: GameRecord, tables: MapRecord, weights: WeightsRecord, work: WorkRecord, level: int) -> tuple[bool, int]:
-    """Begin the node on `level`: whether its score is known at once, and the score. If it is not, its moves are listed."""
+def _enter_node(game: GameRecord, tables: MapRecord, weights: WeightsRecord, work: WorkRecord, level: int) -> tuple[bool, int]:
+    """Begin the node on `level`. Return whether its score is known at once, and the score. If not, list its moves."""
     frame, task = work.frames[uintp(level)], work.task
     frame.pv_length = 0
     me, hero = int64(task.me), int64(game.turn) & 3
-    fighting = False
-    if frame.left == 0 or game.status != RUNNING:
-        fighting = game.status == RUNNING and frame.quiescence > 0 and _is_hot(game, me, int64(task.active))
-        if not fighting:
+    in_quiescence = False
+    if frame.depth == 0 or game.status != RUNNING:
+        in_quiescence = game.status == RUNNING and frame.quiescence > 0 and _is_undecided(game, me, int64(task.active))
+        if not in_quiescence:
             return True, evaluate(game, tables, weights, me) - int64(frame.deaths) * int64(task.death)
-    chooses = _chooses(game, frame, task, hero, fighting)
-    frame.usual = _usual_move(game, tables, task, hero, chooses)
+    chooses = _chooses_freely(game, frame, task, hero, in_quiescence)
+    frame.default_move = _default_move(game, tables, task, hero, chooses)
     frame.maximises = hero == me
     frame.first_alpha, frame.first_beta = frame.alpha, frame.beta
     frame.best = -INFINITE if hero == me else INFINITE
@@ -154,38 +149,38 @@ def _enter(game: GameRecord, tables: MapRecord, weights: WeightsRecord, work: Wo
     frame.stored = 0
     if not chooses:
         frame.count = 1
-        frame.moves[0] = frame.usual
+        frame.moves[0] = frame.default_move
         return False, int64(0)
     frame.count = _list_moves(game, frame, hero)
     if not task.table:
         return False, int64(0)
     table_move = int64(-1)
-    if not fighting:
-        known, value, table_move = _look_up(game, work, frame)
+    if not in_quiescence:
+        known, value, table_move = _probe_table(game, work, frame)
         if known:
             return True, value
-    rank(frame, work.memory, hero, int64(game.hero[hero].pos), level, table_move)
+    sort_moves(frame, work.memory, hero, int64(game.hero[hero].pos), level, table_move)
     return False, int64(0)
 
 
 @inlined
-def _look_up(game: GameRecord, work: WorkRecord, frame: FrameRecord) -> tuple[bool, int, int]:
-    """Ask the table: whether it knows the node's score, the score, and the move to try first (-1 for none)."""
+def _probe_table(game: GameRecord, work: WorkRecord, frame: FrameRecord) -> tuple[bool, int, int]:
+    """Look the node up. Return whether the table knows its score, the score, and the move to try first (-1: none)."""
     frame.stored = 1
     frame.key = _key_of(game, frame.hash, int64(frame.deaths))
-    entry_ = work.table[frame.key & _TABLE_MASK]
-    if entry_.key != frame.key or entry_.age != work.task.age:
+    slot = work.table[frame.key & _TABLE_MASK]
+    if slot.key != frame.key or slot.age != work.task.age:
         return False, int64(0), int64(-1)
-    value, bound = int64(entry_.value), entry_.bound
-    known = entry_.depth == frame.left and (
+    value, bound = int64(slot.value), slot.bound
+    known = slot.depth == frame.depth and (
         bound == EXACT or (bound == LOWER and value >= frame.beta) or (bound == UPPER and value <= frame.alpha)
     )
-    return known, value, int64(entry_.move)
+    return known, value, int64(slot.move)
 
 
 @inlined
 def _make_next_move(game: GameRecord, work: WorkRecord, level: int) -> None:
-    """Make the next move of the node on `level`, and write what the node below it begins with."""
+    """Make the next move of the node on `level`, and write the initial values of the node below."""
     task, saved = work.task, work.undos[uintp(level)]
     frame, below = work.frames[uintp(level)], work.frames[uintp(level + 1)]
     me, hero = int64(task.me), int64(game.turn) & 3
@@ -197,16 +192,16 @@ def _make_next_move(game: GameRecord, work: WorkRecord, level: int) -> None:
     below.deviated = 0
     if hero != me and ((hero + 1) & 3) != me:
         below.deviated = frame.deviated
-        if (int64(task.active) >> hero) & 1 and move != frame.usual:
+        if (int64(task.active) >> hero) & 1 and move != frame.default_move:
             below.deviated = 1
-    below.quiescence = frame.quiescence if frame.left > 0 else frame.quiescence - 1
-    below.left = max(0, int64(frame.left) - 1)
+    below.quiescence = frame.quiescence if frame.depth > 0 else frame.quiescence - 1
+    below.depth = max(0, int64(frame.depth) - 1)
     below.alpha, below.beta = frame.alpha, frame.beta
 
 
 @inlined
-def _leave(game: GameRecord, work: WorkRecord, level: int, value: int) -> tuple[bool, int]:
-    """Take back the last move of the node on `level`, which is worth `value`: whether that settles the node, and its score."""
+def _leave_node(game: GameRecord, work: WorkRecord, level: int, value: int) -> tuple[bool, int]:
+    """Take back the last move of the node on `level`, whose score is `value`. Return whether the node is done, and its score."""
     frame = work.frames[uintp(level)]
     undo(game, work.undos[uintp(level)])
     if frame.maximises:
@@ -219,21 +214,21 @@ def _leave(game: GameRecord, work: WorkRecord, level: int, value: int) -> tuple[
         frame.best = value
         frame.best_move = frame.moves[uintp(frame.cursor - 1)]
         if frame.alpha < frame.beta or frame.count == 1:
-            _extend_line(frame, work.frames[uintp(level + 1)])
+            _extend_pv(frame, work.frames[uintp(level + 1)])
     if frame.cursor < frame.count:
         if frame.alpha < frame.beta:
             return False, int64(0)
         if work.task.table:
             hero = int64(game.turn) & 3
-            credit(work.memory, hero, int64(game.hero[hero].pos), level, int64(frame.best_move), int64(frame.left))
+            record_cutoff(work.memory, hero, int64(game.hero[hero].pos), level, int64(frame.best_move), int64(frame.depth))
     if frame.stored:
         _store(work, frame)
     return True, int64(frame.best)
 
 
 @kernel
-def _extend_line(frame: FrameRecord, below: FrameRecord) -> None:
-    """The principal variation of a node: its best move and the line of the node below."""
+def _extend_pv(frame: FrameRecord, below: FrameRecord) -> None:
+    """Write the principal variation of a node: its best move and the variation of the node below."""
     length = int64(below.pv_length) - int64(below.pv_length == MAX_PV)
     frame.pv[0] = frame.best_move
     for place in range(length):
@@ -243,17 +238,17 @@ def _extend_line(frame: FrameRecord, below: FrameRecord) -> None:
 
 @kernel
 def _store(work: WorkRecord, frame: FrameRecord) -> None:
-    """Keep a node's result, unless a deeper one of this search has the place."""
-    entry_, age = work.table[frame.key & _TABLE_MASK], work.task.age
-    if entry_.age == age and entry_.depth > frame.left and entry_.key != frame.key:
+    """Store a node's result, unless a deeper one of this search has the slot."""
+    slot, age = work.table[frame.key & _TABLE_MASK], work.task.age
+    if slot.age == age and slot.depth > frame.depth and slot.key != frame.key:
         return
     bound = EXACT
     if frame.best <= frame.first_alpha:
         bound = UPPER
     elif frame.best >= frame.first_beta:
         bound = LOWER
-    entry_.key, entry_.value, entry_.depth, entry_.bound = frame.key, frame.best, frame.left, bound
-    entry_.move, entry_.age = frame.best_move, age
+    slot.key, slot.value, slot.depth, slot.bound = frame.key, frame.best, frame.depth, bound
+    slot.move, slot.age = frame.best_move, age
 
 
 # ---- The loop ----
@@ -261,9 +256,9 @@ def _store(work: WorkRecord, frame: FrameRecord) -> None:
 
 @inlined
 def _search(game: GameRecord, tables: MapRecord, weights: WeightsRecord, work: WorkRecord, stop: NDArray[np.int64]) -> int:
-    """Score the position for ``task.me`` as frame 0 says, fail-soft. See the module.
+    """Return the score of the position for ``task.me``, fail-soft, with the depth and window of frame 0; see the module.
 
-    The game is as before when it returns, also when the search was aborted.
+    The game is the same afterwards, also after an aborted search.
     """
     task = work.task
     nodes, limit = int64(task.nodes), int64(task.limit)
@@ -276,13 +271,13 @@ def _search(game: GameRecord, tables: MapRecord, weights: WeightsRecord, work: W
                 level -= 1
                 undo(game, work.undos[uintp(level)])
             return int64(0)
-        settled, value = _enter(game, tables, weights, work, level)
-        while settled:
+        done, value = _enter_node(game, tables, weights, work, level)
+        while done:
             if level == 0:
                 task.nodes = nodes
                 return int64(value)
             level -= 1
-            settled, value = _leave(game, work, level, value)
+            done, value = _leave_node(game, work, level, value)
         _make_next_move(game, work, level)
         level += 1
 
@@ -298,10 +293,11 @@ def search_below(
     depth: int,
     window: tuple[int, int],
 ) -> int:
-    """Score of ``games[0]`` after `move` of the hero to move, searched `depth` plies in all; ``task.aborted`` if cut short.
+    """Return the score of ``games[0]`` after `move` of the hero to move, searched `depth` plies, this one included.
 
-    `move` -1 searches the position itself. Within the `window` (alpha, beta) the score is exact; outside it is a bound.
-    `works` is an array of one `WORK` record whose task says what is asked; its `nodes` and `pv` are written.
+    `move` -1 searches the position itself. Within the `window` (alpha, beta) the score is exact, outside it is a bound.
+    `works` is an array of one `WORK` record with its task. The kernel adds to ``task.nodes``, sets ``task.aborted`` to 1 if it
+    ends before the result, and leaves the principal variation after `move` in ``frames[0]``.
     """
     game: GameRecord = games[0]
     work: WorkRecord = works[0]
@@ -311,12 +307,9 @@ def search_below(
         play(game, move, work.undos[MAX_PLY])
         depth -= 1
         root.deaths = (work.undos[MAX_PLY].deaths >> task.me) & 1
-    root.alpha, root.beta, root.left = window[0], window[1], depth
+    root.alpha, root.beta, root.depth = window[0], window[1], depth
     root.hash = hash_of(game)
     value: int = _search(game, tables_array[0], weights[0], work, stop)
-    task.pv_length = root.pv_length
-    for place in range(int64(root.pv_length)):
-        task.pv[place] = root.pv[place]
     if move >= 0:
         undo(game, work.undos[MAX_PLY])
     return value

@@ -1,4 +1,4 @@
-"""The order in which moves are tried: the table's move, killers, history (Schaeffer 1989)."""
+"""Move ordering: the table's move, killers, history (Schaeffer 1989)."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from sim.kernels import inlined, kernel
 
 
 @kernel
-def rank(frame: FrameRecord, memory: MemoryRecord, hero: int, pos: int, level: int, table_move: int) -> None:
-    """Order the listed moves: the table's, the killers of this ply, then by history; ties keep their order."""
+def sort_moves(frame: FrameRecord, memory: MemoryRecord, hero: int, pos: int, level: int, table_move: int) -> None:
+    """Sort the moves of a node: the table's, the killers of this ply, then by history; equal ones keep their order."""
     count = int64(frame.count)
     for place in range(1, count):
         move = int64(frame.moves[place])
-        worth: int = _worth_of(memory, hero, pos, level, table_move, move)
+        priority: int = _priority_of(memory, hero, pos, level, table_move, move)
         slot = place
-        while slot > 0 and _worth_of(memory, hero, pos, level, table_move, int64(frame.moves[slot - 1])) < worth:
+        while slot > 0 and _priority_of(memory, hero, pos, level, table_move, int64(frame.moves[slot - 1])) < priority:
             frame.moves[slot] = frame.moves[slot - 1]
             slot -= 1
         frame.moves[slot] = move
 
 
 @inlined
-def _worth_of(memory: MemoryRecord, hero: int, pos: int, level: int, table_move: int, move: int) -> int:
+def _priority_of(memory: MemoryRecord, hero: int, pos: int, level: int, table_move: int, move: int) -> int:
     if move == table_move:
         return int64(1) << 40
     if move == memory.killers[uintp(2 * level)]:
@@ -34,8 +34,8 @@ def _worth_of(memory: MemoryRecord, hero: int, pos: int, level: int, table_move:
 
 
 @kernel
-def credit(memory: MemoryRecord, hero: int, pos: int, level: int, move: int, depth: int) -> None:
-    """Note a cut-off: the move becomes a killer of its ply and gains in the history."""
+def record_cutoff(memory: MemoryRecord, hero: int, pos: int, level: int, move: int, depth: int) -> None:
+    """Make a move that caused a cut-off a killer of its ply, and raise its history by the square of `depth`."""
     if memory.killers[2 * level] != move:
         memory.killers[2 * level + 1] = memory.killers[2 * level]
         memory.killers[2 * level] = move

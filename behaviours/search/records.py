@@ -1,4 +1,4 @@
-"""The search's memory: its question, its stack, its transposition table and its move ordering, as one numpy record."""
+"""Memory of the search in one numpy record: task, stack, transposition table, move ordering."""
 
 from __future__ import annotations
 
@@ -13,76 +13,46 @@ from sim.game import STRIDE, UNDO
 
 PARANOID, BEST_REPLY, BEST_REPLY_PLUS = range(3)
 
-#: More than any score.
+#: Larger than any score.
 INFINITE = 1 << 29
-#: Plies from the root to the deepest node, quiescence included.
+#: Largest number of plies from the root to a node, quiescence included.
 MAX_PLY = 96
-#: Longest principal variation that is kept.
+#: Plies of the longest principal variation that is stored.
 MAX_PV = 24
-#: Nodes between two looks at the stop word.
+#: Number of nodes between two reads of the stop word, less 1: a mask.
 STOP_MASK = 255
-#: Entries of the transposition table: a power of two.
+#: Number of entries of the transposition table: a power of two.
 TABLE_SIZE = 1 << 18
 
-# What an entry of the table knows about its score: it is exact, or a bound.
+# Kinds of scores in the table: exact, or a bound.
 EXACT, LOWER, UPPER = range(3)
 
-#: One entry of the transposition table: 16 bytes. An entry of another `age` (search) is as good as empty.
+#: One entry of the transposition table: 16 bytes. An entry of another `age` (search) counts as empty.
 ENTRY = np.dtype((np.record, [("key", "u8"), ("value", "i4"), ("depth", "u1"), ("bound", "u1"), ("move", "u1"), ("age", "u1")]))
-#: One node on the stack. (`alpha`, `beta`) is its window now and (`first_alpha`, `first_beta`) as it was entered; `left` the
-#: plies to the horizon, `quiescence` those that a fight may still be followed beyond it; ``moves[cursor:count]`` are not tried
-#: yet. `usual` is the move of a hero that does nothing special, `deviated` whether an opponent made another one in this round,
-#: `deaths` how often we died on the way here, `stored` whether the result goes into the table (as `key`).
+#: One node on the stack. (`alpha`, `beta`) is its window now, (`first_alpha`, `first_beta`) its window at the beginning.
+#: `depth` is the number of plies to the horizon, `quiescence` the number of plies that a fight may be followed beyond it.
+#: ``moves[cursor:count]`` are the moves not tried yet. `default_move` is the move that is no deviation, `deviated` whether an
+#: opponent made another one in this round. `deaths` is the number of our deaths on the way here, `stored`
+#: whether the result goes into the table (as `key`).
 FRAME = np.dtype(
     (
         np.record,
-        [
-            ("hash", "u8"),
-            ("key", "u8"),
-            ("alpha", "i4"),
-            ("beta", "i4"),
-            ("first_alpha", "i4"),
-            ("first_beta", "i4"),
-            ("best", "i4"),
-            ("left", "i2"),
-            ("quiescence", "i2"),
-            ("count", "i1"),
-            ("cursor", "i1"),
-            ("best_move", "i1"),
-            ("usual", "i1"),
-            ("maximises", "u1"),
-            ("deviated", "u1"),
-            ("deaths", "u1"),
-            ("stored", "u1"),
-            ("moves", "u1", 5),
-            ("pv_length", "i2"),
-            ("pv", "u1", MAX_PV),
-        ],
+        [("hash", "u8"), ("key", "u8")]
+        + [(name, "i4") for name in ("alpha", "beta", "first_alpha", "first_beta", "best")]
+        + [(name, "i2") for name in ("depth", "quiescence")]
+        + [(name, "i1") for name in ("count", "cursor", "best_move", "default_move")]
+        + [(name, "u1") for name in ("maximises", "deviated", "deaths", "stored")]
+        + [("moves", "u1", 5), ("pv_length", "i2"), ("pv", "u1", MAX_PV)],
     )
 )
-#: What a search is told, and what it tells: `nodes` counts up to `limit`, `aborted` is 1 when it was cut short.
-TASK = np.dtype(
-    (
-        np.record,
-        [
-            ("me", "i8"),
-            ("active", "i8"),
-            ("mode", "i8"),
-            ("quiescence", "i8"),
-            ("death", "i8"),
-            ("limit", "i8"),
-            ("age", "i8"),
-            ("table", "i8"),
-            ("nodes", "i8"),
-            ("aborted", "i8"),
-            ("pv_length", "i8"),
-            ("pv", "u1", MAX_PV),
-        ],
-    )
-)
+#: Input of a search: hero `me`, `active` opponents (a set, bit by hero), `mode`, `quiescence`, `death` (see
+#: `behaviours.search.deepening.SearchParams`), the largest number of nodes (`limit`), the `age` for the entries of the table, and
+#: whether there is a `table`. Output: `nodes`, counted from the beginning, and `aborted` (1: it ended before the result).
+TASK_FIELDS = ("me", "active", "mode", "quiescence", "death", "table", "limit", "age", "nodes", "aborted")
+TASK = np.dtype((np.record, [(name, "i8") for name in TASK_FIELDS]))
 #: Move ordering: two killers per ply; the history by hero, direction and square.
 MEMORY = np.dtype((np.record, [("killers", "i1", 2 * MAX_PLY), ("history", "i4", 4 * 5 * STRIDE * STRIDE)]))
-#: All that a search writes to. One record is one pointer: kernels pass it to each other for nothing.
+#: All that a search writes to. One record is one pointer, which costs nothing to pass between kernels.
 WORK = np.dtype(
     (
         np.record,

@@ -1,4 +1,4 @@
-"""The trait that votes what the search finds."""
+"""The trait `search`: votes by the scores of an alpha-beta search."""
 
 from __future__ import annotations
 
@@ -17,31 +17,33 @@ MODES = {"paranoid": PARANOID, "best-reply": BEST_REPLY, "best-reply-plus": BEST
 
 
 class Search(Behaviour):
-    """Searches the next rounds by alpha-beta over the exact rules; votes (score - best) / scale for directions, at least -1.
+    """Search the next rounds by alpha-beta over the exact rules and vote (score - best score) / scale, at least -1.
 
-    Opponents who can reach us within `contact` moves are searched, the others follow a cheap policy. Anytime: better votes
-    after each depth. With a budget of nodes the play is the same on any machine.
+    Opponents that can reach us within `contact` moves are searched. The others follow a cheap policy. The trait is anytime: it
+    answers after each depth. With a budget of nodes it plays the same on any machine.
     """
 
     mode: Literal["paranoid", "best-reply", "best-reply-plus"] = Field(
         "paranoid",
-        description="paranoid: all active opponents against us; best-reply: one of them in each round, the others stand still; "
-        "best-reply-plus: the others follow the policy",
+        description="paranoid: all active opponents play against us; best-reply: one of them per round, the others stand still; "
+        "best-reply-plus: one of them per round, the others follow the policy",
     )
-    contact: int = Field(8, ge=0, le=99, description="opponents at most this many moves away are searched")
-    searched: int = Field(2, ge=0, le=3, description="how many opponents are searched at most, the nearest first")
-    depth: int = Field(40, ge=1, le=MAX_PLY - 16, description="plies searched at most (four are a round)")
-    quiescence: int = Field(4, ge=0, le=12, description="plies that an undecided fight at the horizon is followed")
+    contact: int = Field(8, ge=0, le=99, description="largest distance of an opponent that is searched, in moves")
+    searched: int = Field(2, ge=0, le=3, description="largest number of opponents that are searched, the nearest first")
+    depth: int = Field(40, ge=1, le=MAX_PLY - 16, description="largest depth in plies (four are a round)")
+    quiescence: int = Field(
+        4, ge=0, le=12, description="largest number of plies that an undecided fight at the horizon is followed"
+    )
     blend: float = Field(
-        0.3, ge=0, le=0.9, description="share of the depths before in a score: what can be done now is not put off"
+        0.3, ge=0, le=0.9, description="share of earlier depths in a score (a larger share: what can be done now is not put off)"
     )
-    death: float = Field(0, ge=0, le=10_000, description="gold that each death of ours takes off, besides what is lost by it")
-    scale: float = Field(20, gt=0, le=1000, description="gold by which a direction is worse when its vote is -1")
-    nodes: int = Field(2_000_000, ge=10, le=1_000_000_000, description="nodes searched at most; a budget may allow fewer")
-    weights: Weights = Field(default_factory=Weights, description="the weights of the evaluation")
+    death: float = Field(0, ge=0, le=10_000, description="penalty in gold per death of ours, besides what the death costs")
+    scale: float = Field(20, gt=0, le=1000, description="gold below the best direction at which a vote is -1")
+    nodes: int = Field(2_000_000, ge=10, le=1_000_000_000, description="largest number of nodes; a budget may allow fewer")
+    weights: Weights = Field(default_factory=Weights, description="weights of the evaluation")
 
     def vote(self, view: View) -> Iterator[SearchInfo]:
-        """A thought after each depth."""
+        """Yield votes after each depth."""
         if view.plies_left < 1 or view.game.status:
             return
         nodes = self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
@@ -54,7 +56,7 @@ class Search(Behaviour):
             yield self._info(found)
 
     def params(self, view: View) -> SearchParams:
-        """What is searched on this turn."""
+        """Return the parameters of this turn's search."""
         return SearchParams(
             me=view.me,
             active=active_enemies(view.games, view.map, view.me, self.contact, self.searched),

@@ -1,7 +1,8 @@
-"""The search once more, as plainly as can be: every move tried, nothing cut off, nothing remembered.
+"""Plain minimax: every move is tried, nothing is cut off, nothing is stored.
 
-`minimax` follows the description of `behaviours.search.engine` word for word; `max_n` lets every hero look after himself.
-Rules, evaluation and policy are the kernels', which have second opinions of their own (`reference`, `reference_evaluation`).
+`Minimax` follows the description of `behaviours.search.engine` word for word. In `max_n` every hero maximises its own score.
+Rules, evaluation and policy are the kernels', which have reference implementations of their own (`reference`,
+`reference_evaluation`).
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from sim.rules import effective_moves, step_back, step_saving
 
 
 def moves_of(games: Games, hero: int) -> list[int]:
-    """The directions that have an effect of their own, Stay first."""
+    """Return the directions that have an effect, Stay first."""
     mask = effective_moves(games, 0, hero)
     return [move for move in range(5) if mask >> move & 1]
 
 
 class Line:
-    """A game with the plies played in it, to be taken back one after the other."""
+    """A game whose plies can be played and taken back."""
 
     def __init__(self, games: Games) -> None:
         self.games = games.copy()
@@ -37,7 +38,7 @@ class Line:
 
     @property
     def hero(self) -> int:
-        """Who is to move, 0..3."""
+        """The hero to move, 0..3."""
         return int(self.games["turn"].item(0)) & 3
 
     @property
@@ -46,7 +47,7 @@ class Line:
         return bool(self.games["status"].item(0) == RUNNING)
 
     def play(self, move: int) -> int:
-        """Play a ply; returns who died of it, a bit for each."""
+        """Play a ply; return the set of heroes that died, a bit for each."""
         assert step_saving(self.games, 0, move, self._undos, self._played)
         self._played += 1
         return int(self._undos["deaths"].item(self._played - 1))
@@ -59,83 +60,83 @@ class Line:
 
 @dataclass
 class Minimax:
-    """Minimax by definition, for one question about one game."""
+    """Minimax by definition, for one game and one set of parameters."""
 
     games: Games
-    question: SearchParams
+    params: SearchParams
     weights: Weights
 
     def __post_init__(self) -> None:
         self.line = Line(self.games)
         self.tables = map_tables_of(map_of(self.games))
         self.compiled = compiled_weights(self.weights)
-        self.killed_by = 0
+        self.deaths = 0
 
-    def _after(self, move: int, left: int, calm: int, deviated: bool) -> int:
-        """The value after a move; meanwhile a death of ours is counted."""
-        died = self.line.play(move) >> self.question.me & 1
-        self.killed_by += died
-        value = self._value(left, calm, deviated)
-        self.killed_by -= died
+    def _after(self, move: int, left: int, quiescence: int, deviated: bool) -> int:
+        """Return the value after a move. A death of ours counts meanwhile."""
+        died = self.line.play(move) >> self.params.me & 1
+        self.deaths += died
+        value = self._value(left, quiescence, deviated)
+        self.deaths -= died
         self.line.take_back()
         return value
 
     def scores(self, depth: int) -> list[int | None]:
-        """The score of each direction, searched `depth` plies (its own included); None for those without effect."""
+        """Return the score of each direction at `depth` plies (its own included); None for those without effect."""
         found: list[int | None] = [None] * 5
-        for move in moves_of(self.line.games, self.question.me):
-            found[move] = self._after(move, depth - 1, self.question.quiescence, False)
+        for move in moves_of(self.line.games, self.params.me):
+            found[move] = self._after(move, depth - 1, self.params.quiescence, False)
         return found
 
-    def _value(self, left: int, calm: int, deviated: bool) -> int:
-        """`left` plies to go, then `calm` more while a fight is undecided; `deviated`: an opponent has done so this round."""
-        question, line, hero = self.question, self.line, self.line.hero
+    def _value(self, left: int, quiescence: int, deviated: bool) -> int:
+        """Return the score `left` plies deep, then up to `quiescence` more. `deviated`: an opponent deviated in this round."""
+        params, line, hero = self.params, self.line, self.line.hero
         fighting = False
         if left == 0 or not line.running:
-            fighting = line.running and calm > 0 and self._undecided()
+            fighting = line.running and quiescence > 0 and self._undecided()
             if not fighting:
                 return self._leaf()
-        enemy = hero != question.me
-        active = bool(question.active >> hero & 1)
+        enemy = hero != params.me
+        active = bool(params.active >> hero & 1)
         free = not enemy or active
         if fighting:
             free = free and self._moves_to(hero) <= 3
-        elif enemy and question.mode != PARANOID and deviated:
+        elif enemy and params.mode != PARANOID and deviated:
             free = False
-        stands = question.mode == BEST_REPLY and active
+        stands = params.mode == BEST_REPLY and active
         usual = policy(line.games, 0, hero, self.tables) if enemy and not stands else STAY
         values = []
         for move in moves_of(line.games, hero) if free else [usual]:
             after = deviated or (enemy and active and move != usual)
-            if not enemy or (hero + 1) % 4 == question.me:
-                after = False  # a new round of theirs
-            values.append(self._after(move, max(0, left - 1), calm if left else calm - 1, after))
+            if not enemy or (hero + 1) % 4 == params.me:
+                after = False  # a new round of the opponents
+            values.append(self._after(move, max(0, left - 1), quiescence if left else quiescence - 1, after))
         return min(values) if enemy else max(values)
 
     def _leaf(self) -> int:
-        """The evaluation, less the price of our deaths on the way here."""
-        value = score(self.line.games, 0, self.question.me, self.tables, self.compiled)
-        return int(value) - self.killed_by * self.question.death
+        """Return the evaluation less the penalties of our deaths on the way here."""
+        value = score(self.line.games, 0, self.params.me, self.tables, self.compiled)
+        return int(value) - self.deaths * self.params.death
 
     def _moves_to(self, hero: int) -> int:
-        """Squares between us and a hero, there and over."""
+        """Return the distance from us to a hero in squares, rows plus columns."""
         places = self.line.games["hero"]["pos"][0].tolist()
-        (row, column), (his_row, his_column) = divmod(places[self.question.me], 32), divmod(places[hero], 32)
-        return abs(row - his_row) + abs(column - his_column)
+        (row, column), (other_row, other_column) = divmod(places[self.params.me], 32), divmod(places[hero], 32)
+        return abs(row - other_row) + abs(column - other_column)
 
     def _undecided(self) -> bool:
-        """Whether an active enemy is within two squares, and the next blow would kill him or us."""
+        """Return whether an active enemy is within two squares, and the next blow would kill it or us."""
         lives = self.line.games["hero"]["life"][0].tolist()
         for enemy in range(4):
-            if enemy == self.question.me or not self.question.active >> enemy & 1:
+            if enemy == self.params.me or not self.params.active >> enemy & 1:
                 continue
-            if self._moves_to(enemy) <= 2 and min(lives[enemy], lives[self.question.me]) <= BLOW:
+            if self._moves_to(enemy) <= 2 and min(lives[enemy], lives[self.params.me]) <= BLOW:
                 return True
         return False
 
 
 def max_n(line: Line, worth: Callable[[], Sequence[int]], depth: int) -> tuple[Sequence[int], int]:
-    """Every hero does what is best for himself, the first of equal moves: all four scores after `depth` plies, and his move.
+    """Return all four scores after `depth` plies, and the move, if every hero maximises its own score (the first of equal moves).
 
     `worth` scores the line's game for each hero. Luckhardt and Irani, 1986.
     """
@@ -153,6 +154,6 @@ def max_n(line: Line, worth: Callable[[], Sequence[int]], depth: int) -> tuple[S
 
 
 def worth_for_all(line: Line, weights: Weights) -> Callable[[], list[int]]:
-    """The evaluation of a line's game for each hero, by the kernel."""
+    """Return a function that evaluates the line's game for each hero, by the kernel."""
     tables, compiled = map_tables_of(map_of(line.games)), compiled_weights(weights)
     return lambda: [int(score(line.games, 0, hero, tables, compiled)) for hero in range(4)]

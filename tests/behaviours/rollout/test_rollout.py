@@ -1,4 +1,4 @@
-"""Rollout: the orders of styles and their second opinion, playouts counted by hand, styles found out, and the trait."""
+"""Rollout: the policy against its reference, playouts counted by hand, opponent models, and the trait."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from behaviours import RECENT_TURNS, Budget, SearchInfo, View
 from behaviours.common.evaluation import Weights, compiled_weights
 from behaviours.common.map_tables import NO_MINE, map_tables_of
 from behaviours.rollout import Rollout
-from behaviours.rollout.opponents import count_hits, study
+from behaviours.rollout.opponents import count_hits, model_opponents
 from behaviours.rollout.plans import GOAL_MOVE, plans_of, square_of
 from behaviours.rollout.playouts import DRAWS, PLAN_STATS, Batch, Players, play_plans
 from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, follow
 from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
 from behaviours.rollout.repetition import no_repeats
-from behaviours.rollout.trait import compared
+from behaviours.rollout.trait import compare_plans
 from sim.board import draw
 from sim.game import STAY, TAVERN, Games, mover, row_column
 from sim.generator import generate
@@ -27,12 +27,12 @@ from sim.maps import map_of
 from sim.rules import effective_moves, step
 from tests.support.positions import dead_ends_of, played_positions, small_positions
 from tests.support.reference import reference
-from tests.support.reference_styles import Follower
+from tests.support.reference_policy import ReferencePolicy
 
 WEIGHTS = compiled_weights(Weights())
 
 
-def random_style(rng: np.random.Generator) -> PolicyParams:
+def random_policy(rng: np.random.Generator) -> PolicyParams:
     return PolicyParams(
         reserve=int(rng.integers(0, 30)),
         drink=int(rng.integers(0, 100)),
@@ -47,7 +47,7 @@ def random_style(rng: np.random.Generator) -> PolicyParams:
 
 
 def random_goal(rng: np.random.Generator, games: Games, hero: int) -> tuple[int, tuple[Any, ...] | None]:
-    """A goal that can be reached, as a number and as the second opinion has it; often none."""
+    """Return a goal in reach, as a number and as `ReferencePolicy` has it; often none."""
     tables, where = map_tables_of(map_of(games))[0], map_of(games)
     pos = int(games[0].hero[hero].pos)
     choice = rng.integers(6)
@@ -65,15 +65,15 @@ def random_goal(rng: np.random.Generator, games: Games, hero: int) -> tuple[int,
 
 
 @pytest.mark.parametrize("positions", [small_positions(5, 400), played_positions(5, 15)], ids=["small", "played"])
-def test_orders_and_their_second_opinion_agree(positions: Iterator[Games]) -> None:
+def test_the_policy_equals_its_reference(positions: Iterator[Games]) -> None:
     rng = np.random.default_rng(7)
     moves: set[int] = set()
     for games in positions:
         hero, before = mover(games), games.copy()
         for _ in range(3):
-            params, (number, goal) = random_style(rng), random_goal(rng, games, hero)
+            params, (number, goal) = random_policy(rng), random_goal(rng, games, hero)
             move = follow(games, 0, hero, map_tables_of(map_of(games)), WEIGHTS, compiled_policies((params,)), 0, number)
-            assert move == Follower(reference(games), hero, params, goal, dead_ends_of(games)).move(), (
+            assert move == ReferencePolicy(reference(games), hero, params, goal, dead_ends_of(games)).move(), (
                 f"{params} {goal}\n{draw(games)}"
             )
             moves.add(move)
@@ -82,7 +82,7 @@ def test_orders_and_their_second_opinion_agree(positions: Iterator[Games]) -> No
 
 
 def games_under_way(seed: int, plies: int, size: int = 12) -> Games:
-    """A generated game after so many plies of the library's styles."""
+    """Return a generated game after this number of plies by policies of the library."""
     games = generate(seed, size=size).new_game()
     tables, policies = map_tables_of(map_of(games)), compiled_policies(LIBRARY)
     for _ in range(plies):
@@ -92,7 +92,7 @@ def games_under_way(seed: int, plies: int, size: int = 12) -> Games:
 
 
 def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **changes: Any) -> NDArray[np.void]:
-    """The findings about all plans, everybody else being of the second of two styles."""
+    """Return the statistics of all plans, if every rival follows the second of two policies."""
     trait = Rollout(**{"epsilon": 0, **changes})
     view = View(games, mover(games))
     weights, stats = compiled_weights(Weights(**trait.weights.model_dump())), np.zeros(len(plans), PLAN_STATS)
@@ -104,33 +104,33 @@ def played_out(games: Games, plans: NDArray[np.int16], begin: int, end: int, **c
 
 
 def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float) -> tuple[float, int]:
-    """One playout again, step by step in Python: (outcome, first order)."""
+    """Return the outcome and the first move of one playout, step by step in Python."""
     games, me = games.copy(), mover(games)
     tables, policies = map_tables_of(map_of(games)), compiled_policies((trait.params, LIBRARY[3]))
     plan, spent, first = [goal for goal in plan if goal != NO_GOAL], 0, -1
     rounds: list[float] = []
-    price, rounds_left = 0.0, len(range(int(games[0].turn), int(games[0].max_turns), 4))
+    penalty, rounds_left = 0.0, len(range(int(games[0].turn), int(games[0].max_turns), 4))
 
-    def standing() -> float:
+    def position_value() -> float:
         weights, heroes = trait.weights, games[0].hero
-        worth = []
+        values = []
         for hero in range(4):
             left = len(range(int(games[0].turn) + (hero - int(games[0].turn)) % 4, int(games[0].max_turns), 4))
-            kept = weights.keep * (1 - np.exp(-left / weights.keep))
+            income = weights.keep * (1 - np.exp(-left / weights.keep))
             life = int(heroes[hero].life)
             vigour = weights.life * (1 - np.exp(-life / weights.life_curve)) / (1 - np.exp(-100 / weights.life_curve))
             safe = 1 - weights.frailty * np.exp(-life / weights.frail)
-            worth.append(heroes[hero].gold + heroes[hero].mines * kept * safe + vigour * min(1, left / weights.life_season))
-        others = [one for hero, one in enumerate(worth) if hero != me]
-        lead, close = worth[me] - max(others), max(1.0, trait.lead_scale * rounds_left)
-        counts = trait.lead_weight * close * np.arcsinh(lead / close) if rounds_left <= trait.lead_rounds else 0
-        return float(worth[me] - weights.rivals * sum(others) / 3 - weights.leader * max(others) + counts)
+            values.append(heroes[hero].gold + heroes[hero].mines * income * safe + vigour * min(1, left / weights.life_season))
+        others = [one for hero, one in enumerate(values) if hero != me]
+        lead, scale = values[me] - max(others), max(1.0, trait.lead_scale * rounds_left)
+        utility = trait.lead_weight * scale * np.arcsinh(lead / scale) if rounds_left <= trait.lead_rounds else 0
+        return float(values[me] - weights.rivals * sum(others) / 3 - weights.leader * max(others) + utility)
 
     for ply in range(4 * trait.rounds):
         if games[0].status:
             break
         hero, pos, life = mover(games), int(games[0].hero[mover(games)].pos), int(games[0].hero[me].life)
-        drinks, before, mines = False, standing(), int(games[0].hero[me].mines)
+        drinks, before, mines = False, position_value(), int(games[0].hero[me].mines)
         if hero == me:
             if ply:
                 rounds.append(before)
@@ -155,15 +155,15 @@ def by_hand(games: Games, plan: list[int], trait: Rollout, discount: float) -> t
         takes = int(games[0].cell[pos + [0, -32, 32, 1, -1][move]]) & 15 > TAVERN
         step(games, 0, move)
         if hero == me and ply and not takes and games[0].hero[me].mines > mines:
-            price += discount ** len(rounds) * trait.late_kill_penalty * (standing() - before)
-        price += trait.death * (int(games[0].hero[me].life) > life and not drinks)
+            penalty += discount ** len(rounds) * trait.late_kill_penalty * (position_value() - before)
+        penalty += trait.death * (int(games[0].hero[me].life) > life and not drinks)
     shares = [(1 - discount) * discount**number for number in range(len(rounds))]
-    end = standing() * (1 - sum(shares))
-    return sum(share * worth for share, worth in zip(shares, rounds, strict=True)) + end - price, first
+    end = position_value() * (1 - sum(shares))
+    return sum(share * value for share, value in zip(shares, rounds, strict=True)) + end - penalty, first
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_playouts_are_what_they_are_step_by_step(seed: int) -> None:
+def test_playouts_equal_those_played_by_hand(seed: int) -> None:
     games = games_under_way(seed, 4 * 25 * (seed + 1) + seed % 4)
     given: dict[str, Any] = {
         "rounds": 20,
@@ -196,9 +196,9 @@ def test_scenarios_add_up_and_change_nothing() -> None:
     assert len(set(played_out(games, again, 0, 5, epsilon=0.3)["total"].tolist())) == 1
 
 
-@pytest.mark.parametrize("number", [number for number, params in enumerate(LIBRARY) if not params.habit])
-def test_a_style_is_found_out(number: int) -> None:
-    """A rival who plays by a style of the library: it foretells all he does, and scenarios are full of it."""
+@pytest.mark.parametrize("number", [number for number, params in enumerate(LIBRARY) if not params.repeat_moves])
+def test_the_policy_of_a_rival_is_found(number: int) -> None:
+    """A rival plays by a policy of the library: this policy predicts all its moves, and most scenarios draw it."""
     games, policies = generate(11, size=12).new_game(), compiled_policies((PolicyParams(), *LIBRARY))
     tables, seen, rng = map_tables_of(map_of(games)), [], np.random.default_rng(1)
     for _ in range(4 * 60):
@@ -214,16 +214,16 @@ def test_a_style_is_found_out(number: int) -> None:
     assert hits[3].max() < RECENT_TURNS
     assert not hits[0].any()
     view = View(seen[-1], 0, recent=np.concatenate(seen[:-1]))
-    drawn, _ = study(view, WEIGHTS, policies, 0.7)
+    drawn, _ = model_opponents(view, WEIGHTS, policies, 0.7)
     equal = [params for params in range(1, len(policies)) if hits[1, params] >= RECENT_TURNS - 3]
     assert np.isin(drawn[1], equal).mean() > 0.7
-    assert set(study(view, WEIGHTS, policies, 0)[0].ravel().tolist()) == set(range(1, len(policies)))
+    assert set(model_opponents(view, WEIGHTS, policies, 0)[0].ravel().tolist()) == set(range(1, len(policies)))
 
 
-def test_habits_are_what_somebody_did_twice_on_a_square() -> None:
-    """One rival steps to and fro, one never does the same twice: the first has habits, and they foretell him."""
+def test_moves_made_twice_on_a_square_are_repeated_moves() -> None:
+    """One rival steps to and fro, one never makes the same move twice: only the first has repeated moves, which predict it."""
     games = generate(11, size=12).new_game()
-    policies, tables = compiled_policies((PolicyParams(), PolicyParams(habit=True))), map_tables_of(map_of(games))
+    policies, tables = compiled_policies((PolicyParams(), PolicyParams(repeat_moves=True))), map_tables_of(map_of(games))
     seen, rng = [], np.random.default_rng(3)
     done: dict[Any, Any] = {}
     for ply in range(4 * 20):
@@ -250,35 +250,35 @@ def test_habits_are_what_somebody_did_twice_on_a_square() -> None:
 
 
 def test_plans_are_compared_in_the_scenarios_that_both_met() -> None:
-    """Worths are found again under a noise by scenario a thousand times as large, whichever scenarios a plan met."""
+    """The values of plans are found under a noise by scenario a thousand times as large."""
     rng = np.random.default_rng(2)
-    worths, stages = rng.normal(size=12), np.zeros((8, 12), PLAN_STATS)
+    values, stages = rng.normal(size=12), np.zeros((8, 12), PLAN_STATS)
     for stage in range(8):
         chosen = np.arange(12) if stage == 0 else np.append(rng.permutation(11)[:4], 11)
-        luck = rng.normal(scale=1000, size=3)
-        stages["count"][stage, chosen] = len(luck)
-        stages["total"][stage, chosen] = (worths[chosen, None] + luck).sum(axis=1)
-    gains, sure = compared(stages)
-    np.testing.assert_allclose(gains, worths - worths[11], atol=1e-9)
+        noise = rng.normal(scale=1000, size=3)
+        stages["count"][stage, chosen] = len(noise)
+        stages["total"][stage, chosen] = (values[chosen, None] + noise).sum(axis=1)
+    gains, sure = compare_plans(stages)
+    np.testing.assert_allclose(gains, values - values[11], atol=1e-9)
     playouts = stages["count"].sum(axis=0)
     assert sure.tolist() == [count >= 12 for count in playouts.tolist()]
     assert 0 < sure.sum() < 12
 
 
-def test_mines_that_nobody_else_is_nearer_to_are_goals() -> None:
+def test_uncontested_mines_are_goals() -> None:
     games = games_under_way(4, 240, size=20)
     view = View(games, mover(games))
-    with_them, without = plans_of(view, 2, free=24), plans_of(view, 2, free=0)
+    with_them, without = plans_of(view, 2, uncontested_mines=24), plans_of(view, 2, uncontested_mines=0)
     added = {tuple(plan) for plan in with_them.tolist()} - {tuple(plan) for plan in without.tolist()}
     alone = {mine for mine, rest in added if rest == NO_GOAL}
     assert alone
     assert added == {(mine, NO_GOAL) for mine in alone} | {(GOAL_TAVERN, mine) for mine in alone}
-    ways = map_tables_of(view.map)[0]["to_mine"].reshape(1024, -1)
+    distances = map_tables_of(view.map)[0]["to_mine"].reshape(1024, -1)
     for mine in alone:
-        assert all(ways[view.pos, mine] < ways[int(games[0].hero[enemy].pos), mine] for enemy in view.enemies)
+        assert all(distances[view.pos, mine] < distances[int(games[0].hero[enemy].pos), mine] for enemy in view.enemies)
 
 
-def test_rounds_that_are_missing_are_passed_over() -> None:
+def test_missing_rounds_are_skipped() -> None:
     turns = [games_under_way(2, 4 * number) for number in (0, 1, 2, 5, 6)]
     hits = np.zeros((4, 1), np.int64)
     policies = compiled_policies((PolicyParams(),))
@@ -293,20 +293,20 @@ def search_infos(trait: Rollout, games: Games, nodes: int, **more: Any) -> list[
 
 def test_votes_improve_and_depend_on_the_budget_alone() -> None:
     games = games_under_way(4, 240)
-    said = search_infos(Rollout(), games, 100_000)
-    assert said == search_infos(Rollout(), games.copy(), 100_000, seed=99)
-    nodes = [info.nodes or 0 for info in said]
+    infos = search_infos(Rollout(), games, 100_000)
+    assert infos == search_infos(Rollout(), games.copy(), 100_000, seed=99)
+    nodes = [info.nodes or 0 for info in infos]
     assert nodes == sorted(nodes)
     assert nodes[0] == 0
-    assert len(said) > 4
+    assert len(infos) > 4
     assert 100_000 <= nodes[-1] < 140_000  # the last scenario is finished
     mask = effective_moves(games, 0, mover(games))
-    assert all(set(info.votes) == {move for move in range(5) if mask >> move & 1} for info in said)
+    assert all(set(info.votes) == {move for move in range(5) if mask >> move & 1} for info in infos)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_best_direction_is_voted_nothing_against(seed: int) -> None:
-    """Also where a plan begins with an order that does nothing: into a hero, or to a tavern without the gold for a beer."""
+def test_the_vote_for_the_best_direction_is_zero(seed: int) -> None:
+    """Also if a plan begins with a move without effect: into a hero, or into a tavern without the gold for a beer."""
     games = games_under_way(seed, 41 * (seed + 1) % 700, size=8)
     games["hero"]["gold"] = seed % 3
     for info in search_infos(Rollout(), games, 5_000):
@@ -315,33 +315,33 @@ def test_the_best_direction_is_voted_nothing_against(seed: int) -> None:
         assert min(info.votes.values()) >= -1
 
 
-def test_a_stop_ends_it_with_what_there_is() -> None:
+def test_the_stop_word_ends_it() -> None:
     games, budget = games_under_way(4, 240), Budget()
-    said = []
+    infos = []
     for info in Rollout().vote(View(games, mover(games), budget=budget)):
-        said.append(info)
-        if len(said) == 3:
+        infos.append(info)
+        if len(infos) == 3:
             budget.stop[0] = 1
-    assert len(said) == 3
+    assert len(infos) == 3
     budget.stop[0] = 1
-    assert len(list(Rollout().vote(View(games, mover(games), budget=budget)))) == 1  # what our style does
+    assert len(list(Rollout().vote(View(games, mover(games), budget=budget)))) == 1  # our policy's move
 
 
-def test_squares_on_which_nothing_is_gained_are_tiring() -> None:
-    """Turns spent on a square count against it, but only those since a mine was taken or life rose."""
+def test_turns_on_a_square_without_a_gain_are_penalised() -> None:
+    """Only turns since the last mine or healing count."""
     games = games_under_way(4, 240)
     me, here = mover(games), games.copy()
     seen = np.concatenate([games] * 6)
     seen["turn"] = 240 - 4 * np.arange(6, 0, -1)
-    seen["hero"]["life"][:, me] = int(here["hero"]["life"][0, me]) + np.array([6, 5, 20, 3, 2, 1])  # he drank before the third
+    seen["hero"]["life"][:, me] = int(here["hero"]["life"][0, me]) + np.array([6, 5, 20, 3, 2, 1])  # it drank before the third
     view = View(here, me, recent=seen, budget=Budget(nodes=30_000))
-    calm, tired = (list(Rollout(repetition_penalty=penalty, scale=1000).vote(view))[-1].votes for penalty in (0, 7))
-    assert isinstance(calm, dict)
-    assert isinstance(tired, dict)
-    worth = {move: 1000 * vote - 7 * 5 * (view.landing(move) == view.pos) for move, vote in calm.items()}
-    assert tired == pytest.approx({move: (gold - max(worth.values())) / 1000 for move, gold in worth.items()})
-    assert min(tired.values()) > -1
-    assert tired != calm
+    plain, penalised = (list(Rollout(repetition_penalty=penalty, scale=1000).vote(view))[-1].votes for penalty in (0, 7))
+    assert isinstance(plain, dict)
+    assert isinstance(penalised, dict)
+    values = {move: 1000 * vote - 7 * 5 * (view.landing(move) == view.pos) for move, vote in plain.items()}
+    assert penalised == pytest.approx({move: (gold - max(values.values())) / 1000 for move, gold in values.items()})
+    assert min(penalised.values()) > -1
+    assert penalised != plain
 
 
 def test_goals_have_squares() -> None:
@@ -359,14 +359,14 @@ def test_goals_have_squares() -> None:
             assert square in (view.map.taverns if goal == GOAL_TAVERN else view.map.mines)
 
 
-def test_nothing_is_said_after_the_end() -> None:
+def test_after_the_end_there_are_no_votes() -> None:
     games = generate(1, size=10).new_game(max_turns=4)
     for _ in range(4):
         step(games, 0, STAY)
     assert list(Rollout().vote(View(games, 0))) == []
 
 
-def test_a_lead_counts_besides_only_towards_the_end() -> None:
+def test_the_lead_counts_only_near_the_end() -> None:
     games = games_under_way(4, 240)
     left = View(games, mover(games)).plies_left
     never, not_yet, now = (search_infos(Rollout(lead_rounds=rounds), games, 20_000) for rounds in (0, left - 1, left))

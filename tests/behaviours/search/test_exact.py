@@ -1,4 +1,4 @@
-"""The search finds what trying every move would find, in every mode, on thousands of small positions."""
+"""The search finds the scores of plain minimax in every mode, on thousands of small positions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from behaviours.common.policy import policy
 from behaviours.search.contact import active_enemies
 from behaviours.search.deepening import IterationResult, SearchParams, Workspace, iterative_deepening
 from behaviours.search.engine import search_below
-from behaviours.search.records import BEST_REPLY, BEST_REPLY_PLUS, INFINITE, PARANOID
+from behaviours.search.records import BEST_REPLY, INFINITE, PARANOID
+from behaviours.search.trait import MODES
 from sim.board import draw, parse
 from sim.game import ABSENT, STAY, TAVERN, Games, mover
 from sim.generator import generate
@@ -31,8 +32,7 @@ from tests.support.placements import World, placements, random_position, turned
 from tests.support.reference_evaluation import net_worth_only
 from tests.support.worlds import YARDSTICK, odd_games
 
-MODES = {"paranoid": PARANOID, "best-reply": BEST_REPLY, "best-reply-plus": BEST_REPLY_PLUS}
-#: No score is too far below the best to be told exactly.
+#: A distance below the best score so large that all scores are exact.
 WHOLE = INFINITE >> 1
 UNLIMITED = 1 << 60
 
@@ -42,20 +42,20 @@ def present(games: Games) -> list[int]:
 
 
 def enemies(games: Games) -> int:
-    """The set of all opponents of the hero to move."""
+    """Return the set of all opponents of the hero to move."""
     return sum(1 << hero for hero in present(games) if hero != mover(games))
 
 
 def search(
     games: Games, params: SearchParams, depth: int, weights: Weights, *, nodes: int = UNLIMITED, stop: bool = False
 ) -> list[IterationResult]:
-    """What the search finds at each depth up to `depth`."""
+    """Return the results of the search at each depth up to `depth`."""
     word = np.full(1, stop, np.int64)
     found = iterative_deepening(games, map_of(games), params, weights, depths=range(1, depth + 1), nodes=nodes, stop=word)
     return list(found)
 
 
-def random_question(rng: np.random.Generator, games: Games, mode: int) -> SearchParams:
+def random_params(rng: np.random.Generator, games: Games, mode: int) -> SearchParams:
     active = enemies(games) & int(rng.integers(0, 16)) if rng.random() < 0.5 else enemies(games)
     return SearchParams(
         me=mover(games),
@@ -69,7 +69,7 @@ def random_question(rng: np.random.Generator, games: Games, mode: int) -> Search
 
 
 def agrees(games: Games, params: SearchParams, depth: int, weights: Weights) -> None:
-    """The search's scores at every depth are those of minimax."""
+    """Assert that the search's scores at every depth are those of minimax."""
     plain = Minimax(games, params, weights)
     for found in search(games, params, depth, weights):
         assert list(found.scores) == plain.scores(found.depth), f"depth {found.depth}, {params}\n{draw(games)}"
@@ -85,25 +85,25 @@ def test_it_finds_what_minimax_finds(mode: int, count: int) -> None:
     weights = [Weights(), Weights(reach=1, danger=1, prey=1, loss=0.5, spawn=5, dead_end=3), net_worth_only()]
     for _ in range(count):
         games = random_position(rng)
-        params = random_question(rng, games, mode)
+        params = random_params(rng, games, mode)
         depth = int(rng.integers(1, 9 - params.active.bit_count() * (2 - (mode != PARANOID))))
         agrees(games, params, depth, weights[int(rng.integers(3))])
 
 
 @given(odd_games())
 @settings(max_examples=100, deadline=None)
-def test_it_finds_what_minimax_finds_on_boards_such_as_nobody_would_draw(games: Games) -> None:
+def test_it_finds_what_minimax_finds_on_odd_boards(games: Games) -> None:
     if games[0]["max_turns"] > games[0]["turn"]:
         for mode in MODES.values():
             agrees(games, SearchParams(mover(games), enemies(games), mode, quiescence=2, clip=WHOLE), 3, Weights())
 
 
-def test_what_is_far_below_the_best_is_known_to_be() -> None:
+def test_scores_far_below_the_best_are_bounds() -> None:
     rng = np.random.default_rng(7)
     below = 0
     for _ in range(300):
         games = random_position(rng)
-        params = replace(random_question(rng, games, int(rng.integers(3))), clip=int(rng.integers(1, 400)))
+        params = replace(random_params(rng, games, int(rng.integers(3))), clip=int(rng.integers(1, 400)))
         plain = Minimax(games, params, Weights())
         for found in search(games, params, 3, Weights()):
             exact = plain.scores(found.depth)
@@ -118,12 +118,12 @@ def test_what_is_far_below_the_best_is_known_to_be() -> None:
     assert below > 100
 
 
-def test_within_a_window_a_score_is_exact_and_outside_a_bound() -> None:
+def test_within_a_window_a_score_is_exact_and_outside_it_a_bound() -> None:
     rng = np.random.default_rng(11)
     work, stop = Workspace(), np.zeros(1, np.int64)
     for _ in range(300):
         games = random_position(rng)
-        params = random_question(rng, games, int(rng.integers(3)))
+        params = random_params(rng, games, int(rng.integers(3)))
         depth, move = int(rng.integers(1, 5)), int(rng.choice(moves_of(games, params.me)))
         exact = Minimax(games, params, Weights()).scores(depth)[move]
         assert exact is not None
@@ -157,7 +157,7 @@ SMALL = [
 
 
 def examined(world: World, depth: int, skip: int) -> int:
-    """Compare every `skip`-th position of a world with minimax, the modes in turn; returns how many."""
+    """Compare every `skip`-th position of a world with minimax, the modes in turn; return the number of positions."""
     count = 0
     for games in islice(world.positions(), 0, None, skip):
         params = SearchParams(mover(games), enemies(games), count % 3, quiescence=2, clip=WHOLE, table=count % 5 > 0)
@@ -203,7 +203,7 @@ def test_placements_without_neighbours_are_those_that_have_none() -> None:
 
 
 def middle_games(count: int) -> Iterator[Games]:
-    """Generated maps some way into a game of random moves, our hero hurt."""
+    """Yield generated maps some way into a game of random moves, our hero hurt."""
     for seed in range(count):
         rng = np.random.default_rng(seed)
         games = generate(seed, size=10).new_game()
@@ -218,7 +218,7 @@ def test_the_table_changes_the_work_and_nothing_else() -> None:
     for number, games in enumerate(middle_games(24)):
         active = enemies(games) & [0b0011, 0b0101, 0b1111][number % 3]
         params = SearchParams(mover(games), active, number % 3, clip=2000)
-        told = []
+        reported = []
         for table in (True, False):
             found = search(games, replace(params, table=table), 7 if active.bit_count() > 1 else 10, Weights())
             nodes[table] += found[-1].nodes
@@ -226,13 +226,13 @@ def test_the_table_changes_the_work_and_nothing_else() -> None:
             scores = [
                 [value and max(value, top - 2000) for value in depth.scores] for depth, top in zip(found, best, strict=True)
             ]
-            told.append(scores)
-        assert told[0] == told[1], draw(games)
+            reported.append(scores)
+        assert reported[0] == reported[1], draw(games)
     assert nodes[True] < 0.8 * nodes[False]
 
 
 def test_earlier_searches_leave_nothing_behind() -> None:
-    """More searches than an entry of the table has ages."""
+    """More searches run than there are ages of table entries."""
     games = next(middle_games(1))
     params = SearchParams(mover(games), enemies(games), PARANOID)
     once = search(games, params, 5, Weights())
@@ -249,7 +249,7 @@ def test_a_search_leaves_the_game_as_it_was() -> None:
     work = Workspace()
     for _ in range(200):
         games = random_position(rng)
-        params = random_question(rng, games, int(rng.integers(3)))
+        params = random_params(rng, games, int(rng.integers(3)))
         work.begin(params)
         work.task["limit"] = int(rng.integers(1, 200))  # most end in the middle
         before = games.tobytes()
@@ -261,11 +261,11 @@ def test_a_search_leaves_the_game_as_it_was() -> None:
 # ---- The principal variation ----
 
 
-def test_the_line_leads_to_the_score() -> None:
+def test_the_principal_variation_leads_to_the_score() -> None:
     rng = np.random.default_rng(13)
     for _ in range(300):
         games = random_position(rng)
-        params = replace(random_question(rng, games, int(rng.integers(3))), table=False)
+        params = replace(random_params(rng, games, int(rng.integers(3))), table=False)
         for found in search(games, params, 5, Weights()):
             line = Line(games)
             died = sum(line.play(move) >> params.me & 1 for move in found.pv)
@@ -280,7 +280,7 @@ def test_the_line_leads_to_the_score() -> None:
 
 
 def test_mirrored_boards_have_mirrored_answers() -> None:
-    """Two heroes and one tavern at most, where no order of blows and no choice of equal ways makes a difference."""
+    """At most two heroes and one tavern: the order of blows and the choice of equal ways make no difference."""
     rng = np.random.default_rng(17)
     for _ in range(50):
         games = random_position(rng, heroes=2, taverns=1)
@@ -292,15 +292,15 @@ def test_mirrored_boards_have_mirrored_answers() -> None:
                 for one, two in zip(plain, search(other, params, 6, Weights()), strict=True):
                     for direction, value in enumerate(one.scores):
                         same = two.scores[becomes[direction]]
-                        # sums of the same numbers in another order: the last hundredth may be rounded otherwise
+                        # sums of the same numbers in another order: the last hundredth may differ
                         assert value is same is None or abs(value - same) <= 2, f"{draw(games)}\n{draw(other)}"  # type: ignore[operator]
 
 
 # ---- Ending early ----
 
 
-def as_far_as_it_came(done: IterationResult, before: IterationResult | None, whole: IterationResult) -> bool:
-    """Whether a depth that was broken off tells its finished directions' scores, and moves the others along with the first."""
+def is_consistent(done: IterationResult, before: IterationResult | None, whole: IterationResult) -> bool:
+    """Return whether an unfinished depth has its finished directions' scores, and shifts the others along with the first."""
     moves = [move for move in range(5) if whole.scores[move] is not None]
     assert [move for move in range(5) if done.scores[move] is not None] == moves
     tried = [1, 3, 2, 4, 0]
@@ -309,36 +309,36 @@ def as_far_as_it_came(done: IterationResult, before: IterationResult | None, who
         least = min(done.scores[move] for move in finished)  # type: ignore[type-var]
         return all(done.scores[move] in (whole.scores[move], least) for move in moves)
     best = before.scores[before.best]
-    return any(_moved_along(done, before, whole, moves, first) for first in moves if before.scores[first] == best)
+    return any(_shifted_along(done, before, whole, moves, first) for first in moves if before.scores[first] == best)
 
 
-def _moved_along(done: IterationResult, before: IterationResult, whole: IterationResult, moves: list[int], first: int) -> bool:
-    """Whether `first` can have been the direction that was searched first."""
+def _shifted_along(done: IterationResult, before: IterationResult, whole: IterationResult, moves: list[int], first: int) -> bool:
+    """Return whether `first` can be the direction that was searched first."""
     if done.scores[first] != whole.scores[first]:
         return False
     for move in moves:
-        killed_by = done.scores[first] + min(0, before.scores[move] - before.scores[first])  # type: ignore[operator]
-        if done.scores[move] not in (whole.scores[move], killed_by):
+        shifted = done.scores[first] + min(0, before.scores[move] - before.scores[first])  # type: ignore[operator]
+        if done.scores[move] not in (whole.scores[move], shifted):
             return False
     return True
 
 
-def test_a_depth_that_is_broken_off_counts_as_far_as_it_came() -> None:
+def test_an_unfinished_depth_has_the_finished_scores() -> None:
     rng = np.random.default_rng(19)
-    broken = 0
+    unfinished = 0
     for _ in range(60):
         games = random_position(rng)
-        params = replace(random_question(rng, games, int(rng.integers(3))), table=False)
+        params = replace(random_params(rng, games, int(rng.integers(3))), table=False)
         whole = search(games, params, 5, Weights())
         for nodes in rng.integers(1, max(2, whole[-1].nodes), 8).tolist():
             part = search(games, params, 5, Weights(), nodes=nodes)
             assert [depth for depth in part if depth.whole] == whole[: sum(depth.whole for depth in part)]
             assert all(depth.nodes <= nodes for depth in part)
             if part and not part[-1].whole:
-                broken += 1
+                unfinished += 1
                 before = part[-2] if len(part) > 1 else None
-                assert as_far_as_it_came(part[-1], before, whole[len(part) - 1]), draw(games)
-    assert broken > 100
+                assert is_consistent(part[-1], before, whole[len(part) - 1]), draw(games)
+    assert unfinished > 100
 
 
 def test_a_set_stop_word_ends_the_search_within_some_hundred_nodes() -> None:
@@ -354,13 +354,13 @@ def test_a_set_stop_word_ends_the_search_within_some_hundred_nodes() -> None:
     assert all(depth.nodes <= before[-1].nodes + 256 for depth in running)
 
 
-# ---- Who is searched ----
+# ---- Active opponents ----
 
 
-def test_the_nearest_enemies_are_searched_who_can_move() -> None:
+def test_the_nearest_enemies_that_can_move_are_searched() -> None:
     games = parse("|@1      @2|\n|##    ##  |\n|    @3    |\n|      ##  |\n|$-      @4|\n@2 life 9 crashed")
     where = map_of(games)
-    assert active_enemies(games, where, 0, 99, 3) == 0b1100  # @2 stands still for ever
+    assert active_enemies(games, where, 0, 99, 3) == 0b1100  # @2 never moves
     assert active_enemies(games, where, 0, 99, 1) == 0b0100
     assert active_enemies(games, where, 0, 4, 3) == 0b0100
     assert active_enemies(games, where, 0, 3, 3) == 0
@@ -372,7 +372,7 @@ def test_the_nearest_enemies_are_searched_who_can_move() -> None:
 # ---- Max-n ----
 
 
-def test_two_heroes_with_opposed_interests_play_max_n_as_minimax() -> None:
+def test_max_n_of_two_opposed_heroes_is_minimax() -> None:
     rng = np.random.default_rng(23)
     weights = net_worth_only()
     for _ in range(200):
@@ -388,7 +388,7 @@ def test_two_heroes_with_opposed_interests_play_max_n_as_minimax() -> None:
 
 
 def plain_minimax(line: Line, me: int, active: int, depth: int, nodes: list[int]) -> int:
-    """`PlainSearch` by definition: idle heroes stand still, a tavern is tried without the gold for it too."""
+    """Return the score of `PlainSearch` by definition: idle heroes stand still, taverns are tried without gold, too."""
     nodes[0] += 1
     if depth == 0 or not line.running:
         heroes = line.games[0]["hero"]
@@ -432,6 +432,6 @@ def test_the_plain_search_looks_at_the_yardsticks_nodes(tmp_path: Path) -> None:
     for size, active, depth in [(10, 1, 30), (10, 2, 16), (18, 3, 12), (28, 4, 9)]:
         games = yardstick.position(7, size)
         score, nodes = search(games, 0, (1 << active) - 1, depth)
-        told = yardstick.search(depth, 7, active, size)
-        assert (score, nodes) == (told.score, told.nodes)
-        assert told.nodes > 1000
+        other = yardstick.search(depth, 7, active, size)
+        assert (score, nodes) == (other.score, other.nodes)
+        assert other.nodes > 1000

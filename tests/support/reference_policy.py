@@ -1,4 +1,4 @@
-"""What a hero of a style does, once more and plainly: the second opinion on `behaviours.rollout.policy`."""
+"""Reference implementation of the rollout policy (`behaviours.rollout.policy`), slow and plain."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from behaviours.rollout.policy_params import PolicyParams
 from tests.support.reference import STEPS, Reference
-from tests.support.reference_evaluation import AWAY, Ground, wins
+from tests.support.reference_evaluation import AWAY, Places, wins
 
 Place = tuple[int, int]
 _WAYS = ("Stay", "North", "South", "East", "West")
@@ -17,32 +17,32 @@ def _next(place: Place, way: str) -> Place:
     return (place[0] + STEPS[way][0], place[1] + STEPS[way][1]) if way in STEPS else place
 
 
-class Follower:
-    """One question: what does `hero` do by `params`, with a goal: ("mine", place), ("tavern",), ("hero", index) or None?
+class ReferencePolicy:
+    """One decision of `hero` by `params` with a goal: ("mine", place), ("tavern",), ("hero", index) or None.
 
-    `dead_ends` are the squares in dead ends with the moves to the mouth (`sim.structure`).
+    `dead_ends` has the moves to the mouth by square of a dead end (`sim.structure`).
     """
 
     def __init__(
         self, game: Reference, hero: int, params: PolicyParams, goal: tuple[Any, ...] | None, dead_ends: Mapping[Place, int]
     ) -> None:
         self.game, self.hero, self.params, self.goal, self.dead_ends = game, hero, params, goal, dead_ends
-        self.tables, self.who = Ground(game), game.heroes[hero]
+        self.places, self.who = Places(game), game.heroes[hero]
         self.enemies = [other for other in range(4) if other != hero]
         self.enemies.sort(key=lambda other: (other - hero) % 4)
         self.pays = self.who.gold >= 2
-        self.tavern = self.tables.tavern(self.who.pos)[0]
-        self.to_tavern = self.tables.step(self.who.pos, self.tables.taverns)
+        self.tavern = self.places.tavern(self.who.pos)[0]
+        self.to_tavern = self.places.step(self.who.pos, self.places.taverns)
 
     def _away(self, enemy: int, place: Place | None = None) -> int:
-        return self.tables.away(place or self.who.pos, self.game.heroes[enemy].pos)
+        return self.places.away(place or self.who.pos, self.game.heroes[enemy].pos)
 
     def _guarded(self, enemy: int) -> bool:
         other = self.game.heroes[enemy]
-        return not other.crashed and other.gold >= 2 and self.tables.tavern(other.pos)[0] == 1
+        return not other.crashed and other.gold >= 2 and self.places.tavern(other.pos)[0] == 1
 
     def _prey(self) -> tuple[int | None, int]:
-        """Whom he would rather fight, and how far away that is. A prey at arm's length hides all that are farther."""
+        """Return the prey and its distance. A prey within two moves hides those farther away."""
         best, prey, far = 0, None, AWAY
         for enemy in self.enemies:
             other, away, mines = self.game.heroes[enemy], self._away(enemy), self.game.mines(enemy)
@@ -58,18 +58,18 @@ class Follower:
         return prey, far
 
     def move(self) -> int:
-        """The direction 0..4."""
+        """Return the move, 0..4."""
         who, params = self.who, self.params
         if who.crashed:
             return 0
         beside = [enemy for enemy in self.enemies if self._away(enemy) == 1]
-        bar = self.pays and self.tavern == 1
+        beside_tavern = self.pays and self.tavern == 1
         if any(self.game.heroes[enemy].life <= 20 for enemy in beside):
-            return self.to_tavern if bar and who.life <= 70 else 0
+            return self.to_tavern if beside_tavern and who.life <= 70 else 0
         awake = [enemy for enemy in beside if not self.game.heroes[enemy].crashed]
         prey, far = self._prey()
         if awake:
-            if bar and who.life <= 80:
+            if beside_tavern and who.life <= 80:
                 return self.to_tavern
             if len(awake) == 1 and far == 1:
                 return 0
@@ -78,9 +78,9 @@ class Follower:
                     return self.to_tavern
                 if self.goal is None:
                     return 0
-        if self.goal is None and bar and who.life <= params.drink:
+        if self.goal is None and beside_tavern and who.life <= params.drink:
             return self.to_tavern
-        if self.goal is None and params.shy and not bar and (dodge := self._dodge()) is not None:
+        if self.goal is None and params.shy and not beside_tavern and (dodge := self._dodge()) is not None:
             return dodge
         want = self._target(prey) if self.goal is None else self._way_to(self.goal)
         near = [enemy for enemy in self.enemies if self._away(enemy) <= 4 and not self.game.heroes[enemy].crashed]
@@ -97,13 +97,13 @@ class Follower:
             if number and not (self.game.tiles.get(place) == "  " and self.game.hero_at(place) is None):
                 continue
             nearest = min(self.params.shy + 1, *(self._away(enemy, place) for enemy in feared))
-            score = 8 * nearest - min(7, self.tables.tavern(place)[0]) - 12 * min(2, self.dead_ends.get(place, 0))
+            score = 8 * nearest - min(7, self.places.tavern(place)[0]) - 12 * min(2, self.dead_ends.get(place, 0))
             scores.append((score, -number))
         return -max(scores)[1]
 
     def _way_to(self, goal: tuple[Any, ...]) -> int:
         if goal[0] == "mine":
-            return self.tables.step(self.who.pos, [goal[1]])
+            return self.places.step(self.who.pos, [goal[1]])
         return self.to_tavern if goal[0] == "tavern" else self._chase(goal[1])
 
     def _chase(self, enemy: int) -> int:
@@ -120,12 +120,12 @@ class Follower:
     def _target(self, prey: int | None) -> int:
         if prey is not None:
             return self._chase(prey)
-        who, params, tables = self.who, self.params, self.tables
-        mines = [(tables.away(mine, who.pos), mine) for mine in tables.mines if self.game.tiles[mine] != f"${self.hero + 1}"]
+        who, params, places = self.who, self.params, self.places
+        mines = [(places.away(mine, who.pos), mine) for mine in places.mines if self.game.tiles[mine] != f"${self.hero + 1}"]
         away, mine = min(mines, default=(AWAY, None))
         thirsty = self.pays and who.life <= params.thirst and self.tavern < 5
         if away < AWAY and mine is not None and who.life - away >= 20 + params.reserve and not thirsty:
-            return tables.step(who.pos, [mine])
+            return places.step(who.pos, [mine])
         if self.tavern < AWAY and (self.tavern > 1 or (self.pays and who.life <= 80)):
             return self.to_tavern
         return 0
@@ -149,7 +149,7 @@ class Follower:
                 cost += 4
                 if self.params.freeze:
                     cost -= 3 * (number == 0)
-                elif self.tables.tavern(place)[0] < self.tavern or life > who.life:
+                elif self.places.tavern(place)[0] < self.tavern or life > who.life:
                     cost -= 2
             costs.append((cost, number))
         return min(costs)[1]
@@ -160,9 +160,9 @@ class Follower:
             other, away = self.game.heroes[enemy], self._away(enemy, place)
             if other.crashed or away > 2:
                 continue
-            his = other.life - 20 * (away == 1)
-            if his > 0 and ((self.params.fear == 2 and away == 2) or wins(his, max(1, life - 1))):
+            enemy_life = other.life - 20 * (away == 1)
+            if enemy_life > 0 and ((self.params.fear == 2 and away == 2) or wins(enemy_life, max(1, life - 1))):
                 danger += 3 - away
-        if danger and life > 21 and self.pays and self.tables.tavern(place)[0] == 1:
+        if danger and life > 21 and self.pays and self.places.tavern(place)[0] == 1:
             danger -= 1
         return danger
