@@ -116,7 +116,7 @@ def test_maps_that_text_cannot_hold_are_refused() -> None:
     on_mine = Map(drawn.tiles, [(0, 1), *drawn.starts[1:]], drawn.spawns)
     nowhere = Map(drawn.tiles, drawn.starts, [None, *drawn.spawns[1:]])
     for game_map in (absent, stacked, on_mine, nowhere):
-        with pytest.raises(GameRecordError, match="abcd1234: the map cannot be kept"):
+        with pytest.raises(GameRecordError, match="abcd1234: the map cannot be stored"):
             record_of(game_map, [])
 
 

@@ -58,7 +58,7 @@ def test_all_ways_lead_to_the_same_states(seed: int, crashes: float, training: b
             assert (ply.mover, ply.move) == (int(before[0]["turn"]) % 4, moves[ply.number])
 
 
-def test_states_are_had_in_any_order_and_are_the_readers_own() -> None:
+def test_states_are_read_in_any_order_and_are_copies() -> None:
     states = states_of(5, 120)
     history = seen(states, [*range(1, 60, 4), *range(77, 120, 4)])
     numbers = list(range(len(history) + 1))

@@ -30,7 +30,6 @@ from vindibot.games.protocol import (
     Player,
     ProtocolError,
     check_answer,
-    direction_word,
     encode_json,
     from_games,
     read_answer,
@@ -317,7 +316,7 @@ def test_what_nests_too_deep_is_a_protocol_error() -> None:
 
 
 def test_words_of_directions() -> None:
-    assert [read_direction(direction_word(direction)) for direction in range(5)] == [0, 1, 2, 3, 4]
+    assert [read_direction(DIRECTIONS[direction]) for direction in range(5)] == [0, 1, 2, 3, 4]
     assert [read_direction(word) for word in (" NORTH\n", "south", "EasT", "west")] == [1, 2, 3, 4]
     assert [read_direction(word) for word in ("", "up", "crash", "n", "north!", "Ñorth")] == [0] * 6
 

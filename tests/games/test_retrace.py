@@ -89,7 +89,7 @@ def test_a_move_that_never_arrived_is_noted(tmp_path: Path) -> None:
     change(path, 3, lambda line: line.update(move=other))
     code, said = verify(path)
     assert code == 0
-    assert said[0] == f"note: {path.name}, turn 8: we ordered {other}, the game shows {played}"
+    assert said[0] == f"note: {path.name}, turn 8: we moved {other}, the game shows {played}"
 
 
 def test_game_records(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ import time
 import structlog
 from pydantic import SecretStr
 
+from sim.game import DIRECTIONS
 from vindibot.base import Redactor, ServerAddress, add_secret
 from vindibot.client.replies import Meaning, Verdict, judge
 from vindibot.client.transport import Reply, Transport, TransportError, Within, look_up
-from vindibot.games import Answer, direction_word
+from vindibot.games import Answer
 
 #: Idle requests by which the network is measured before joining, and what each may take, in seconds.
 IDLE_REQUESTS = 3
@@ -87,7 +88,7 @@ class GameApi:
     async def move(self, direction: int, turn: int | None, within: Within) -> Verdict:
         """Send an order; the reply comes on our next turn. `turn`, the turn the order is for, is left out for servers that
         do not know about it."""
-        form = {"dir": direction_word(direction)}
+        form = {"dir": DIRECTIONS[direction]}
         if turn is not None and self.understands_turn:
             form["turn"] = str(turn)
         return await self._post(self._play_url, form, within)

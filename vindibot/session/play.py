@@ -21,7 +21,7 @@ from vindibot.base import VindibotError, interrupts, log, printable, require_key
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map, map_text, named_modules
 from vindibot.engine import Needs, Voters, loading_beside, voters, warm
-from vindibot.games import Reason, refusal
+from vindibot.games import Reason, recording_folder_problem
 from vindibot.server import EmbeddedServer, ServerSettings
 from vindibot.session.player import GamePlayer, Report
 from vindibot.terminal import Display
@@ -283,7 +283,7 @@ def play_games(config: Config[PlaySettings], console: Console) -> int:
             opponent = load_bot(settings.against) if settings.against else None
             if settings.embedded:
                 load_map(settings.map)
-            if settings.recording.enabled and (problem := refusal(settings.recording.folder)):
+            if settings.recording.enabled and (problem := recording_folder_problem(settings.recording.folder)):
                 raise config.refuse("recording.folder", problem)
             seed = settings.seed if settings.seed is not None else secrets.randbits(48)
             session = Session(config, console, bot, opponent, seed)

@@ -24,7 +24,7 @@ from starlette.routing import Route
 
 from sim.game import Games
 from vindibot.base import AsgiServer, VindibotError, render
-from vindibot.games import Ballot, GameHistory, GameState, Header, LastState, Outcome, players_in
+from vindibot.games import Ballot, GameHistory, GameState, Header, LastState, Outcome
 from vindibot.viewer.bundle import Bundle, BundleWriter, Patch
 from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
 
@@ -57,7 +57,7 @@ class LiveGame:
             return
         if not self._history:
             me = header.hero - 1
-            self._history = GameHistory(header.game, players_in(state), me, started=header.started, limit_ms=header.limit_ms)
+            self._history = GameHistory(header.game, state.players, me, started=header.started, limit_ms=header.limit_ms)
         try:
             self._history.append(games, ballot)
             self._writer = self._writer or BundleWriter(header, self._history)
