@@ -71,7 +71,7 @@ def network() -> Iterator[Network]:
         (httpx.Response(407, text="Proxy Authentication Required"), "Proxy Authentication Required"),
         (httpx.Response(502, text="Bad Gateway"), "Bad Gateway"),
         (httpx.Response(520, text="<html>origin error</html>", headers={"Content-Type": "text/html"}), "an HTML page"),
-        (httpx.Response(204), "status 204 without a word"),
+        (httpx.Response(204), "status 204 without text"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )

@@ -61,4 +61,7 @@ from .views import (
     NODES as NODES,
     view as view,
 )
-from .vote_line import write_pv as write_pv
+from .vote_line import (
+    write_entry as write_entry,
+    write_pv as write_pv,
+)

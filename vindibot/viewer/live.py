@@ -40,7 +40,7 @@ _log = structlog.get_logger("vindibot.viewer")
 
 
 class LiveGame:
-    """One game of ours; an onlooker of its player. Belongs to one event loop."""
+    """One game of ours; an observer of its player. Belongs to one event loop."""
 
     def __init__(self, viewer: LiveViewer) -> None:
         self._viewer = viewer
@@ -52,7 +52,7 @@ class LiveGame:
         self.over = False
 
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
-        """See `vindibot.session.player.Onlooker`."""
+        """See `vindibot.session.player.GameObserver`."""
         if self._broken:
             return
         if not self._history:
@@ -69,7 +69,7 @@ class LiveGame:
             self._viewer.began(header.game, self)
 
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
-        """See `vindibot.session.player.Onlooker`."""
+        """See `vindibot.session.player.GameObserver`."""
         if self._writer is not None and not self.over:
             self.over = True
             if last is not None:
@@ -115,7 +115,7 @@ class LiveViewer:
     """A server for the pages of our games on a free port of this machine::
 
         async with LiveViewer() as viewer:
-            player = Player(..., onlooker=viewer.game())
+            player = Player(..., observer=viewer.game())
             await viewer.first.wait()   # `viewer.address` is that of the first game's page
 
     `readers` counts the pages that follow a game.
