@@ -73,7 +73,7 @@ def test_any_difference_is_found_and_shown(change: str, tmp_path: Path) -> None:
         assert any("  !  " in line for line in output.splitlines())
 
 
-def test_an_unknown_order_is_a_difference(tmp_path: Path) -> None:
+def test_an_unknown_move_is_a_difference(tmp_path: Path) -> None:
     game = sample("scenario-0508")
     game["moves"][3] = "Jump"
     assert run(written(tmp_path / "jump.jsonl", game))[0] == 1

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from sim.game import DIRECTIONS
 from vindibot.base import Redactor, ServerAddress, add_secret
-from vindibot.client.replies import Meaning, Verdict, judge
+from vindibot.client.replies import Meaning, Verdict, fault_verdict, judge
 from vindibot.client.transport import Transport, TransportError, Within, look_up
 from vindibot.games import Answer
 
@@ -96,7 +96,7 @@ class GameApi:
         try:
             reply = await self._transport.post(url, form, within)
         except TransportError as fault:
-            return Verdict(Meaning.REFUSED if fault.final else Meaning.LOST, fault.message, sent=fault.sent)
+            return fault_verdict(fault)
         verdict = judge(reply, self.redact)
         if verdict.answer is None:
             return verdict

@@ -22,7 +22,7 @@ from sim.game import DIRECTIONS, PLIES_PER_ROUND, STAY
 from vindibot.base import ServerAddress, check_key
 from vindibot.client.api import GameApi
 from vindibot.client.backoff import Backoff, Pause, TimeBudget
-from vindibot.client.replies import Meaning, Verdict
+from vindibot.client.replies import Meaning, Verdict, fault_verdict
 from vindibot.client.transport import TransportError, Within
 from vindibot.games import Answer, Outcome, ProtocolError, Reason, check_answer, check_hero_id
 
@@ -208,10 +208,8 @@ class GameClient:
             verdict = await self._join_once(waiting)
             if verdict.answer is not None:
                 return self._joined(verdict.answer), verdict.received_at
-            self._check_join(verdict)
             repeats += verdict.meaning is Meaning.GARBLED or verdict.status == 500
-            if repeats >= MAX_JOINS:
-                self._give_up_joining(verdict)
+            self._check_join(verdict, repeats)
             if waiting.exhausted:
                 _end(Reason.NO_GAME, f"no game on {self.address} within {waiting.spent:.0f} s")
             if time.monotonic() - begun > JOIN_PAUSES[1]:  # it was connected for long: start again
@@ -230,12 +228,10 @@ class GameClient:
         try:
             await self._unless_stopped(self._api.reach())
         except TransportError as fault:
-            return Verdict(Meaning.REFUSED if fault.final else Meaning.LOST, fault.message)
+            return fault_verdict(fault)
         settings = self.settings
-        training = settings.mode == "training"
-        request = self._api.join(
-            settings.mode, settings.turns if training else None, settings.map if training else None, Within(head=waiting.left)
-        )
+        turns, map_text = (settings.turns, settings.map) if settings.mode == "training" else (None, None)
+        request = self._api.join(settings.mode, turns, map_text, Within(head=waiting.left))
         return await self._unless_stopped(request, self._report_waiting)
 
     def _report_waiting(self, seconds: float) -> None:
@@ -254,20 +250,19 @@ class GameClient:
         self._events.joined(answer)
         return answer
 
-    def _check_join(self, verdict: Verdict) -> None:
-        """End the game if the server's answer is final."""
+    def _check_join(self, verdict: Verdict, repeats: int) -> None:
+        """End the game if the server's answer is final, or was a page or status 500 for `MAX_JOINS` times."""
         if verdict.meaning is Meaning.UNKNOWN:
             _end(Reason.REFUSED, f"{self.address} does not know /api/{self.settings.mode}: {verdict.words}")
         if verdict.meaning is Meaning.MALFORMED:
             _end(Reason.PROTOCOL_ERROR, f"{self.address} does not speak the protocol: {verdict.words}")
         if verdict.meaning not in (Meaning.LOST, Meaning.BUSY, Meaning.GARBLED):
             _end(Reason.REFUSED, f"{self.address} refuses: {verdict.words}" if verdict.status else verdict.words)
-
-    def _give_up_joining(self, verdict: Verdict) -> NoReturn:
-        if verdict.status == 500:
+        if repeats >= MAX_JOINS and verdict.status == 500:
             hint = " (the original server answers so to a map that it cannot read)" if self.settings.map else ""
             _end(Reason.REFUSED, f"{self.address} fails with status 500{hint}: {verdict.words}")
-        _end(Reason.PROTOCOL_ERROR, f"{self.address} is not a Vindinium server: {verdict.words}")
+        if repeats >= MAX_JOINS:
+            _end(Reason.PROTOCOL_ERROR, f"{self.address} is not a Vindinium server: {verdict.words}")
 
     # ---- Moves ----
 
@@ -287,15 +282,17 @@ class GameClient:
             verdict = await self._send_move(direction, turn, out_of_step)
             if verdict.answer is not None and self._is_next(verdict.answer, previous):
                 if faults:
-                    self._in_step_again(verdict.answer, turn)
+                    self._resynchronised(verdict.answer, turn)
                 return verdict.answer, verdict.received_at
             self._check_move(verdict, turn)
             faults += 1
             refusals += verdict.meaning is Meaning.REFUSED
-            problem = (
-                verdict.words or f"the server answered with turn {verdict.answer.game.turn if verdict.answer else '?'} again"
-            )
-            self._faulty(turn, problem)
+            problem = verdict.words
+            if verdict.answer is not None:
+                problem = f"the server answered with turn {verdict.answer.game.turn} again"
+            self._faults += 1
+            self._log.warning("the reply to a move was lost or invalid", problem=problem)
+            self._events.fault(turn, problem)
             if verdict.status == 200:  # requests and replies of this connection may be out of step
                 await self._api.aclose()
             now = time.monotonic()
@@ -306,7 +303,9 @@ class GameClient:
             if refusals >= MAX_REFUSALS:
                 _end(Reason.REFUSED, f"{self.address} refuses the move of turn {turn}: {problem}")
             if timeout.exhausted:
-                self._give_up_game(verdict, turn, problem, timeout.spent)
+                malformed = verdict.meaning in (Meaning.MALFORMED, Meaning.GARBLED)
+                reason = Reason.PROTOCOL_ERROR if malformed else Reason.UNREACHABLE
+                _end(reason, f"gave the game up on turn {turn} after {timeout.spent:.0f} s: {problem}")
             if faults > 1 or verdict.meaning in (Meaning.WAIT, Meaning.BUSY):
                 await timeout.pause(RESYNC_PAUSE if out_of_step else backoff.next(), self._pause)
 
@@ -335,26 +334,16 @@ class GameClient:
         if verdict.meaning is Meaning.OVER:
             _end(Reason.FINISHED, f"the game is finished; its last state was lost after turn {turn}: {verdict.words}")
 
-    def _faulty(self, turn: int, problem: str) -> None:
-        self._faults += 1
-        self._log.warning("the reply to a move was lost or invalid", problem=problem)
-        self._events.fault(turn, problem)
-
-    def _in_step_again(self, answer: Answer, turn: int) -> None:
+    def _resynchronised(self, answer: Answer, turn: int) -> None:
         lost = max(0, (answer.game.turn - turn - 1) // PLIES_PER_ROUND)
         self._lost_turns += lost
         self._log.info("in step with the server again", new_turn=answer.game.turn, lost_turns=lost)
         self._events.resynchronised(answer.game.turn, lost)
 
-    def _give_up_game(self, verdict: Verdict, turn: int, problem: str, spent: float) -> NoReturn:
-        malformed = verdict.meaning in (Meaning.MALFORMED, Meaning.GARBLED)
-        reason = Reason.PROTOCOL_ERROR if malformed else Reason.UNREACHABLE
-        _end(reason, f"gave the game up on turn {turn} after {spent:.0f} s: {problem}")
-
     # ---- Stopping ----
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, _T], report: Callable[[float], None] | None = None) -> _T:
-        """Return the result of `work`, or end at once on a request to stop. `report` is called regularly with the seconds so far."""
+        """Return the result of `work`, or end at once on a request to stop. `report` is called now and then with the seconds."""
         begun = time.monotonic()
         task = asyncio.ensure_future(work)
         stop = asyncio.ensure_future(self._stop.wait())

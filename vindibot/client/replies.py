@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from enum import Enum
 
 from vindibot.base import Redactor
-from vindibot.client.transport import Reply
+from vindibot.client.transport import Reply, TransportError
 from vindibot.games import LIMIT_HEADER, Answer, ProtocolError, UnreadableError, read_answer
 
 #: Statuses after which a repeat may succeed: the server or a proxy is overloaded or starting.
@@ -72,6 +72,11 @@ def judge(reply: Reply, redact: Redactor) -> Verdict:
     else:
         meaning = Meaning.GARBLED if reply.status < 300 else Meaning.REFUSED
     return Verdict(meaning, words, status=reply.status, retry_after=_retry_after(reply))
+
+
+def fault_verdict(fault: TransportError) -> Verdict:
+    """Return the meaning of a request without a reply."""
+    return Verdict(Meaning.REFUSED if fault.final else Meaning.LOST, fault.message, sent=fault.sent)
 
 
 def _success(reply: Reply, redact: Redactor) -> Verdict:

@@ -59,7 +59,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Within:
-    """Time limits of a request in seconds: to connect; in all until the head of the answer (None: no limit); then for its body."""
+    """Time limits of a request in seconds: to connect; until the head of the answer (None: no limit); then for its body."""
 
     connect: float = 10.0
     head: float | None = 15.0

@@ -92,7 +92,9 @@ class GamePlayer(ClientEvents):
     """Plays one game for `bot` with the votes of `voters`, which must have been started. Use `play` once.
 
     `margin` is the time between the deadline and the server's time limit, in seconds. `nodes` is the budget of the traits (None:
-    the time until the deadline). The game is recorded into `folder` and shown on `display` under `title`, if given. `notify` receives messages for people.
+    the time until the deadline). The game is recorded into `folder` and shown on `display` under `title`, if given. `notify`
+    receives messages for people.
+
     Raises `UsageError` for an address or a key that is not valid.
     """
 
