@@ -1,4 +1,4 @@
-"""Which game of a file is meant, and what is said where none is."""
+"""The choice of a game in a file, and the errors without a valid choice."""
 
 from __future__ import annotations
 

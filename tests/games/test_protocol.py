@@ -1,4 +1,4 @@
-"""The wire models: exact text, tolerance, precise errors, and the way to a game and back."""
+"""The models of the protocol: exact text, tolerance, precise errors, and the conversion to a game and back."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ TEXT = (
 
 def test_an_answer_is_read_and_written_to_the_letter() -> None:
     answer = read_answer(TEXT.encode())
-    assert encode_json(answer.wire()) == TEXT.encode()
+    assert encode_json(answer.to_json()) == TEXT.encode()
     assert answer.game.max_turns == 1200
     assert answer.game.heroes[3].last_dir is None
     assert answer.game.heroes[1].user_id is None
@@ -86,7 +86,7 @@ def test_unknown_fields_and_nulls_are_accepted() -> None:
     wire["news"] = wire["game"]["news"] = wire["game"]["heroes"][0]["hat"] = {"colour": "red"}
     wire["game"]["heroes"][1] |= {"userId": None, "elo": None}
     wire["game"]["heroes"][3]["lastDir"] = None
-    read = read_answer(json.dumps(wire)).wire()
+    read = read_answer(json.dumps(wire)).to_json()
     assert "news" not in read, "around the game anything may be a secret"
     assert read["game"].pop("news") == read["game"]["heroes"][0].pop("hat") == {"colour": "red"}, "for recordings"
     assert encode_json(read) == TEXT.encode()
@@ -210,7 +210,7 @@ def test_a_game_is_the_same_after_the_protocol(seed: int, plies: int, training: 
     games["training"] = 0  # the wire does not say
     assert equal(back, games)
     assert encode_json(from_games(back, game_id="abcdefgh", players=PLAYERS)) == body
-    assert encode_json(read_game(body).wire()) == body
+    assert encode_json(read_game(body).to_json()) == body
 
 
 @pytest.mark.skipif(not ORACLE.is_dir(), reason="the recorded games of the original engine are not here")

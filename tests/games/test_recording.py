@@ -1,4 +1,4 @@
-"""Recordings: what is written can be read, what is lost is said, and the plies in between are the game's."""
+"""Recordings: writing and reading, lost lines, and the plies between two recorded turns."""
 
 from __future__ import annotations
 

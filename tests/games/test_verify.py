@@ -1,4 +1,4 @@
-"""Recorded games of the original server: every state, and what is said of files that are not as they should be."""
+"""Recorded games of the original server: every state, and the errors of invalid files."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ async def kill_now_and_then(process: asyncio.subprocess.Process, rng: random.Ran
 
 
 async def session(folder: Path, url: str, key: str, games: int, rng: random.Random) -> tuple[str, int]:
-    """One command that plays so many games: all that it said, and how often something of it was killed."""
+    """Run one command that plays several games; return its output and the number of processes killed."""
     words = (
         "play",
         "--server",

@@ -159,7 +159,7 @@ class GameClient:
         self._stop.set()
 
     async def play(self, decide: Decide, events: ClientEvents | None = None) -> ClientResult:
-        """Join, play to the end, and return the result. `decide` is called once per turn of ours, with rising turns.
+        """Join, play to the end, and return the result. `decide` is called once per own turn, in ascending order.
 
         A state that contradicts itself ends the game without a call of `decide`. An error of `decide` is raised, except
         `ProtocolError`, which ends the game too.

@@ -85,7 +85,7 @@ def first_state_before(games: Games) -> Games | None:
 
 
 def _shows(state: Games, games: Games) -> bool:
-    """Return whether a state equals this game, apart from `training` and `shared`, which the protocol does not tell."""
+    """Return whether a state equals this game, apart from `training` and `shared`, which are not in the protocol."""
     state = copy_of(state)
     state[0]["training"], state[0]["shared"] = games[0]["training"], games[0]["shared"]
     return equal(state, games)

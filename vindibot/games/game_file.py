@@ -1,4 +1,4 @@
-"""Files that hold games of any kind: a recording of ours, or game records of a server or an arena."""
+"""Files that hold games of any kind: recordings of our bots, or game records of a server or an arena."""
 
 from __future__ import annotations
 

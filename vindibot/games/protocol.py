@@ -55,7 +55,7 @@ class WireModel(BaseModel):
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, strict=True, extra="ignore")
 
-    def wire(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the JSON object with the protocol's names and order, without the fields that are None."""
         return self.model_dump(by_alias=True, exclude_none=True)
 
@@ -198,7 +198,7 @@ def read_direction(text: str) -> int:
 def to_games(state: GameState) -> Game:
     """Return the game of a state, in a new array.
 
-    The state does not tell the mode of the game: `training` is 0. It hides the tile below a hero: it becomes air.
+    The mode of the game is not in the state: `training` is 0. A hero hides the tile of its square, which becomes air.
     Raises `ProtocolError` for a state that contradicts itself, and for a board that is not square or too large.
     """
     _check_turn(state)

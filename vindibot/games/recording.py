@@ -222,7 +222,7 @@ def _create(folder: Path, header: Header) -> tuple[int, Path]:
 
 
 def _raw(state: GameState | Mapping[str, Any]) -> dict[str, Any]:
-    raw = state.wire() if isinstance(state, GameState) else state
+    raw = state.to_json() if isinstance(state, GameState) else state
     return {key: value for key, value in raw.items() if key not in _SECRETS}
 
 
