@@ -19,7 +19,7 @@ from vindibot.cli.main import main
 from vindibot.config.files import shipped
 from vindibot.devtools import bench as stopwatch
 from vindibot.devtools.asking import ask
-from vindibot.engine.failures import OutOfTime, own_part, place
+from vindibot.engine.failures import OutOfTime, location, own_traceback
 from vindibot.games.recording import read_recording
 from vindibot.testing import view
 
@@ -262,5 +262,5 @@ def test_an_exception_that_no_line_of_a_trait_raised() -> None:
             return 2
 
     problem = OutOfTime("late")
-    assert own_part(problem, Calm()) is None
-    assert place(problem, Calm()) == f"tests/engine/test_failing_traits.py:{Calm.vote.__code__.co_firstlineno}"
+    assert own_traceback(problem, Calm()) is None
+    assert location(problem, Calm()) == f"tests/engine/test_failing_traits.py:{Calm.vote.__code__.co_firstlineno}"

@@ -19,7 +19,7 @@ from behaviours.registry import BehaviourError, find as find_behaviour
 from vindibot.base import UsageError
 from vindibot.config import Bot, TraitSpec, load_bot, make_importable
 from vindibot.devtools.watchdog import Watchdog
-from vindibot.engine import Vote, failure, own_part, run, understood
+from vindibot.engine import Vote, failure, own_traceback, parse_answer, run
 from vindibot.games import Recording
 
 #: Seconds for an anytime trait where nobody says otherwise: about what a turn has.
@@ -126,11 +126,11 @@ def debug(number: int, behaviour: Behaviour, fresh: Callable[[], View], limit: f
         try:
             with Watchdog(limit) as watchdog:
                 watchdog.watch(number)
-                votes, info = understood(_last_words(behaviour, fresh())[-1])
+                votes, info = parse_answer(_last_words(behaviour, fresh())[-1])
         except BaseException as problem:
             if interrupted():
                 raise KeyboardInterrupt from None
-            if (trace := own_part(problem, behaviour)) is not None:
+            if (trace := own_traceback(problem, behaviour)) is not None:
                 pdb.post_mortem(trace)
                 return failure(number, behaviour, problem, math.nan)
     debugger = pdb.Pdb(skip=[__name__])
@@ -138,7 +138,7 @@ def debug(number: int, behaviour: Behaviour, fresh: Callable[[], View], limit: f
         answers: list[Any] | None = debugger.runcall(_last_words, behaviour, fresh())
         if answers is None:
             return None
-        votes, info = understood(answers[-1])
+        votes, info = parse_answer(answers[-1])
     except Exception as problem:
         return failure(number, behaviour, problem, math.nan)
     return Vote(number, votes, math.nan, True, info=info)
