@@ -26,7 +26,7 @@ _UNSAFE = re.compile(r"[^!-~]|\\")
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """The address of a server. `host` is in lower case, without brackets. `prefix` is the path before all its paths, mostly ""."""
+    """The address of a server. `host` is in lower case, without brackets. `prefix` starts all its paths, mostly ""."""
 
     scheme: str
     host: str
