@@ -185,8 +185,9 @@ def test_a_short_game_names_a_loop_without_an_end(folder: Path, where: list[str]
 
 
 def test_a_compiled_loop_in_process_ends_the_program_and_is_named(folder: Path) -> None:
-    words = ["--bot", "compiled.toml", "--rounds", "1", "--limit-ms", "400", "--display", "none", "--in-process"]
-    done = run(folder, "play", *words, timeout=40)
+    # The limit leaves time to compile the loop: a turn must still wait for it.
+    words = ["--bot", "compiled.toml", "--rounds", "1", "--limit-ms", "6000", "--display", "none", "--in-process"]
+    done = run(folder, "play", *words, timeout=80)
     assert done.returncode == 1, done.stdout + done.stderr
     assert f'File "{folder / "mine.py"}", line {line_of("        return forever(1)")} in vote' in done.stderr
 
