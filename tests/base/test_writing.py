@@ -255,7 +255,7 @@ def test_league_new_writes_over_nothing(tmp_path: Path) -> None:
         (tmp_path / file).unlink()
     (tmp_path / "spring.league.json").symlink_to("nowhere")
     code, said = run(tmp_path, "league", "new", "spring", "class.csv")
-    assert (code, "spring.league.json is there already" in said) == (2, True), said
+    assert (code, "spring.league.json exists" in said) == (2, True), said
     assert not (tmp_path / "spring-keys.csv").exists(), "no keys are left of a league that was not made"
 
 
