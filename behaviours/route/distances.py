@@ -68,12 +68,8 @@ def make_rows(distances: DistanceTable, place: int) -> None:
             passed = False
             for other in range(4):
                 first = distances.sides[mine, other]
-                if (
-                    first >= 0
-                    and first != stand
-                    and distance(distances, place, first) + distance(distances, first, stand) <= steps
-                ):
-                    passed = True
+                if first >= 0 and first != stand:
+                    passed |= distance(distances, place, first) + distance(distances, first, stand) <= steps
             if not passed:
                 _insert(distances.mine_legs[place], count, steps + 1, stand, mine)
                 count += 1

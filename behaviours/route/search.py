@@ -77,20 +77,10 @@ class Effort(NamedTuple):
 ROUTE = np.dtype(
     (
         np.record,
-        [
-            ("value", "f8"),
-            ("bound", "f8"),
-            ("estimate", "f8"),
-            ("taken", "u8"),
-            ("time", "i4"),
-            ("gold", "i4"),
-            ("parent", "i4"),
-            ("link", "i4"),
-            ("place", "i2"),
-            ("life", "i2"),
-            ("mines", "i2"),
-            ("target", "i2"),
-        ],
+        [(name, "f8") for name in ("value", "bound", "estimate")]
+        + [("taken", "u8")]
+        + [(name, "i4") for name in ("time", "gold", "parent", "link")]
+        + [(name, "i2") for name in ("place", "life", "mines", "target")],
     )
 )
 #: One record of `ROUTE`.

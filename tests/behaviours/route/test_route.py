@@ -60,7 +60,7 @@ class Oracle:
         self.number = {int(mine): number for number, mine in enumerate(params.mines)}
         self.plies = len(params.pay) - 1
         self.best = lru_cache(maxsize=None)(self._best)
-        #: The square of the start if a beer heals nothing there. A hero does not wait for thirst to clear blocked squares.
+        #: The start, if the hero could drink there at once and the beer heals nothing. It does not wait for thirst.
         self.sated_at = -1
 
     def home(self, square: int, blocked: bool) -> int:
@@ -116,7 +116,7 @@ class Oracle:
         now += int(hero["gold"]) - int(before.gold) - int(hero["mines"])
         taken = sum(1 << number for number in gained)
         place, life, gold, owned = (int(hero[name]) for name in ("pos", "life", "gold", "mines"))
-        self.sated_at = place if life >= 99 else -1
+        self.sated_at = place if life >= 99 and gold >= 2 else -1
         self.best.cache_clear()
         return now + self.best(place, life, gold, 1, owned, taken, True, True)
 
