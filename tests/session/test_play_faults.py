@@ -36,7 +36,7 @@ async def test_a_game_goes_on_without_its_fork_server(tmp_path: Path) -> None:
     assert not turns[-1].ballot.fallback
 
 
-async def test_a_stopped_fork_server_does_not_keep_play_from_ending(tmp_path: Path) -> None:
+async def test_play_ends_with_a_stopped_fork_server(tmp_path: Path) -> None:
     process = await begin(tmp_path, "play", "--rounds", "600", "--display", "lines")
     await line_with(process, "round 3/600")
     everybody = psutil.Process(process.pid).children(recursive=True)

@@ -69,19 +69,19 @@ class Decision:
 
 @dataclass
 class Decisions:
-    """The bots' decisions in the order in which they were made; who reads them can wait for more. An onlooker of players."""
+    """The bots' decisions in the order in which they were made; who reads them can wait for more. An observer of players."""
 
     made: list[Decision] = field(default_factory=list)
     over: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
-        """See `Onlooker`."""
+        """See `vindibot.session.player.GameObserver`."""
         self.made.append(Decision(header, games, ballot))
         self._wake()
 
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
-        """See `Onlooker`."""
+        """See `vindibot.session.player.GameObserver`."""
 
     def end(self) -> None:
         """There will be no more."""
@@ -174,7 +174,7 @@ class Bout:
             margin=settings.margin_ms / 1000,
             nodes=settings.pool.nodes,
             folder=settings.recording.folder if settings.recording.enabled else None,
-            onlooker=self.decisions,
+            observer=self.decisions,
         )
 
     async def run(self) -> None:

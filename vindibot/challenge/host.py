@@ -20,13 +20,13 @@ from vindibot.challenge.routes import PATH, add_routes
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.config import load_bot
 from vindibot.engine import warm
+from vindibot.games import result_text
 from vindibot.server import EmbeddedServer, Room, ServerSettings
 
 #: Bouts that have ended and can still be asked for.
 KEPT = 32
 LOOPBACK, ALL_INTERFACES = "127.0.0.1", "0.0.0.0"
 _log = structlog.get_logger("vindibot.challenge")
-ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth"}
 
 
 class Host:
@@ -144,12 +144,9 @@ def told(bout: Bout) -> str:
     result, order = bout.result, bout.order
     if result is None:
         return f"{order.name} left" if bout.room is not None else f"{order.name} did not come"
-    own = result.gold[order.seat]
-    rank = 1 + sum(gold > own for gold in result.gold)
-    others = ", ".join(
-        f"{name} {gold}" for seat, (name, gold) in enumerate(zip(result.names, result.gold, strict=True)) if seat != order.seat
-    )
-    return f"game {result.game_id}: {order.name} came {ORDINALS[rank]} with {own} gold ({others})"
+    rivals = list(zip(result.names, result.gold, strict=True))
+    _, gold = rivals.pop(order.seat)
+    return f"game {result.game_id}: {result_text(order.name, gold, rivals)}"
 
 
 async def _host(host: Host, address: str, shown: Callable[[EmbeddedServer], None]) -> None:

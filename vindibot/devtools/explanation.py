@@ -15,7 +15,7 @@ from behaviours.base import SearchInfo
 from sim.game import BEER_COST, DIRECTIONS, HERO_SHIFT, MINE, OFFSET, TAVERN, TILE_BITS, WALL, row_column
 from vindibot.base import printable, say
 from vindibot.engine import debug_command
-from vindibot.games import Ballot, BallotEntry, RecordedTurn, Recording, write_line
+from vindibot.games import Ballot, BallotEntry, RecordedTurn, Recording, write_pv
 from vindibot.terminal import Picture, Shot, layout, rounds
 
 _STATUS_STYLES = {"ok": "", "late": "yellow", "benched": "red", "killed": "red", "error": "red", "void": "red"}
@@ -156,7 +156,7 @@ def info_words(info: SearchInfo) -> str:
     if info.nodes is not None:
         words.append(f"{info.nodes:,} nodes")
     if info.pv:
-        line = write_line(tuple(info.pv))
+        line = write_pv(info.pv)
         words.append("expects " + " ".join(line[start : start + 4] for start in range(0, len(line), 4)))
     if info.goal is not None:
         words.append("target ({}, {})".format(*row_column(info.goal)))

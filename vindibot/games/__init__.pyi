@@ -20,12 +20,13 @@ from .game_record import (
 from .history import (
     GameHistory as GameHistory,
     Ply as Ply,
-    players_in as players_in,
 )
 from .outcome import (
     Outcome as Outcome,
     Reason as Reason,
+    ranks as ranks,
     reason_of as reason_of,
+    result_text as result_text,
 )
 from .protocol import (
     LIMIT_HEADER as LIMIT_HEADER,
@@ -36,7 +37,6 @@ from .protocol import (
     UnreadableError as UnreadableError,
     check_answer as check_answer,
     check_hero_id as check_hero_id,
-    direction_word as direction_word,
     encode_json as encode_json,
     from_games as from_games,
     read_answer as read_answer,
@@ -53,12 +53,15 @@ from .recording import (
     RecordingError as RecordingError,
     TraitHeader as TraitHeader,
     read_recording as read_recording,
-    refusal as refusal,
-    why_not_into as why_not_into,
+    recording_folder_problem as recording_folder_problem,
+    unwritable_reason as unwritable_reason,
 )
 from .verify import verify_files as verify_files
 from .views import (
     NODES as NODES,
     view as view,
 )
-from .vote_line import write_line as write_line
+from .vote_line import (
+    write_entry as write_entry,
+    write_pv as write_pv,
+)

@@ -84,7 +84,7 @@ def add_site(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
         if room is None or room.finished:
             found = await _find_record(lobby, game_id)
             if found is not None:
-                return _archived_game(found, _number(request, "ply")) if plain else _viewer(GameHistory.begun(found))
+                return _archived_game(found, _number(request, "ply")) if plain else _viewer(GameHistory.before_first_ply(found))
         if room is None:
             return not_found()
         players, plies = room.history.players, len(room.history)
@@ -118,7 +118,7 @@ def _file(content: bytes, kind: str) -> Response:
 
 
 def _archived_game(record: GameRecord, ply: int | None) -> HTMLResponse:
-    history = GameHistory.of_record(record)
+    history = GameHistory.of(record)
     plies = len(history)
     ply = plies if ply is None else min(max(ply, 0), plies)
     games = history.state(ply)

@@ -296,7 +296,7 @@ async def _print_live(history: GameHistory, console: Console, turn: int, changed
 
 def _conclude(history: GameHistory, console: Console) -> None:
     ended = f"ended: {ending_of(history)}" if history.complete else "goes on"
-    _say(console, f"game {history.id} {ended}; {history.standing()}", "bold")
+    _say(console, f"game {history.id} {ended}; {history.ranking()}", "bold")
 
 
 def _say(console: Console, text: str, style: str = "") -> None:

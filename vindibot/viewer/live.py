@@ -24,7 +24,7 @@ from starlette.routing import Route
 
 from sim.game import Games
 from vindibot.base import AsgiServer, VindibotError, render
-from vindibot.games import Ballot, GameHistory, GameState, Header, LastState, Outcome, players_in
+from vindibot.games import Ballot, GameHistory, GameState, Header, LastState, Outcome
 from vindibot.viewer.bundle import Bundle, BundleWriter, Patch
 from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
 
@@ -40,7 +40,7 @@ _log = structlog.get_logger("vindibot.viewer")
 
 
 class LiveGame:
-    """One game of ours; an onlooker of its player. Belongs to one event loop."""
+    """One game of ours; an observer of its player. Belongs to one event loop."""
 
     def __init__(self, viewer: LiveViewer) -> None:
         self._viewer = viewer
@@ -52,12 +52,12 @@ class LiveGame:
         self.over = False
 
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
-        """See `vindibot.session.player.Onlooker`."""
+        """See `vindibot.session.player.GameObserver`."""
         if self._broken:
             return
         if not self._history:
             me = header.hero - 1
-            self._history = GameHistory(header.game, players_in(state), me, started=header.started, limit_ms=header.limit_ms)
+            self._history = GameHistory(header.game, state.players, me, started=header.started, limit_ms=header.limit_ms)
         try:
             self._history.append(games, ballot)
             self._writer = self._writer or BundleWriter(header, self._history)
@@ -69,7 +69,7 @@ class LiveGame:
             self._viewer.began(header.game, self)
 
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
-        """See `vindibot.session.player.Onlooker`."""
+        """See `vindibot.session.player.GameObserver`."""
         if self._writer is not None and not self.over:
             self.over = True
             if last is not None:
@@ -115,7 +115,7 @@ class LiveViewer:
     """A server for the pages of our games on a free port of this machine::
 
         async with LiveViewer() as viewer:
-            player = Player(..., onlooker=viewer.game())
+            player = Player(..., observer=viewer.game())
             await viewer.first.wait()   # `viewer.address` is that of the first game's page
 
     `readers` counts the pages that follow a game.

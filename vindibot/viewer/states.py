@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from sim import events
 from sim.game import AIR, MINE, RUNNING, STRIDE, TAVERN, TILE_BITS, WALL, Games
 from sim.maps import map_of
-from vindibot.games import GameHistory, Ply, reason_of
+from vindibot.games import GameHistory, Ply, ranks, reason_of
 
 _TILES = {AIR: ".", WALL: "#", TAVERN: "T"}
 #: The kinds of events after which mines have other owners.
@@ -126,8 +126,8 @@ def _owner_letter(tile: int) -> str:
 def results(games: Games) -> list[dict[str, int]]:
     """The standing, best first; equal gold shares a rank."""
     gold: list[int] = games["hero"]["gold"][0].tolist()
-    best: Sequence[int] = sorted(range(4), key=lambda hero: -gold[hero])
-    return [{"hero": hero, "gold": gold[hero], "rank": 1 + sum(other > gold[hero] for other in gold)} for hero in best]
+    rows = [{"hero": hero, "gold": gold[hero], "rank": rank} for hero, rank in enumerate(ranks(gold))]
+    return sorted(rows, key=lambda row: row["rank"])
 
 
 def ending_of(history: GameHistory) -> dict[str, str]:
