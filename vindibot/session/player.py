@@ -21,7 +21,7 @@ from vindibot.client import ClientEvents, ClientResult, ClientSettings, GameClie
 from vindibot.config import Bot, shipped_folder, short
 from vindibot.engine import Agent, Deadline, Voters, debug_command
 from vindibot.games import Answer, Ballot, GameState, Header, LastState, Outcome, Recorder, TraitHeader, to_games
-from vindibot.terminal import Display, Shown
+from vindibot.terminal import Display, GameDisplay
 
 _log = structlog.get_logger("vindibot.session.player")
 #: Seconds after an order at which its turn is recorded and shown: by then it is on its way.
@@ -90,7 +90,7 @@ class GamePlayer(ClientEvents):
         self._margin = margin
         self._folder = folder
         self._display, self._title = display, title
-        self._shown: Shown | None = None
+        self._shown: GameDisplay | None = None
         self._tell = tell or (lambda text: None)
         self._onlooker = onlooker
         self._client: GameClient | None = None
