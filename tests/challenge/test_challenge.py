@@ -71,10 +71,10 @@ async def test_a_person_plays_to_the_end_and_sees_how_the_bots_decided(tmp_path:
         while not person.state["game"]["finished"]:
             assert (await person.move("North")).status_code == 200
         turns = await person.votes(15)
-        await until(lambda: host.told)
+        await until(lambda: host.notes)
         public = await client.get(f"/records/{person.state['game']['id']}")
         assert public.json()["ending"] == "finished"
-    assert host.told[0].startswith(f"game {person.state['game']['id']}: {NASTY} came ")
+    assert host.notes[0].startswith(f"game {person.state['game']['id']}: {NASTY} came ")
     moves = public.json()["moves"]
     assert [int(moves[turn["ply"]]) for turn in turns] == [turn["move"] for turn in turns], "what was decided was played"
     assert sorted(turn["turn"] for turn in turns) == [turn for turn in range(20) if turn % 4 != 1]
@@ -108,8 +108,8 @@ async def test_who_walks_away_crashes_at_his_limit_and_the_game_ends(tmp_path: P
     async with hosting(tmp_path, your_limit_s=1) as (host, server, client):
         person = await challenging(client, rounds=50)
         assert (await person.move("Stay")).status_code == 200
-        await until(lambda: host.told)
-        assert host.told == ["ann left"]
+        await until(lambda: host.notes)
+        assert host.notes == ["ann left"]
         room = server.room(person.state["game"]["id"])
         await until(lambda: room.finished)
         assert room.ending == "all-crashed"
@@ -126,19 +126,19 @@ async def test_who_leaves_ends_the_game_at_once(tmp_path: Path, monkeypatch: pyt
         waiting = asyncio.create_task(person.votes(99))
         assert (await client.delete("/challenge/game")).status_code == 404
         assert (await client.delete("/challenge/game", headers=person.headers)).status_code == 204
-        await until(lambda: host.told)
+        await until(lambda: host.notes)
         await until(lambda: server.room(person.state["game"]["id"]).finished)
         with pytest.raises(AssertionError, match="no more"):
             await waiting
         wanted = await request_of(client)
         made = (await client.post("/challenge/games", json=wanted)).json()
         await client.delete("/challenge/game", headers={"Authorization": f"Bearer {made['secret']}"})
-        await until(lambda: len(host.told) == 2)
-        assert host.told[1] == "ann did not come"
-        monkeypatch.setattr("vindibot.challenge.bout.JOIN_SECONDS", 0.05)
+        await until(lambda: len(host.notes) == 2)
+        assert host.notes[1] == "ann did not join"
+        monkeypatch.setattr("vindibot.challenge.game.JOIN_SECONDS", 0.05)
         made = (await client.post("/challenge/games", json=wanted)).json()
-        await until(lambda: len(host.told) == 3)
-        assert host.told[2] == "ann did not come", "nobody joined with the key"
+        await until(lambda: len(host.notes) == 3)
+        assert host.notes[2] == "ann did not join", "nobody joined with the key"
         assert (await server.join(made["key"])).match is None, "no match is left for the key"
     assert all(read_recording(path).outcome is None for path in recordings(tmp_path)), "they were interrupted"
 

@@ -25,8 +25,8 @@ async def hosting(
     """A host whose bots think in this process, with a client for its page."""
     (folder / "map.txt").write_text(MAP)
     given = {"map": str(folder / "map.txt"), "pool": {"in_process": True}, "recording": {"folder": folder / "recordings"}}
-    told: list[str] = []
-    host = Host(ChallengeSettings(**given | settings), Offers(bots, given["map"]), told.append)
+    notes: list[str] = []
+    host = Host(ChallengeSettings(**given | settings), Offers(bots, given["map"]), notes.append)
     async with host.serving(LOOPBACK) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
-        host.told = told
+        host.notes = notes
         yield host, server, client

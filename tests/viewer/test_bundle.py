@@ -15,7 +15,7 @@ from sim.maps import parse_map
 from sim.rules import step
 from tests.support.recorded import BALLOT, PLAYERS, record, states_of
 from vindibot.games.history import Ply
-from vindibot.viewer.bundle import of_recording
+from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.states import StateWriter, squares_of
 
 
@@ -160,7 +160,7 @@ def test_a_recording_is_followed_to_every_state_it_knows(tmp_path_factory: Any, 
     folder: Path = tmp_path_factory.mktemp("recording")
     states = states_of(seed, 120)
     recording = record(folder, states, hero, without=frozenset(4 * turn + hero - 1 for turn in lost))
-    bundle = of_recording(recording)
+    bundle = bundle_of(recording)
     follower = Follower(bundle["start"], bundle["tiles"])
     by_ply = {why["ply"]: why for why in bundle["why"]["turns"]}
     assert len(by_ply) == len(recording.turns)
@@ -184,7 +184,7 @@ def test_a_recording_is_followed_to_every_state_it_knows(tmp_path_factory: Any, 
 
 
 def test_a_recording_that_breaks_off_says_so(tmp_path: Path) -> None:
-    bundle = of_recording(record(tmp_path, states_of(4), 2, outcome=False))
+    bundle = bundle_of(record(tmp_path, states_of(4), 2, outcome=False))
     assert bundle["ending"] == {"kind": "interrupted", "message": "the recording ends here"}
     assert not bundle["live"]
 

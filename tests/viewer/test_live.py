@@ -24,7 +24,7 @@ from vindibot.games.outcome import Outcome
 from vindibot.games.protocol import read_game
 from vindibot.games.recording import LastState, Recording, read_recording
 from vindibot.viewer import LiveViewer
-from vindibot.viewer.bundle import of_record
+from vindibot.viewer.bundle import bundle_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -97,7 +97,7 @@ async def test_a_running_game_is_followed_to_its_end_though_the_connection_break
             await bot.play_on("East")
             await until(page, "vindibotPage.game.ending !== null && vindibotPage.clock.state === vindibotPage.game.last")
             record = loads((await bot.client.get(f"/records/{bot.game['id']}")).content)
-            bundle = of_record(record)
+            bundle = bundle_of(record)
             assert await page.evaluate("vindibotPage.game.last") == len(record.moves) == 100
             followed = [hero[:4] for hero in bundle["start"]["heroes"]]
             for number, ply in enumerate(bundle["plies"], 1):
@@ -219,7 +219,7 @@ async def test_a_page_of_ours_that_comes_late_or_again_misses_nothing() -> None:
             numbers = [int(number) for number in re.findall(r"^id: (\d+)$", (await late).text, re.MULTILINE)]
             assert numbers == list(range(6, len(own) + 2))
             assert (await left).text.count("event: end") == 1
-            assert await viewer.told(20)
+            assert await viewer.all_sent(20)
             again = (await client.get(address, headers={"Last-Event-ID": "999"})).text
             assert again.count("data: ") == again.count("event: end") == 1
             running = viewer.game()

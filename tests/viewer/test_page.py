@@ -17,7 +17,7 @@ from sim.game import RUNNING, Games, square
 from sim.paths import FAR, distances_from
 from tests.support.browser import DESKTOP, PHONE, until, visiting
 from tests.support.recorded import record, states_of
-from vindibot.viewer.bundle import of_recording
+from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import whole_page
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -42,7 +42,7 @@ def states() -> list[Games]:
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    bundle = of_recording(record(tmp_path_factory.mktemp("game"), states(), 1, without=LOST))
+    bundle = bundle_of(record(tmp_path_factory.mktemp("game"), states(), 1, without=LOST))
     bundle["players"][1]["name"] = NASTY
     return json.loads(json.dumps(bundle))
 

@@ -13,13 +13,13 @@ from tests.support.serving import MAP, match_of_four, playing, serving
 from tests.support.waiting import until
 from vindibot.games.game_record import loads
 from vindibot.server.encoder import PageEncoder
-from vindibot.viewer.bundle import of_record
+from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import served_page, static_files
 
 NASTY = "</script><script>1"
 
 
-def bundle_of(markup: str) -> tuple[dict[str, Any], str]:
+def bundle_in(markup: str) -> tuple[dict[str, Any], str]:
     """The bundle in a page, and the address of its events."""
     found = re.search(r'<script type="application/json" id="game"([^>]*)>(.*?)</script>', markup, re.DOTALL)
     assert found is not None
@@ -44,7 +44,7 @@ def grown(bundle: dict[str, Any], stream: str) -> dict[str, Any]:
 
 
 async def kept_bundle(client: httpx.AsyncClient, game_id: str) -> dict[str, Any]:
-    return of_record(loads((await client.get(f"/records/{game_id}")).content))
+    return bundle_of(loads((await client.get(f"/records/{game_id}")).content))
 
 
 async def test_the_page_of_a_game_and_its_events_live_and_kept() -> None:
@@ -53,7 +53,7 @@ async def test_the_page_of_a_game_and_its_events_live_and_kept() -> None:
         path = f"/{bot.game['id']}"
         live = await bot.client.get(bot.state["viewUrl"])
         assert live.text.count("</script>") == 3
-        bundle, events = bundle_of(live.text)
+        bundle, events = bundle_in(live.text)
         assert bundle["live"]
         assert bundle["players"][0]["name"] == NASTY
         watcher = asyncio.create_task(bot.client.get(events))
@@ -63,12 +63,12 @@ async def test_the_page_of_a_game_and_its_events_live_and_kept() -> None:
         whole = await kept_bundle(bot.client, bot.game["id"])
         for key in ("plies", "ending", "results", "start", "tiles", "spawns", "map", "players", "limit_ms", "max_turns"):
             assert live_bundle[key] == whole[key], key
-        kept = await bot.client.get(path)
-        bundle, events = bundle_of(kept.text)
+        archived = await bot.client.get(path)
+        bundle, events = bundle_in(archived.text)
         assert not bundle["live"]
         assert grown(bundle, (await bot.client.get(events)).text)["plies"] == whole["plies"]
-        assert bot.key not in live.text + kept.text
-        assert bot.state["token"] not in re.findall(r"\w+", live.text + kept.text)
+        assert bot.key not in live.text + archived.text
+        assert bot.state["token"] not in re.findall(r"\w+", live.text + archived.text)
 
 
 async def test_who_lost_the_connection_gets_the_rest() -> None:

@@ -195,7 +195,7 @@ class Session:
             opening = asyncio.create_task(self._open(self.viewer))
             try:
                 yield
-                if self.reports and not self.interrupted and not await self.viewer.told(LAST_LOOK):
+                if self.reports and not self.interrupted and not await self.viewer.all_sent(LAST_LOOK):
                     self._note("nobody has looked at the games; `vindibot replay RECORDING --open` shows them later")
             finally:
                 opening.cancel()
