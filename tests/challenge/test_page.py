@@ -1,4 +1,4 @@
-"""The page of challenges in a real browser: choosing, steering by keys and by touch, how the bots decided, the end."""
+"""The page of challenges in a real browser: the form, keys and touch, the votes of the bots, the end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WAYS = [1, 2, 3, 4, 0, 0, 3, 4, 1, 2]
 async def opened(
     browser: Any, folder: Path, *, bots: tuple[str, ...] = ("malvert",), about: Any = None, **settings: Any
 ) -> AsyncIterator[Any]:
-    """A host, and its page in a browser, whose window is as `about` says."""
+    """A host, and its page in a browser. `about` has the options of the window."""
     async with (
         hosting(folder, bots, **{"limit_ms": 5000, "your_limit_s": 0} | settings) as (host, server, _),
         visiting(browser, server.url + PATH, **about or {}) as page,
@@ -59,7 +59,7 @@ async def fits(page: Any) -> bool:
     return await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-async def test_ten_moves_by_keyboard_and_how_the_bots_decided(browser: Any, tmp_path: Path) -> None:
+async def test_ten_moves_by_keyboard_and_the_votes_of_the_bots(browser: Any, tmp_path: Path) -> None:
     async with opened(browser, tmp_path, bots=("malvert", "seed"), rounds=12) as (host, page):
         await play(page, NASTY, You_are="hero 3")
         for number, key in enumerate(KEYS, 1):
@@ -91,9 +91,9 @@ async def test_ten_moves_by_keyboard_and_how_the_bots_decided(browser: Any, tmp_
         await until(lambda: host.notes)
         gold = game.result.gold
         place = ("first", "second", "third", "fourth")[sum(other > gold[2] for other in gold)]
-        told = await page.get_by_role("region", name="Result").inner_text()
-        assert "You have won!" in told or f"You came {'equal ' if gold.count(gold[2]) > 1 else ''}{place}" in told
-        assert ("You have won!" in told) == (game.result.winner == 2)
+        result = await page.get_by_role("region", name="Result").inner_text()
+        assert "You have won!" in result or f"You came {'equal ' if gold.count(gold[2]) > 1 else ''}{place}" in result
+        assert ("You have won!" in result) == (game.result.winner == 2)
         await page.keyboard.press("Space")
         await page.get_by_role("button", name="Play again").click()
         await our_turn(page, 1)
@@ -130,7 +130,7 @@ async def test_ten_moves_by_touch_in_a_narrow_window(browser: Any, tmp_path: Pat
 
 
 async def swipe(page: Any, start: dict[str, float], dx: float, dy: float) -> None:
-    """A finger that goes down, moves and goes up."""
+    """Touch the page, move, and release."""
     session = await page.context.new_cdp_session(page)
     for kind, step in (("touchStart", 0.0), ("touchMove", 0.5), ("touchMove", 1.0), ("touchEnd", None)):
         points = [] if step is None else [{"x": start["x"] + step * dx, "y": start["y"] + step * dy}]
@@ -139,7 +139,7 @@ async def swipe(page: Any, start: dict[str, float], dx: float, dy: float) -> Non
 
 
 @pytest.mark.slow
-async def test_a_pace_at_which_the_hero_stays_by_himself(browser: Any, tmp_path: Path) -> None:
+async def test_at_a_pace_the_hero_stays_without_a_move(browser: Any, tmp_path: Path) -> None:
     async with opened(browser, tmp_path, rounds=1) as (host, page):
         await play(page, Your_pace="1 s per move, as in the game, then your hero stays")
         await page.get_by_role("region", name="Result").wait_for()
@@ -147,7 +147,7 @@ async def test_a_pace_at_which_the_hero_stays_by_himself(browser: Any, tmp_path:
         assert "ann came" in host.notes[0]
 
 
-async def test_who_is_too_late_is_told_so(browser: Any, tmp_path: Path) -> None:
+async def test_the_page_says_that_a_move_was_too_late(browser: Any, tmp_path: Path) -> None:
     about = {"expected": ["400 (Bad Request)"]}
     async with opened(browser, tmp_path, about=about, your_limit_s=1) as (host, page):
         await play(page)
@@ -168,7 +168,7 @@ async def test_closing_the_page_ends_the_game(browser: Any, tmp_path: Path) -> N
 
 
 async def test_choosing(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Maps are drawn as they are chosen, a bot that is not there is told, and what was chosen is remembered."""
+    """The page draws the selected map, shows an error for a broken bot, and stores the choice."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.toml").write_text(f'name = "{NASTY}"\nextends = "stay"\n')
     about = {"expected": ["400 (Bad Request)"]}

@@ -58,7 +58,7 @@ export class Choice {
     this.problem = el('p', { class: 'problem', role: 'alert' });
     this.go = el('button', { type: 'submit', class: 'go', text: 'Play' });
     this.preview = el('div', {});
-    this.told = el('p', { class: 'said' });
+    this.facts = el('p', { class: 'said' });
     const field = (label, control, ...more) => el('div', { class: 'field' }, el('label', { for: control.id, text: label }), el('div', { class: 'row' }, control, more));
     this.form = el('form', { class: 'panel choice', on: { submit: (event) => { event.preventDefault(); this._go(); } } },
       el('div', { class: 'pair' }, field('Your name', this.name), field('You are', this.hero)),
@@ -69,7 +69,7 @@ export class Choice {
       this.problem);
     for (const select of [this.map, this.size]) select.addEventListener('change', () => this._show());
     this.hero.addEventListener('change', () => this._number());
-    host.append(el('div', { class: 'stage' }, this.preview, this.told), this.form);
+    host.append(el('div', { class: 'stage' }, this.preview, this.facts), this.form);
     this._number();
     this._show();
   }
@@ -164,7 +164,7 @@ export class Choice {
         heroes: map.spawns.map((square) => ({ x: square < 0 ? -9 : square % map.size, y: Math.floor(square / map.size), life: 100, crashed: false, alpha: 1 })),
       });
       const mines = tiles.filter((tile) => tile === 3).length, taverns = tiles.filter((tile) => tile === 2).length;
-      this.told.replaceChildren(foreign(random ? 'a new map' : map.name), `, ${map.size} × ${map.size}, ${count(mines, 'mine')}, ${count(taverns, 'tavern')}`);
+      this.facts.replaceChildren(foreign(random ? 'a new map' : map.name), `, ${map.size} × ${map.size}, ${count(mines, 'mine')}, ${count(taverns, 'tavern')}`);
     } catch (problem) {
       if (asked === this.asked) this.problem.textContent = problem.message;
     }

@@ -7,7 +7,7 @@ import { Board } from 'viewer/board.js';
 import { Clock } from 'viewer/clock.js';
 import { button, el, foreign, set } from 'viewer/dom.js';
 import { follow } from 'viewer/live.js';
-import { DIRECTIONS, Game, tell } from 'viewer/model.js';
+import { DIRECTIONS, Game, describe } from 'viewer/model.js';
 import { marksOf } from 'viewer/overlays.js';
 import { Scenes } from 'viewer/scene.js';
 import { HEROES } from 'viewer/sprites.js';
@@ -78,7 +78,7 @@ export class Play {
       tab.style.setProperty('--hero', HEROES[hero].main);
       return tab;
     });
-    this.decisions = el('div', {}, el('div', { class: 'tabs', role: 'group', 'aria-label': 'Whose votes' }, this.tabs), why);
+    this.decisions = el('div', {}, el('div', { class: 'tabs', role: 'group', 'aria-label': 'Bot' }, this.tabs), why);
     const votes = el('section', { class: 'panel why', 'aria-label': 'How the bots decided' },
       el('label', { class: 'switch', title: 'what each trait of a bot voted for its last move (V)' }, this.box, 'Show how the bots decided'), this.decisions);
     this.result = el('section', { class: 'panel result', 'aria-label': 'Result', hidden: true });
@@ -198,7 +198,7 @@ export class Play {
       if (turn) this.why.show(turn, state);
       this.table.show(state);
       this.table.finish();
-      const said = game.plies.slice(Math.max(0, state - 4), state).flatMap((ply) => (ply.e ? tell(ply, (hero) => `${hero + 1} ${game.names[hero]}`) : []));
+      const said = game.plies.slice(Math.max(0, state - 4), state).flatMap((ply) => (ply.e ? describe(ply, (hero) => `${hero + 1} ${game.names[hero]}`) : []));
       this.said.textContent = said.join('. ');
       this.board.describe(`The board at turn ${game.turns[state]}. ${game.heroes(state).map((hero, i) => `${i === game.me ? 'You' : game.names[i]}: life ${hero.life}, gold ${hero.gold}, mines ${hero.mines}, row ${Math.floor(hero.square / game.size) + 1}, column ${(hero.square % game.size) + 1}`).join('; ')}.`);
     }

@@ -6,7 +6,7 @@ import { Clock } from 'viewer/clock.js';
 import { button, el, foreign, icon, set } from 'viewer/dom.js';
 import { helpWindow } from 'viewer/help.js';
 import { follow } from 'viewer/live.js';
-import { Game, tell } from 'viewer/model.js';
+import { Game, describe } from 'viewer/model.js';
 import { OVERLAYS, marksOf } from 'viewer/overlays.js';
 import { Scenes } from 'viewer/scene.js';
 import { HeroTable } from 'viewer/table.js';
@@ -202,7 +202,7 @@ class Page {
     if (state === this.told) return;
     this.told = state;
     const said = state
-      ? tell(game.plies[state - 1], (hero) => `${hero + 1} ${game.names[hero]}`).join('. ')
+      ? describe(game.plies[state - 1], (hero) => `${hero + 1} ${game.names[hero]}`).join('. ')
       : game.gaps[0]
         ? 'The beginning is not known.'
         : 'Before the first move.';

@@ -60,7 +60,7 @@ export class Game {
     return [0, 1, 2, 3].map((hero) => this.hero(state, hero));
   }
 
-  /** Who moves next in a state. */
+  /** Return the hero that moves next in a state. */
   mover(state) {
     return this.turns[state] & 3;
   }
@@ -163,7 +163,7 @@ export class Game {
 }
 
 /** Return the events of a ply in words, a sentence per event; `name` returns the name of a hero. */
-export function tell(ply, name) {
+export function describe(ply, name) {
   if (ply.gap) return ['Turns are missing here.'];
   const dead = new Set((ply.e ?? []).filter(([kind]) => kind === 'kill').map(([, , victim]) => victim));
   const said = [];
@@ -174,7 +174,7 @@ export function tell(ply, name) {
     else if (kind === 'kill') said.push(`${name(hero)} kills ${name(a)}${b === 'spawn' ? ' by respawning' : ''}`);
     else if (kind === 'death') said.push(`${name(hero)} dies in a mine`);
     else if (kind === 'heir' && b > 0)
-      said.push(`${b} ${b === 1 ? 'mine passes' : 'mines pass'} to ${a === null ? 'nobody' : name(a)}`);
+      said.push(`${b} ${b === 1 ? 'mine passes' : 'mines pass'} to ${a === null ? 'no hero' : name(a)}`);
     else if (kind === 'crash') said.push(`${name(hero)} was too late and stays where it is from now on`);
   }
   if (!said.length && ply.o !== undefined) said.push(`${name(ply.h)}: ${DIRECTIONS[ply.o] ?? 'late'}`);
