@@ -82,7 +82,7 @@ def test_bots_in_other_languages(tmp_path: Path) -> None:
         assert "How games ended" not in said, f"somebody forfeited:\n{said}"
 
 
-@pytest.mark.parametrize("document", ["votes.md", "traits.md"])
+@pytest.mark.parametrize("document", ["votes.md", "traits.md", "reference/games.md"])
 def test_the_examples_of(document: str) -> None:
     """Blocks of Python that stand alone are true; later ones go on with what earlier ones made."""
     names: dict[str, object] = {}

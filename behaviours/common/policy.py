@@ -16,7 +16,7 @@ from behaviours.common.kernel_types import GameRecord, MapRecord, int64, uintp
 from behaviours.common.map_tables import AWAY, LISTED, MAP_TABLES_ARRAY, MAX_MINES, NO_MINE
 from sim.game import BEER_COST, BLOW, CELLS, GAMES, HERO_SHIFT, MAX_LIFE, MINE, MINE_COST, OFFSET, STAY, STRIDE, Games
 from sim.kernels import entry, kernel
-from sim.rules import play, tile_at
+from sim.rules import tile_at
 
 #: Largest life with which a hero beside a tavern drinks.
 DRINK = 50
@@ -84,14 +84,3 @@ def cheap_move(game: GameRecord, tables: MapRecord, hero: int) -> int:
 def policy(games: Games, index: int, hero: int, tables_array: NDArray[np.void]) -> int:
     """Return `cheap_move` of `hero` (0..3) in ``games[index]``, with `map_tables_of` the map."""
     return cheap_move(games[index], tables_array[0], hero)
-
-
-@entry(types.int64(GAMES, types.int64, types.int64, MAP_TABLES_ARRAY))
-def follow_policy(games: Games, index: int, plies: int, tables_array: NDArray[np.void]) -> int:
-    """Play up to `plies` plies of ``games[index]`` in place, all heroes by the policy. Returns the number of plies played."""
-    game, tables = games[index], tables_array[0]
-    for ply in range(plies):
-        if game.status != 0:
-            return ply
-        play(game, cheap_move(game, tables, int64(game.turn) & 3), None)
-    return plies

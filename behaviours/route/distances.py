@@ -1,4 +1,4 @@
-"""The chart of a turn: the squares where tours stop, and the ways between them."""
+"""The distance table of a turn: the squares where routes stop, and the legs between them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from sim.paths import FAR, spread
 
 
 class DistanceTable(NamedTuple):
-    """Where stops are: `places` are squares beside mines and taverns, then five for the starts (after each direction).
+    """Places and legs of the routes of a turn.
 
-    ``legs[place]`` are the ways of taking a mine from there, rows (moves, place, mine), nearest first, ``bars[place]`` those of
-    drinking, rows (moves, place, moves to a tavern that lies on the way or 0); the counts are -1 before they are made.
-    ``reach[d]`` are the distances from start d.
+    `places` are the squares beside mines and taverns (the `known` places), then the five starts, one per direction. `table` has
+    the map's distances, ``reach[d]`` those from start d. ``sides[mine]`` are the four places beside a mine (-1: none),
+    `beside_taverns` the places beside taverns. ``mine_legs[place]`` are rows (moves, place, mine), ``tavern_legs[place]`` rows
+    (moves, place, moves to a tavern passed on the way or 0), both nearest first. Their counts are -1 until `make_rows`.
     """
 
     table: NDArray[np.int16]
@@ -26,16 +27,16 @@ class DistanceTable(NamedTuple):
     places: NDArray[np.int64]
     known: int
     sides: NDArray[np.int64]
-    drinks: NDArray[np.int64]
-    legs: NDArray[np.int16]
-    leg_counts: NDArray[np.int64]
-    bars: NDArray[np.int16]
-    bar_counts: NDArray[np.int64]
+    beside_taverns: NDArray[np.int64]
+    mine_legs: NDArray[np.int16]
+    mine_leg_counts: NDArray[np.int64]
+    tavern_legs: NDArray[np.int16]
+    tavern_leg_counts: NDArray[np.int64]
 
 
 @kernel
 def distance(distances: DistanceTable, place: int, to: int) -> int:
-    """Moves between two places; the first may be a start."""
+    """Return the moves between two places. The first may be a start."""
     if place >= distances.known:
         return int64(distances.reach[place - distances.known, distances.places[to]])
     return int64(distances.table[distances.places[place], distances.places[to]])
@@ -43,7 +44,7 @@ def distance(distances: DistanceTable, place: int, to: int) -> int:
 
 @kernel
 def _insert(rows: NDArray[np.int16], count: int, moves: int, place: int, third: int) -> None:
-    """Insert into rows that are sorted by moves, behind equal ones."""
+    """Insert a row into rows sorted by moves, behind equal ones."""
     at = count
     while at > 0 and rows[at - 1, 0] > moves:
         rows[at, 0], rows[at, 1], rows[at, 2] = rows[at - 1, 0], rows[at - 1, 1], rows[at - 1, 2]
@@ -53,10 +54,9 @@ def _insert(rows: NDArray[np.int16], count: int, moves: int, place: int, third: 
 
 @kernel
 def make_rows(distances: DistanceTable, place: int) -> None:
-    """Make the rows of a place.
+    """Make the legs of a place.
 
-    A side of a mine is left out if the way to it leads past another side: taking the mine there comes sooner and leaves the
-    hero on the way.
+    A side of a mine is left out if the way to it leads past another side: the hero takes the mine there sooner and on its way.
     """
     count = 0
     for mine in range(len(distances.sides)):
@@ -68,40 +68,36 @@ def make_rows(distances: DistanceTable, place: int) -> None:
             passed = False
             for other in range(4):
                 first = distances.sides[mine, other]
-                if (
-                    first >= 0
-                    and first != stand
-                    and distance(distances, place, first) + distance(distances, first, stand) <= steps
-                ):
-                    passed = True
+                if first >= 0 and first != stand:
+                    passed |= distance(distances, place, first) + distance(distances, first, stand) <= steps
             if not passed:
-                _insert(distances.legs[place], count, steps + 1, stand, mine)
+                _insert(distances.mine_legs[place], count, steps + 1, stand, mine)
                 count += 1
-    distances.leg_counts[place] = count
+    distances.mine_leg_counts[place] = count
     count = 0
-    for stand in distances.drinks:
+    for stand in distances.beside_taverns:
         steps = distance(distances, place, stand)
         if steps >= FAR:
             continue
         before = 0
-        for first in distances.drinks:
+        for first in distances.beside_taverns:
             there = distance(distances, place, first)
             if first != stand and there + distance(distances, first, stand) <= steps and (before == 0 or there < before):
                 before = there + 1
-        _insert(distances.bars[place], count, steps + 1, stand, before)
+        _insert(distances.tavern_legs[place], count, steps + 1, stand, before)
         count += 1
-    distances.bar_counts[place] = count
+    distances.tavern_leg_counts[place] = count
 
 
 @kernel
 def _find_places(
     cells: NDArray[np.uint8],
     mines: NDArray[np.int64],
-    drinks: NDArray[np.int64],
+    beside_taverns: NDArray[np.int64],
     places: NDArray[np.int64],
     sides: NDArray[np.int64],
 ) -> int:
-    """List the squares beside mines and taverns; returns how many there are."""
+    """List the squares beside mines and taverns; return their number."""
     index, known = np.full(CELLS, -1, np.int64), 0
     for mine in range(len(mines)):
         for side in range(4):
@@ -112,12 +108,12 @@ def _find_places(
                     index[square], places[known] = known, square
                     known += 1
                 sides[mine, side] = index[square]
-    for number in range(len(drinks)):
-        square = drinks[number]
+    for number in range(len(beside_taverns)):
+        square = beside_taverns[number]
         if index[square] < 0:
             index[square], places[known] = known, square
             known += 1
-        drinks[number] = index[square]
+        beside_taverns[number] = index[square]
     return known
 
 
@@ -127,15 +123,15 @@ def make_distances(
     me: int,
     directions: int,
     mines: NDArray[np.int64],
-    drinks: NDArray[np.int64],
+    beside_taverns: NDArray[np.int64],
     blocked: NDArray[np.uint8],
     table: NDArray[np.int16],
 ) -> DistanceTable:
-    """The chart of a turn; `drinks` are the squares beside taverns."""
-    most = 4 * len(mines) + len(drinks)
+    """Return the distance table of a turn. The arguments are those of `behaviours.route.plan.RouteParams`."""
+    most = 4 * len(mines) + len(beside_taverns)
     places, sides = np.zeros(most + 5, np.int64), np.empty((len(mines), 4), np.int64)
-    drinks = drinks.copy()
-    known = _find_places(afters[0].cell, mines, drinks, places, sides)
+    beside_taverns = beside_taverns.copy()
+    known = _find_places(afters[0].cell, mines, beside_taverns, places, sides)
     reach, source, queue = np.full((5, CELLS), FAR, np.int16), np.empty(1, np.int64), np.empty(CELLS, np.int16)
     for number in range(5):
         if directions >> number & 1:
@@ -145,18 +141,17 @@ def make_distances(
             for square in range(CELLS):
                 if blocked[square] and square != source[0]:
                     reach[number, square] = FAR
-    legs = np.empty((known + 5, max(1, 4 * len(mines)), 3), np.int16)
-    bars = np.empty((known + 5, max(1, len(drinks)), 3), np.int16)
-    leg_counts, bar_counts = np.full(known + 5, -1, np.int64), np.full(known + 5, -1, np.int64)
-    return DistanceTable(table, reach, places, known, sides, drinks, legs, leg_counts, bars, bar_counts)
+    mine_legs = np.empty((known + 5, max(1, 4 * len(mines)), 3), np.int16)
+    tavern_legs = np.empty((known + 5, max(1, len(beside_taverns)), 3), np.int16)
+    mine_leg_counts, tavern_leg_counts = np.full(known + 5, -1, np.int64), np.full(known + 5, -1, np.int64)
+    return DistanceTable(
+        table, reach, places, known, sides, beside_taverns, mine_legs, mine_leg_counts, tavern_legs, tavern_leg_counts
+    )
 
 
 @kernel
-def usual_moves(table: NDArray[np.int16], mines: NDArray[np.int64], drinks: NDArray[np.int64]) -> tuple[float, float]:
-    """The means over all mines: moves for the nearest other mine, and half of those to the nearest tavern.
-
-    Of a few factors tried on games of all sizes, these led to the best tours.
-    """
+def typical_moves(table: NDArray[np.int16], mines: NDArray[np.int64], beside_taverns: NDArray[np.int64]) -> tuple[float, float]:
+    """Return two means over all mines: moves for the nearest other mine, and half of the moves to the nearest tavern."""
     pace, detour = 0.0, 0.0
     for mine in mines:
         nearest, tavern = int64(FAR), int64(FAR)
@@ -164,7 +159,7 @@ def usual_moves(table: NDArray[np.int16], mines: NDArray[np.int64], drinks: NDAr
             away = int64(table[mine, other])
             if other != mine and away < nearest:
                 nearest = away
-        for stand in drinks:
+        for stand in beside_taverns:
             away = int64(table[mine, stand])
             if away < tavern:
                 tavern = away

@@ -1,15 +1,16 @@
-"""Tours: in which order to take mines and to drink, so that most gold is there at the end of the game.
+"""Route plans: the order of mines and beers that leaves most gold at the end of the game.
 
-A **stop** takes a mine or drinks a beer; a **tour** is a sequence of stops. Ways between stops are the map's distances, so a
-stop costs no search; on the way to the first stop heroes and whatever else is blocked are walked around. All that the
-rules charge is counted: a life for every move, 20 for a mine and more than that before it, 2 gold for a beer that heals 50
-up to 100 (twice where he waits for the second), and the time that is left.
+A **waypoint** takes a mine or drinks a beer. A **route** is a sequence of waypoints. Legs between waypoints are distances of the
+map, so a waypoint needs no path search. On the way to the first waypoint a route avoids heroes and other blocked squares. All
+costs of the rules count: 1 life per move, 20 life for a mine and more than that before it, 2 gold for a beer that heals 50 life
+up to 100 (after a wait, if the gold comes later), and the time that is left.
 
-**What a tour is worth**: every mine pays ``pay[n]``, n being our plies from the one that takes it to the end, times its
-weight, times `late` if an enemy can be there before us; every beer costs 2; and each move from the last mine to the next
-tavern costs `home`. Beers after the last mine are not part of a tour.
+**Value of a route**, in gold: each mine is worth ``pay[n]``, where n is the number of our plies from the one that takes it to the
+end, times its weight, times `late` if an enemy can be there before us. Each beer costs 2. Each move from the last mine to the
+next tavern costs `home`. Beers after the last mine are not part of a route. A beer that heals nothing is not either, even where
+it would free the way as the first waypoint.
 
-**The search** (`behaviours.route.search`) is repeated with more and more width, until nothing was left out.
+**The search** (`behaviours.route.search`) runs several times with more and more width, until nothing is left out.
 """
 
 from __future__ import annotations
@@ -23,37 +24,37 @@ from numba import types
 from numpy.typing import NDArray
 
 from behaviours.common.kernel_types import int64, tuple_of, uint64
-from behaviours.route.distances import DistanceTable, distance, make_distances, make_rows, usual_moves
+from behaviours.route.distances import DistanceTable, distance, make_distances, make_rows, typical_moves
 from behaviours.route.search import (
+    MAX_ROUTE_MINES,
+    MAX_TAVERN_SQUARES,
     MAX_WAYPOINTS,
-    MOST_DRINKS,
-    MOST_MINES,
     NEVER,
     ONE,
     Effort,
-    Tables,
+    RouteTable,
     Terms,
-    beer_next,
-    final_of,
+    extend_by_beer,
+    extend_by_mine,
+    final_value,
     make_table,
-    mine_next,
+    mine_value,
     search,
-    worth_of,
 )
 from sim.game import GAMES, MINE, STAY, TILE_BITS, Game, Games
 from sim.kernels import entry, kernel
 
 
-class Task(NamedTuple):
-    """What a plan is made for.
+class RouteParams(NamedTuple):
+    """Parameters of the routes of one turn.
 
-    `games` is the game, `me` the hero 0..3, `afters` the games after each of its five directions and `directions`
-    the set of those that count (bit d is direction d). `mines` are the squares of mines worth taking (at most `MOST_MINES`),
-    with the `weights` of a gold from each and its `deadlines`: with our ply of this number (1 is the present one) we are still
-    before every enemy. `drinks` are squares of air beside taverns (at most `MOST_DRINKS`). `blocked` squares (uint8[1024], 1 =
-    keep out) are not entered before the first stop; `distances` are those of the map. ``pay[n]`` is what a mine pays in n
-    plies, and ``len(pay) - 1`` our plies to the end, the present one included. A mine is attacked with `floor` life or more. A
-    mine that an enemy reaches first is worth `late` as much; a move home costs `home` gold.
+    `games` is the game, `me` our hero (0..3), `afters` the games after each of its five directions, `directions` the set of
+    directions to plan for (bit by direction). `mines` are the squares of at most `MAX_ROUTE_MINES` mines, with the `weights` of a
+    gold from each, and `deadlines`: the number of the last ply of ours (1: this one) with which we are there before every
+    enemy. `beside_taverns` are at most `MAX_TAVERN_SQUARES` squares of air beside taverns. Squares in `blocked` (uint8[1024],
+    1: blocked) are not entered before the first waypoint. `distances` are those of the map. ``pay[n]`` is the gold that a mine
+    pays in n plies; ``len(pay) - 1`` is the number of our plies to the end, this one included. `floor` is the smallest life for
+    attacking a mine. A mine that an enemy reaches first is worth the share `late`. `home` is the price of a move home, in gold.
     """
 
     games: Game
@@ -63,7 +64,7 @@ class Task(NamedTuple):
     mines: NDArray[np.int64]
     weights: NDArray[np.float64]
     deadlines: NDArray[np.int64]
-    drinks: NDArray[np.int64]
+    beside_taverns: NDArray[np.int64]
     blocked: NDArray[np.uint8]
     distances: NDArray[np.int16]
     pay: NDArray[np.float64]
@@ -72,10 +73,10 @@ class Task(NamedTuple):
     home: float = 0.0
 
 
-class Found(NamedTuple):
-    """The best tours so far, by direction: their worth in gold (-inf: not asked), their stops and the number of these (-1: none).
+class BestRoutes(NamedTuple):
+    """The best routes so far, by direction: values in gold (-inf: none), waypoints, and numbers of waypoints (-1: none).
 
-    A stop is a row (place, mine or -1 for a beer).
+    A waypoint is a row (place, mine or -1 for a beer).
     """
 
     values: NDArray[np.float64]
@@ -83,60 +84,46 @@ class Found(NamedTuple):
     lengths: NDArray[np.int64]
 
 
-class Stage(NamedTuple):
-    """One search: of the directions in the set `wanted`, with about `limit` nodes; tours `close` below the best are of interest.
-
-    For `width`, `fan` and `bars` see `behaviours.route.search.Effort`.
-    """
-
-    wanted: int
-    width: int
-    fan: int
-    bars: int
-    limit: int
-    close: float
-
-
 _INT, _FLOAT = types.int64, types.float64
 _INT64S, _FLOATS = types.Array(_INT, 1, "C"), types.Array(_FLOAT, 1, "C")
-_TASK = tuple_of(
+_PARAMS = tuple_of(
     [
         GAMES, _INT, GAMES, _INT, _INT64S, _FLOATS, _INT64S, _INT64S, types.Array(types.uint8, 1, "C"),
         types.Array(types.int16, 2, "C"), _FLOATS, _INT, _FLOAT, _FLOAT,
     ],
-    Task,
+    RouteParams,
 )  # fmt: skip
-_FOUND = tuple_of([_FLOATS, types.Array(types.int16, 3, "C"), _INT64S], Found)
-_STAGE = tuple_of([_INT, _INT, _INT, _INT, _INT, _FLOAT], Stage)
+_BEST_ROUTES = tuple_of([_FLOATS, types.Array(types.int16, 3, "C"), _INT64S], BestRoutes)
+_EFFORT = tuple_of([_INT, _INT, _INT, _INT, _FLOAT], Effort)
 
 
 @kernel
-def _write_down(table: Tables, row: int, route: NDArray[np.int16]) -> int:
-    """Write the first `MAX_WAYPOINTS` stops of a tour into `route`, rows (place, mine or -1 for a beer); returns their number."""
+def _write_waypoints(table: RouteTable, row: int, route: NDArray[np.int16]) -> int:
+    """Write the first `MAX_WAYPOINTS` waypoints of a route into `route`; return their number."""
     count, here = 0, row
     while here > 0:
         count += 1
         here = int64(table.routes[here].parent)
     here = row
-    for stop in range(count - 1, -1, -1):
-        if stop < MAX_WAYPOINTS:
-            route[stop, 0], route[stop, 1] = table.routes[here].place, table.routes[here].target
+    for place in range(count - 1, -1, -1):
+        if place < MAX_WAYPOINTS:
+            route[place, 0], route[place, 1] = table.routes[here].place, table.routes[here].target
         here = int64(table.routes[here].parent)
     return min(count, MAX_WAYPOINTS)
 
 
 @kernel
-def _follow(
-    terms: Terms, distances: DistanceTable, table: Tables, route: NDArray[np.int16], count: int, owned: int
+def _replay(
+    terms: Terms, distances: DistanceTable, table: RouteTable, route: NDArray[np.int16], count: int, owned: int
 ) -> tuple[float, int]:
-    """Make the stops of another start's tour from the one in row 0, as far as it goes; returns the best worth and its stops.
+    """Replay the route of another start from the start in row 0; return the best value on the way and its number of waypoints.
 
-    Uses rows 1 and 2. Mines that are taken already are left out, and so are the stops for them.
+    Uses rows 1 and 2. Mines that are taken already are left out.
     """
     best, best_count, parent, done = NEVER, 0, 0, 0
-    for stop in range(count):
+    for number in range(count):
         last = table.routes[parent]
-        place, mine = int64(route[stop, 0]), int64(route[stop, 1])
+        place, mine = int64(route[number, 0]), int64(route[number, 1])
         if mine >= 0 and last.taken >> uint64(mine) & ONE:
             continue
         row = 2 if parent == 1 else 1
@@ -144,110 +131,115 @@ def _follow(
         if last.time + moves > terms.plies:
             break
         if mine < 0:
-            if not beer_next(terms, table, row, parent, moves, place, 0, owned):
+            if not extend_by_beer(terms, table, row, parent, moves, place, 0, owned):
                 break
-        elif not mine_next(terms, table, row, parent, moves, place, mine, owned):
+        elif not extend_by_mine(terms, table, row, parent, moves, place, mine, owned):
             break
         route[done, 0], route[done, 1] = place, mine
         done, parent = done + 1, row
         if mine >= 0:
-            if distances.bar_counts[place] < 0:
+            if distances.tavern_leg_counts[place] < 0:
                 make_rows(distances, place)
-            final = final_of(terms, distances, table.routes[row])
+            final = final_value(terms, distances, table.routes[row])
             if final > best:
                 best, best_count = final, done
     return best, best_count
 
 
 @kernel
-def _start(terms: Terms, distances: DistanceTable, table: Tables, task: Task, number: int) -> int:
-    """Write the tour without stops after the direction `number` into row 0; returns the mines owned there but for those taken.
+def _write_start(terms: Terms, distances: DistanceTable, table: RouteTable, params: RouteParams, number: int) -> int:
+    """Write the route without waypoints after direction `number` into row 0; return our number of mines not taken by it.
 
-    Mines won or lost with this move, and the beer drunk, are in its value.
+    Its value includes mines won or lost with this move, and a beer drunk.
     """
-    me, mines, after = task.me, task.mines, task.afters[number]
-    was, hero = task.games[0].hero[me], after.hero[me]
-    taken, gained, worth = uint64(0), 0, 0.0
+    me, mines, after = params.me, params.mines, params.afters[number]
+    before, hero = params.games[0].hero[me], after.hero[me]
+    taken, gained, value = uint64(0), 0, 0.0
     for mine in range(len(mines)):
         if (int64(after.cell[mines[mine]]) & TILE_BITS) == MINE + 1 + me:
             taken |= ONE << uint64(mine)
             gained += 1
-            worth += worth_of(terms, mine, 1)
-    lost = int64(was.mines) + gained - int64(hero.mines)
-    worth -= lost * terms.pay[terms.plies]
-    worth += int64(hero.gold) - int64(was.gold) - int64(hero.mines)
+            value += mine_value(terms, mine, 1)
+    lost = int64(before.mines) + gained - int64(hero.mines)
+    value -= lost * terms.pay[terms.plies]
+    value += int64(hero.gold) - int64(before.gold) - int64(hero.mines)
     place, route = distances.known + number, table.routes[0]
     route.place, route.time, route.life, route.gold = place, 1, hero.life, hero.gold
     route.mines, route.target, route.parent, route.taken = gained, -1, -1, taken
-    route.value = worth
+    route.value = value
     make_rows(distances, place)
-    # What is in the way before the first stop may not be so after it, so the ways from here bound nothing.
+    # Squares that are blocked now are free after the first waypoint, so the legs from here are no bound.
     route.bound = -NEVER
     return int64(hero.mines) - gained
 
 
 @kernel
-def _follow_all(terms: Terms, distances: DistanceTable, table: Tables, task: Task, found: Found) -> None:
-    """Let every start try the tours of all others: what was found for one is mostly good for all."""
+def _replay_all(terms: Terms, distances: DistanceTable, table: RouteTable, params: RouteParams, found: BestRoutes) -> None:
+    """Replay the routes of all starts from every other start: they are often good there, too."""
     values, lengths = found.values, found.lengths
     route = np.empty((MAX_WAYPOINTS, 2), np.int16)
     for number in range(5):
-        if not task.directions >> number & 1:
+        if not params.directions >> number & 1:
             continue
-        owned = _start(terms, distances, table, task, number)
-        none = final_of(terms, distances, table.routes[0])
+        owned = _write_start(terms, distances, table, params, number)
+        none = final_value(terms, distances, table.routes[0])
         if lengths[number] < 0 or none > values[number]:
             values[number], lengths[number] = none, 0
         for other in range(5):
             if lengths[other] > 0 and other != number:
                 route[:] = found.routes[other]
-                worth, count = _follow(terms, distances, table, route, lengths[other], owned)
-                if worth > values[number]:
-                    values[number], lengths[number] = worth, count
+                value, count = _replay(terms, distances, table, route, lengths[other], owned)
+                if value > values[number]:
+                    values[number], lengths[number] = value, count
                     found.routes[number] = route
 
 
 @kernel
-def _terms_of(task: Task) -> Terms:
+def _terms_of(params: RouteParams) -> Terms:
     least = 1e9
-    for weight in task.weights:
+    for weight in params.weights:
         least = min(least, weight)
-    pace, detour = usual_moves(task.distances, task.mines, task.drinks)
-    plies = len(task.pay) - 1
-    return Terms(task.weights, task.deadlines, task.pay, plies, task.floor, task.late, least, task.home, pace, detour)
+    pace, detour = typical_moves(params.distances, params.mines, params.beside_taverns)
+    plies = len(params.pay) - 1
+    return Terms(params.weights, params.deadlines, params.pay, plies, params.floor, params.late, least, params.home, pace, detour)
 
 
-@entry(tuple_of([_INT, _INT])(_TASK, _STAGE, _FOUND, _INT64S))
-def _improve(task: Task, stage: Stage, found: Found, stop: NDArray[np.int64]) -> tuple[int, int]:
-    """Search every start in ``stage.wanted`` and improve what was found; the nodes, and the set of starts left to search."""
+@entry(tuple_of([_INT, _INT])(_PARAMS, _INT, _EFFORT, _BEST_ROUTES, _INT64S))
+def _improve(params: RouteParams, wanted: int, effort: Effort, found: BestRoutes, stop: NDArray[np.int64]) -> tuple[int, int]:
+    """Search every start in the set `wanted` and improve `found`; return the number of nodes and the set of unfinished starts.
+
+    `effort` is that of all starts together; its `least` is relative to the best value.
+    """
     values, routes, lengths = found.values, found.routes, found.lengths
-    terms = _terms_of(task)
-    distances = make_distances(task.afters, task.me, task.directions, task.mines, task.drinks, task.blocked, task.distances)
-    table = make_table(stage.limit + 8 * (MOST_MINES + MOST_DRINKS))
-    best, nodes, left, still = NEVER, 0, 0, 0
+    terms = _terms_of(params)
+    distances = make_distances(
+        params.afters, params.me, params.directions, params.mines, params.beside_taverns, params.blocked, params.distances
+    )
+    table = make_table(effort.limit + 8 * (MAX_ROUTE_MINES + MAX_TAVERN_SQUARES))
+    best, nodes, left, unfinished = NEVER, 0, 0, 0
     for number in range(5):
         best = max(best, values[number])
-        left += stage.wanted >> number & 1
+        left += wanted >> number & 1
     for number in range(5):
-        if not stage.wanted >> number & 1:
+        if not wanted >> number & 1:
             continue
-        owned = _start(terms, distances, table, task, number)
-        known = max(values[number], final_of(terms, distances, table.routes[0]))
-        effort = Effort(stage.width, stage.fan, stage.bars, (stage.limit - nodes) // left, best - stage.close)
-        spent, whole, row = search(terms, distances, table, effort, owned, known, stop)
+        owned = _write_start(terms, distances, table, params, number)
+        known = max(values[number], final_value(terms, distances, table.routes[0]))
+        share = Effort(effort.width, effort.fan, effort.taverns, (effort.limit - nodes) // left, best + effort.least)
+        spent, complete, row = search(terms, distances, table, share, owned, known, stop)
         nodes, left = nodes + spent, left - 1
         if row >= 0:
-            lengths[number] = _write_down(table, row, routes[number])
-            values[number] = final_of(terms, distances, table.routes[row])
+            lengths[number] = _write_waypoints(table, row, routes[number])
+            values[number] = final_value(terms, distances, table.routes[row])
             best = max(best, values[number])
-        if not whole:
-            still |= 1 << number
-    _follow_all(terms, distances, table, task, found)
-    return nodes, still
+        if not complete:
+            unfinished |= 1 << number
+    _replay_all(terms, distances, table, params, found)
+    return nodes, unfinished
 
 
-#: Width, fan and bars of the searches, one after the other, and whether every direction is searched: at first only Stay is,
-#: and the others follow its tour.
+#: Width, fan and taverns of the searches in their order, and whether every direction is searched. The first searches are for
+#: Stay, and the other directions replay its route.
 _STAGES = (
     (1, 4, 1, False),
     (4, 5, 2, False),
@@ -256,18 +248,17 @@ _STAGES = (
     (16, 6, 2, True),
     (128, 10, 4, True),
     (1024, 16, 8, True),
-    (1 << 30, 4 * MOST_MINES, MOST_DRINKS, True),
+    (1 << 30, 4 * MAX_ROUTE_MINES, MAX_TAVERN_SQUARES, True),
 )
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is known about every direction: the worth of the best tour that begins with it, in gold (``-inf``: not asked).
+class RoutePlan:
+    """Values of all directions: of the best route that begins with each, in gold (``-inf``: not planned for).
 
-    `direction` is the best of them (the first of equals); what it takes itself is not among its `waypoints`, which are the
-    mines of
-    its tour in order, as numbers in `Task.mines`, and -1 for a beer. `nodes` are those of all searches so far; `complete` tells
-    whether no tour was left out that could be better.
+    `direction` is the best direction (the first of equal ones). `waypoints` are the mines of its route in order, as numbers in
+    `RouteParams.mines`, and -1 for a beer, without what the direction itself takes. `nodes` is the number of nodes so far.
+    `complete` says whether no route that may be better was left out.
     """
 
     values: tuple[float, ...]
@@ -277,22 +268,23 @@ class Plan:
     complete: bool
 
 
-def plans(task: Task, nodes: int, close: float, stop: NDArray[np.int64]) -> Iterator[Plan]:
-    """Better and better plans, the first one at once; about `nodes` nodes are searched altogether, or until `stop` is set.
+def plan_routes(params: RouteParams, nodes: int, margin: float, stop: NDArray[np.int64]) -> Iterator[RoutePlan]:
+    """Yield better and better plans, the first one at once, for about `nodes` nodes or until `stop` is set.
 
-    Worths that are more than `close` below the best one are only known to be so. Deterministic but for `stop` (an int64 array
-    of one word); nothing is changed.
+    Values more than `margin` gold below the best one are not exact. Deterministic but for `stop` (an int64 array of one word).
+    Nothing is changed.
     """
-    task = task._replace(late=float(task.late), home=float(task.home))  # an int is another type to a kernel
-    found = Found(np.full(5, -np.inf), np.empty((5, MAX_WAYPOINTS, 2), np.int16), np.full(5, -1, np.int64))
-    open_ones, spent = task.directions, 0
-    for width, fan, bars, everywhere in _STAGES:
-        wanted = open_ones if everywhere else 1 << STAY
-        looked, left = _improve(task, Stage(wanted, width, fan, bars, max(0, nodes - spent), float(close)), found, stop)
+    params = params._replace(late=float(params.late), home=float(params.home))  # an int is another type to a kernel
+    found = BestRoutes(np.full(5, -np.inf), np.empty((5, MAX_WAYPOINTS, 2), np.int16), np.full(5, -1, np.int64))
+    unfinished, spent = params.directions, 0
+    for width, fan, taverns, everywhere in _STAGES:
+        wanted = unfinished if everywhere else 1 << STAY
+        effort = Effort(width, fan, taverns, max(0, nodes - spent), -float(margin))
+        looked, left = _improve(params, wanted, effort, found, stop)
         spent += looked
-        open_ones = left if everywhere else open_ones
+        unfinished = left if everywhere else unfinished
         best = int(found.values.argmax())
         waypoints = tuple(found.routes[best, : max(0, found.lengths[best]), 1].tolist())
-        yield Plan(tuple(found.values.tolist()), best, waypoints, spent, not open_ones)
-        if not open_ones or spent >= nodes or stop[0]:
+        yield RoutePlan(tuple(found.values.tolist()), best, waypoints, spent, not unfinished)
+        if not unfinished or spent >= nodes or stop[0]:
             return

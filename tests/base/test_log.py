@@ -220,10 +220,10 @@ def test_a_long_token_is_masked_wherever_it_stands(logged: Log) -> None:
 
 
 def test_memory_of_tokens_is_bounded() -> None:
-    for number in range(5 * redaction.KEPT_TOKENS):
+    for number in range(5 * redaction.MAX_TOKENS):
         log.add_secret(f"t{number:05}", token=True)
-    assert len(redaction._redact._tokens) == redaction.KEPT_TOKENS
-    assert redaction.redacted(f"t{5 * redaction.KEPT_TOKENS - 1:05} t00000") == "******** t00000"
+    assert len(redaction._redact._tokens) == redaction.MAX_TOKENS
+    assert redaction.redacted(f"t{5 * redaction.MAX_TOKENS - 1:05} t00000") == "******** t00000"
 
 
 plain = st.recursive(

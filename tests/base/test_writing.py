@@ -239,7 +239,7 @@ def test_a_log_is_appended_to_logs_only(tmp_path: Path) -> None:
     assert run(tmp_path, *words, "one.jsonl")[0] == 0
     (tmp_path / "log.jsonl").write_text(MINE)
     code, said = run(tmp_path, *words, "two.jsonl")
-    assert (code, "log.jsonl is there already and is no log of vindibot" in said) == (2, True), said
+    assert (code, "log.jsonl exists and is no log of vindibot" in said) == (2, True), said
     assert (tmp_path / "log.jsonl").read_text() == MINE
     assert not (tmp_path / "two.jsonl").exists()
 
@@ -255,7 +255,7 @@ def test_league_new_writes_over_nothing(tmp_path: Path) -> None:
         (tmp_path / file).unlink()
     (tmp_path / "spring.league.json").symlink_to("nowhere")
     code, said = run(tmp_path, "league", "new", "spring", "class.csv")
-    assert (code, "spring.league.json is there already" in said) == (2, True), said
+    assert (code, "spring.league.json exists" in said) == (2, True), said
     assert not (tmp_path / "spring-keys.csv").exists(), "no keys are left of a league that was not made"
 
 

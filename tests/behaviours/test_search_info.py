@@ -21,7 +21,7 @@ from tests.support.recorded import HEADER, raw, record, states_of
 from vindibot.config.bots import make_importable
 from vindibot.engine.inline import Inline
 from vindibot.engine.pool import Voters
-from vindibot.engine.runner import Vote, understood
+from vindibot.engine.runner import Vote, parse_answer
 from vindibot.engine.worker import Board, TraitPlan
 from vindibot.games.ballot import Ballot, BallotEntry
 from vindibot.games.recording import Recorder, RecordingError, read_recording
@@ -160,7 +160,7 @@ infos = st.builds(
 @given(infos)
 def test_every_search_info_comes_through_a_slot_and_a_file(info: SearchInfo) -> None:
     assert plain_info(info) == info
-    votes, said = understood(info)
+    votes, said = parse_answer(info)
     board = Board(bytearray(Board.size(1)))
     board.put(1, Vote(0, votes, 1.5, True, info=said))
     vote = board.get(1, 0)

@@ -15,7 +15,7 @@ from behaviours import Behaviour, Budget, View
 from behaviours.registry import BUILT_IN, find
 from behaviours.rollout import Rollout
 from behaviours.rollout.plans import plans_of
-from behaviours.route.plan import plans
+from behaviours.route.plan import plan_routes
 from behaviours.route.trait import Route
 from sim.game import Games, mover
 from sim.generator import generate
@@ -63,11 +63,12 @@ def planning() -> Row:
         trait, here = Route(), View(games, 0)
         times.append(microseconds(trait, games) / 1000)
         last, better = [
-            list(plans(trait.task(here), nodes, trait.scale, here.budget.stop))[-1] for nodes in (trait.nodes, 50 * trait.nodes)
+            list(plan_routes(trait.params(here), nodes, trait.scale, here.budget.stop))[-1]
+            for nodes in (trait.nodes, 50 * trait.nodes)
         ]
         shares.append(max(last.values) / max(better.values))
         complete += last.complete
-    note = f"max {max(times):.1f} ms, {len(times)} maps, {complete} searched to the end; the tour is worth "
+    note = f"max {max(times):.1f} ms, {len(times)} maps, {complete} searched to the end; the route is worth "
     note += f"{100 * np.mean(shares):.1f}% (at least {100 * min(shares):.1f}%) of the one found with 50 times the nodes"
     return Row("Route, 40 mines on 28x28, the whole game ahead", f"{np.percentile(times, 50):.1f} ms", note=note)
 

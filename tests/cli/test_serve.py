@@ -163,13 +163,13 @@ def test_a_league_is_made_from_a_roster(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "options", "says"),
     [
-        ("spring", "ann\nann\n", [], "line 2: the name 'ann' stands at line 1 already"),
+        ("spring", "ann\nann\n", [], "line 2: the name 'ann' is already at line 1"),
         ("spring", "ann,short\nbob\n", [], "line 1: a key has 8 visible characters, this one has 5"),
-        ("spring", "ann,samesame\nbob,samesame\n", [], "line 2: the key stands at line 1 already"),
+        ("spring", "ann,samesame\nbob,samesame\n", [], "line 2: the key is already at line 1"),
         ("spring", f"ann\n{'b' * 21}\n", [], "line 2: Name is too long"),
         ("spring", "", [], "0 names"),
         ("spring", "ann\n", [], "at least two bots"),
-        ("spring", 'ann,"x\n', [], "this is no CSV"),
+        ("spring", 'ann,"x\n', [], "this is not CSV"),
         ("Spring!", BARE, [], "small letters, digits and hyphens"),
         ("spring", BARE, ["--maps", "m1,m77"], "no map named 'm77'"),
         ("spring", BARE, ["--seatings", "9"], "option --seatings: seatings must be at most 6"),

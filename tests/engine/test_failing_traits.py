@@ -19,7 +19,7 @@ from vindibot.cli.main import main
 from vindibot.config.files import shipped
 from vindibot.devtools import bench as stopwatch
 from vindibot.devtools.asking import ask
-from vindibot.engine.failures import OutOfTime, own_part, place
+from vindibot.engine.failures import OutOfTime, location, own_traceback
 from vindibot.games.recording import read_recording
 from vindibot.testing import view
 
@@ -187,8 +187,9 @@ def test_a_short_game_names_a_loop_without_an_end(folder: Path, where: list[str]
 
 
 def test_a_compiled_loop_in_process_ends_the_program_and_is_named(folder: Path) -> None:
-    words = ["--bot", "compiled.toml", "--rounds", "1", "--limit-ms", "400", "--display", "none", "--in-process"]
-    done = run(folder, "play", *words, timeout=40)
+    # The limit leaves time to compile the loop: a turn must still wait for it.
+    words = ["--bot", "compiled.toml", "--rounds", "1", "--limit-ms", "6000", "--display", "none", "--in-process"]
+    done = run(folder, "play", *words, timeout=80)
     assert done.returncode == 1, done.stdout + done.stderr
     assert f'File "{folder / "mine.py"}", line {line_of("        return forever(1)")} in vote' in done.stderr
 
@@ -264,5 +265,5 @@ def test_an_exception_that_no_line_of_a_trait_raised() -> None:
             return 2
 
     problem = OutOfTime("late")
-    assert own_part(problem, Calm()) is None
-    assert place(problem, Calm()) == f"tests/engine/test_failing_traits.py:{Calm.vote.__code__.co_firstlineno}"
+    assert own_traceback(problem, Calm()) is None
+    assert location(problem, Calm()) == f"tests/engine/test_failing_traits.py:{Calm.vote.__code__.co_firstlineno}"

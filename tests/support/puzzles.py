@@ -1,4 +1,4 @@
-"""Puzzles for a search, as they stand in ``data/puzzles.txt``, and proofs of their solutions by trying everything."""
+"""The puzzles in ``data/puzzles.txt`` for a search, and proofs of their solutions by brute force."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SURVIVE = re.compile(r"survive (\d+)")
 
 @dataclass(frozen=True)
 class Puzzle:
-    """A position, the directions that solve it, what proves them, and the nodes with which a search must find them."""
+    """A position, the directions that solve it, their proof, and the number of nodes within which a search must find them."""
 
     name: str
     board: str
@@ -36,7 +36,7 @@ class Puzzle:
 
 
 def read_puzzles() -> list[Puzzle]:
-    """All puzzles of the file; its head says what is in it."""
+    """Return all puzzles of the file; its head describes the format."""
     _, *parts = re.split(r"^== ", (DATA / "puzzles.txt").read_text(), flags=re.MULTILINE)
     return [_read(part) for part in parts]
 
@@ -50,7 +50,7 @@ def _read(part: str) -> Puzzle:
 
 
 def proven(puzzle: Puzzle) -> frozenset[int]:
-    """The directions of which the puzzle's proof is true."""
+    """Return the directions for which the puzzle's proof holds."""
     result = frozenset(range(5))
     for part in puzzle.proof.split(" and "):
         result &= _Prover(puzzle.games).directions(part)
@@ -58,7 +58,7 @@ def proven(puzzle: Puzzle) -> frozenset[int]:
 
 
 class _Prover:
-    """Everything that can happen, from the position of a puzzle on."""
+    """Brute force from the position of a puzzle."""
 
     def __init__(self, games: Games) -> None:
         self.line, self.me = Line(games), mover(games)
@@ -86,29 +86,24 @@ class _Prover:
         return result
 
     def _kills(self, victim: int, left: int) -> bool:
-        """Whether we can make `victim` die within `left` plies."""
+        """Return whether we can kill `victim` within `left` plies."""
         if left == 0 or not self.line.running:
             return False
-        hero = self.line.hero
-        moves = (
-            self._try(move, lambda died: bool(died >> victim & 1) or self._kills(victim, left - 1))
-            for move in moves_of(self.line.games, hero)
-        )
-        return any(moves) if hero == self.me else all(moves)
+        return self._any_or_all(lambda died: bool(died >> victim & 1) or self._kills(victim, left - 1))
 
     def _lives(self, left: int) -> bool:
-        """Whether we can avoid death for `left` plies."""
+        """Return whether we can avoid death for `left` plies."""
         if left == 0 or not self.line.running:
             return True
-        hero = self.line.hero
-        moves = (
-            self._try(move, lambda died: not died >> self.me & 1 and self._lives(left - 1))
-            for move in moves_of(self.line.games, hero)
-        )
-        return any(moves) if hero == self.me else all(moves)
+        return self._any_or_all(lambda died: not died >> self.me & 1 and self._lives(left - 1))
+
+    def _any_or_all(self, holds: Callable[[int], bool]) -> bool:
+        """Return whether `holds` is true after one of our moves, or after every move of another hero."""
+        moves = (self._try(move, holds) for move in moves_of(self.line.games, self.line.hero))
+        return any(moves) if self.line.hero == self.me else all(moves)
 
     def _gold(self) -> int:
-        """The gold that we can be ahead of the best other at the end, all others against us."""
+        """Return the largest lead in gold over the best rival at the end that we can force against all others."""
         if not self.line.running:
             gold = self.line.games["hero"]["gold"][0].tolist()
             return int(gold[self.me] - max((gold[other] for other in self._others), default=0))

@@ -187,7 +187,7 @@ def line_of(task: GameTask, run: GameRun) -> tuple[GameLine, bytes]:
         where,
         id=task.name,
         max_turns=SEATS * task.rounds,
-        names=line.bots,  # type: ignore[arg-type]
+        names=line.bots,
         moves=run.moves,
         ending=ending,
         started=run.started,

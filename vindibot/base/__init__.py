@@ -1,4 +1,4 @@
-"""What every room needs: errors, log, redaction, printable text, pages, safe writing, keys, addresses, processes."""
+"""The foundation of all rooms: errors, log, redaction, printable text, pages, safe writing, keys, addresses, processes."""
 
 import lazy_loader
 

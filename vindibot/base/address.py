@@ -1,8 +1,8 @@
-"""The address of a server: which URLs belong to it, and the one old domain that must not be given a key.
+"""The address of a server, the URLs that belong to it, and the old domain that must not get a key.
 
-A key and the token of a game are only ever sent to the origin (scheme, host and port) that the user configured. A
-server states the URL for orders itself (``playUrl``), built from whatever it believes to be its name; of that URL only
-the path is used, so that no answer can send a token elsewhere.
+A key and the token of a game go only to the origin (scheme, host and port) that the user configured. A server states the URL for
+moves (``playUrl``) with the name that it believes to have. The client uses only the path of that URL, so that no answer can send
+a token elsewhere.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from vindibot.base.errors import UsageError
 
-#: The public server's old domain. It was given up and belongs to strangers now.
+#: The domain of the original public server. It belongs to strangers now.
 OLD_DOMAIN = "vindinium.org"
 
 _PORTS = {"http": 80, "https": 443}
@@ -26,7 +26,7 @@ _UNSAFE = re.compile(r"[^!-~]|\\")
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """Where a server is. `host` is in lower case, without brackets; `prefix` is a path below which it lives, mostly ``""``."""
+    """The address of a server. `host` is in lower case, without brackets. `prefix` starts all its paths, mostly ""."""
 
     scheme: str
     host: str
@@ -35,9 +35,9 @@ class ServerAddress:
 
     @classmethod
     def parse(cls, text: str, *, allow_old_domain: bool = False) -> ServerAddress:
-        """Read a URL such as ``http://localhost:8080``; ``http://`` may be left out. Raises `UsageError`.
+        """The address in a URL such as ``http://localhost:8080``; ``http://`` may be left out.
 
-        The old public domain is refused unless `allow_old_domain`.
+        Raises `UsageError`, also for the old domain unless `allow_old_domain`.
         """
         given = text.strip()
         if not given:
@@ -58,14 +58,14 @@ class ServerAddress:
             raise UsageError(f"{problem}: only a host, a port and a path are expected")
         if is_old_domain(host) and not allow_old_domain:
             raise UsageError(
-                f"refusing to use {host}: the domain {OLD_DOMAIN} no longer belongs to the public Vindinium server, and whoever"
-                " owns it now would be sent your key. Give the address of another server, or force it with allow_old_domain."
+                f"refusing to use {host}: the domain {OLD_DOMAIN} no longer belongs to the public Vindinium server, and its new"
+                " owner would get your key. Give the address of another server, or force it with allow_old_domain."
             )
         return cls(parts.scheme, host, _PORTS[parts.scheme] if port is None else port, parts.path.rstrip("/"))
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port, as in ``http://localhost:8080``; the scheme's own port is left out."""
+        """Scheme, host and port, as in ``http://localhost:8080``; without the scheme's default port."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" if self.port == _PORTS[self.scheme] else f"{self.scheme}://{host}:{self.port}"
 
@@ -76,7 +76,7 @@ class ServerAddress:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether the host is an IP address, so that no name needs to be looked up."""
+        """Whether the host is an IP address, which needs no lookup of a name."""
         return _is_ip(self.host)
 
     def __str__(self) -> str:
@@ -87,9 +87,9 @@ class ServerAddress:
         return self.origin + self.prefix + path
 
     def play_url(self, stated: str) -> str:
-        """The URL for orders: the path of the `playUrl` that the server stated, on this origin whatever it stated.
+        """The URL for moves: the path of the `playUrl` that the server stated, on this origin.
 
-        Raises ValueError (without the URL in it) for a text that is no URL.
+        Raises `ValueError` for a text that is no URL. Its message does not hold the text.
         """
         try:
             parts = urlsplit(stated)
@@ -113,7 +113,7 @@ class ServerAddress:
 
 
 def is_old_domain(host: str) -> bool:
-    """Whether a host name is the old public server's, or below it."""
+    """Whether a host is in the domain of the original public server."""
     name = host.rstrip(".").lower()
     return name == OLD_DOMAIN or name.endswith(f".{OLD_DOMAIN}")
 
@@ -127,8 +127,8 @@ def _is_ip(host: str) -> bool:
 
 
 def lan_address() -> str:
-    """The address of this machine in its network, as far as it can tell; nothing is sent."""
+    """The address of this machine in its network, else its name. Sends nothing."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
-        asked.connect(("192.0.2.1", 9))  # an address for documentation: the way there shows the interface
+        asked.connect(("192.0.2.1", 9))  # an address for documentation: the route to it shows the interface
         return str(asked.getsockname()[0])
     return socket.gethostname()

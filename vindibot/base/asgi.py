@@ -1,4 +1,4 @@
-"""An HTTP server as a guest in somebody else's event loop."""
+"""An HTTP server that runs in an event loop of ours."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 import uvicorn
 
-#: Seconds that requests still open are waited for when the server closes.
+#: Seconds to wait for open requests when the server closes.
 CLOSING_SECONDS = 2
 
 
 class AsgiServer(uvicorn.Server):
-    """uvicorn for an ASGI application: it leaves the signal handlers alone and says when it listens.
+    """uvicorn for an ASGI application, without signal handlers, and with a signal when it listens.
 
-    `options` are further ones of `uvicorn.Config`.
+    `options` are more options of `uvicorn.Config`.
     """
 
     def __init__(self, app: Any, **options: Any) -> None:
@@ -29,7 +29,7 @@ class AsgiServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """None are captured."""
+        """Capture no signals."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -38,8 +38,7 @@ class AsgiServer(uvicorn.Server):
         self._listening.set()
 
     async def begin(self, listener: socket.socket) -> bool:
-        """Serve on this socket; returns once it is being listened to, False if the server has ended before. Raises what
-        went wrong."""
+        """Serve on this socket. Returns True when the server listens, False if it has ended before; raises its exception."""
         self._task = asyncio.create_task(self.serve([listener]), name="vindibot-server")
         listening = asyncio.create_task(self._listening.wait())
         await asyncio.wait((self._task, listening), return_when=asyncio.FIRST_COMPLETED)
@@ -50,7 +49,7 @@ class AsgiServer(uvicorn.Server):
         return False
 
     async def end(self) -> None:
-        """Answer what is open, and stop."""
+        """Answer the open requests, and stop."""
         if self._task is not None:
             self.should_exit = True
             await self._task

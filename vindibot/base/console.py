@@ -1,4 +1,4 @@
-"""The terminal that commands speak to."""
+"""The terminal that shows the output of commands."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from vindibot.base.text import printable_lines
 
 
 class Terminal(Console):
-    """A console of rich that never sends a control character of a text to the terminal, also if the text is ours.
+    """A console of rich that never sends a control character of a text to the terminal.
 
-    This is the last guard. A text of somebody else's that must stay on one line goes through `printable` before.
+    This is the last guard. Use `printable` before for a foreign text that must stay on one line.
     """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """The segments of a renderable (see rich), each text of them printable but for line breaks and tabs."""
+        """The segments of a renderable (see rich). Their texts are printable, except for line breaks and tabs."""
         for segment in super().render(renderable, options):
             if segment.control or segment.text.isprintable() or segment.text == "\n":
                 yield segment
@@ -27,7 +27,7 @@ class Terminal(Console):
 
 
 def terminal(**options: Any) -> Terminal:
-    """A console on standard output, or as `options` of rich's `Console` say; plain where that is no terminal."""
+    """A console on standard output, or with these `options` of rich's `Console`. Output to a file or pipe has no styles."""
     return Terminal(highlight=False, **options)
 
 

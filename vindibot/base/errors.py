@@ -1,13 +1,12 @@
-"""Errors that are meant for people: one clear message, and the exit code of a command that ends with it."""
+"""Errors with a message for the user and an exit code for the command."""
 
 from __future__ import annotations
 
 
 class VindibotError(Exception):
-    """Something went wrong that the user can understand: the message says what, where, and what to do about it.
+    """An error for the user. The message says what is wrong, where, and what to do.
 
-    The command line prints the message, without a traceback, and exits with `exit_code`. A message never holds a key or
-    a token.
+    The command line prints the message, without a traceback, and exits with `exit_code`. A message never holds a key or a token.
     """
 
     def __init__(self, message: str, exit_code: int = 1) -> None:
@@ -20,7 +19,7 @@ class VindibotError(Exception):
 
 
 class UsageError(VindibotError):
-    """The command, a configuration or a bot file asks for something that cannot be: exit code 2."""
+    """An error in the command, a configuration or a bot file. The exit code is 2."""
 
     def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(message, exit_code)

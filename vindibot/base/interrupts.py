@@ -1,6 +1,6 @@
-"""Ctrl-C in our commands: what it does while there is nothing yet, or nothing any more, that has to be ended in order.
+"""The effect of Ctrl-C on our commands while they start and while they end.
 
-The interpreter's own way, an exception at any place, leaves tracebacks of half imported modules and compilers.
+Python's default, an exception at any line, prints tracebacks of half imported modules and of the compiler.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from posix import _exit  # not that of os: while modules of bots are imported, another stands in its place
+from posix import _exit  # os._exit is replaced while modules of bots are imported
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -21,37 +21,39 @@ if TYPE_CHECKING:
 #: The exit code of a command that was interrupted.
 INTERRUPTED = 130
 
-# Modules whose code is at work while others are imported or kernels are compiled.
+# Modules that run while others are imported or kernels are compiled.
 _LOADING = ("importlib._bootstrap", "sim.kernels", "numba.", "llvmlite.")
-#: What is said at the end.
+#: The message at the end.
 _words = "interrupted"
 
 
 def at_once() -> None:
-    """From now on Ctrl-C ends this program at once, with one line and exit code 130."""
+    """Set the handler of Ctrl-C that ends this program at once, with one line and exit code 130."""
     signal.signal(signal.SIGINT, _leave)
 
 
 def never_after_exit() -> None:
-    """Ignore Ctrl-C in the last moments of the interpreter, when all is done and it would kill the process without a word."""
+    """Ignore Ctrl-C while the interpreter exits. Else it would kill the process without a message."""
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 def at_once_again() -> None:
-    """As `at_once`, in a program in which that was called before."""
+    """Call `at_once` again, only in a program that has called it before."""
     if handled():
         at_once()
 
 
 def in_order() -> None:
-    """From now on Ctrl-C raises `KeyboardInterrupt`, but not while modules are imported and kernels compiled: that it ends
-    at once. Only in a program in which `at_once` was called."""
+    """Set the handler of Ctrl-C that raises `KeyboardInterrupt`. During imports and compilations it ends the program at once.
+
+    Only in a program that has called `at_once`.
+    """
     if handled():
         signal.signal(signal.SIGINT, _interrupt)
 
 
 def tell() -> None:
-    """Say that the command was interrupted; in a program in which `at_once` was called nothing here says it again."""
+    """Print that the command was interrupted. In a program that has called `at_once`, the message is not printed again."""
     global _words
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     print(_words, file=sys.stderr, flush=True)
@@ -61,13 +63,13 @@ def tell() -> None:
 
 
 def handled() -> bool:
-    """Whether it is up to this module what Ctrl-C does at present."""
+    """Whether the current handler of Ctrl-C is one of this module."""
     return signal.getsignal(signal.SIGINT) in (_leave, _interrupt)
 
 
 @contextmanager
 def saying(words: str) -> Iterator[None]:
-    """Within this block a program that ends at once says `words`, in place of "interrupted"."""
+    """Replace "interrupted" by `words` in the message of a program that ends at once within this block."""
     global _words
     before, _words = _words, words
     try:
@@ -78,7 +80,7 @@ def saying(words: str) -> Iterator[None]:
 
 @contextmanager
 def calling(callback: Callable[[], object], loop: AbstractEventLoop) -> Iterator[None]:
-    """Within this block Ctrl-C and SIGTERM call `callback` in the event loop, and do nothing else."""
+    """Let Ctrl-C and SIGTERM only call `callback` in the event loop within this block."""
     before = signal.getsignal(signal.SIGINT)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, callback)

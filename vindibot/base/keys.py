@@ -1,6 +1,6 @@
-"""Where a player's key comes from: the variable ``VINDIBOT_KEY``, a key file, or the configuration, in this order.
+"""Lookup of a player's key: in the variable ``VINDIBOT_KEY``, in a key file, in the configuration, in this order.
 
-A key is a secret: it is kept as a pydantic `SecretStr`, which shows stars when printed, and no message holds it.
+A key is a secret. It is a pydantic `SecretStr`, which prints as stars. No message holds it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vindibot.base.errors import UsageError
 
 #: The environment variable that holds a key.
 KEY_VARIABLE = "VINDIBOT_KEY"
-#: A key file is a line of text; what is larger is some other file.
+#: Largest size of a key file.
 MAX_KEY_FILE_BYTES = 4096
 
 _KEY = re.compile(r"[!-~]{1,256}")
@@ -27,10 +27,10 @@ _log = structlog.get_logger("vindibot.base.keys")
 def find_key(
     *, key: SecretStr | str | None = None, key_file: Path | str | None = None, environ: Mapping[str, str] | None = None
 ) -> SecretStr | None:
-    """The key to play with, or None where none is given anywhere.
+    """The key to play with; None if there is none.
 
-    Looked for in `environ` (``VINDIBOT_KEY``; an empty value counts as absent), then in `key_file`, then `key` as the
-    configuration has it. Raises `UsageError` for a key file that cannot be read and for a text that cannot be a key.
+    It is the first of: ``VINDIBOT_KEY`` in `environ` (unless empty), the key in `key_file`, `key` of the configuration. Raises
+    `UsageError` for a key file that cannot be read and for a text that cannot be a key.
     """
     value = (os.environ if environ is None else environ).get(KEY_VARIABLE, "").strip()
     if value:
@@ -46,12 +46,12 @@ def find_key(
 def require_key(
     *, key: SecretStr | str | None = None, key_file: Path | str | None = None, environ: Mapping[str, str] | None = None
 ) -> SecretStr:
-    """As `find_key`, but to have none is a `UsageError` that says how to give one."""
+    """The key of `find_key`. Raises `UsageError` if there is none."""
     found = find_key(key=key, key_file=key_file, environ=environ)
     if found is None:
         raise UsageError(
-            f"no key to play with: set {KEY_VARIABLE}, or name a file that holds it (key_file), or put it into the configuration"
-            " (key). A server gives you one when you register a bot there."
+            f"there is no key: set {KEY_VARIABLE}, or name a file that holds it (key_file), or put it into the configuration"
+            " (key). A server gives you a key when you register a bot there."
         )
     return found
 
@@ -78,7 +78,7 @@ def read_key_file(path: Path) -> SecretStr:
 
 
 def check_key(text: str, where: str) -> SecretStr:
-    """A text as a key, without blanks around it. Raises `UsageError`, which names `where` but not the text."""
+    """The key in a text, without blanks around it. Raises `UsageError` with `where`, but without the text."""
     key = text.strip()
     if not _KEY.fullmatch(key):
         raise UsageError(f"{where} is not a key: a key has 1 to 256 visible ASCII characters and no blanks")

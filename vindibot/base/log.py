@@ -1,11 +1,11 @@
-"""What is told while a command runs: readable lines in the terminal, JSON lines in a file, and no secret in either.
+"""The log of a command: readable lines in the terminal, JSON lines in a file, without secrets.
 
-Anyone logs with ``structlog.get_logger()``. Within ``context(game=..., hero=..., turn=...)`` every line knows what it is
-about. `setup` decides where the lines go. The standard library's loggers (httpx, uvicorn, asyncio) go the same way, from
-warnings on: what they say below that has URLs with tokens in it.
+All modules log with ``structlog.get_logger()``. Within ``context(game=..., hero=..., turn=...)`` each line has these fields.
+`setup` chooses the outputs. The warnings and errors of the standard library's loggers (httpx, uvicorn, asyncio) go there too.
+Their other lines do not: they have URLs with tokens.
 
-A line of the file is one JSON object: time (ISO 8601, UTC), level, event, then game, turn and hero where there is a game,
-and the rest by name. It is written at once: a crash loses nothing that was told before.
+A line of the file is one JSON object: time (ISO 8601, UTC), level, event, then game, turn and hero if known, then the other
+fields. It is written at once: a crash loses no line.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from structlog.stdlib import ProcessorFormatter, add_log_level, add_logger_name
 from vindibot.base.console import terminal
 from vindibot.base.errors import UsageError
 from vindibot.base.redaction import (
-    add_secret as add_secret,  # also for those who log
+    add_secret as add_secret,
     redacted,
 )
 from vindibot.base.text import printable, printable_lines
 from vindibot.base.writing import begins_with
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
-#: How a log begins.
+#: The start of a log file.
 LINE = b'{"time": "'
-#: What stands first in a line of the file, in this order.
+#: The first fields of a line of the file, in this order.
 _FIRST = ("time", "level", "event", "game", "turn", "hero")
 _STYLES = {"debug": DIM, "warning": YELLOW, "error": RED, "critical": BRIGHT + RED}
-#: The parent of all our loggers; its level is ours to set.
+#: The parent of all our loggers.
 _OURS = "vindibot"
 
 _Event = MutableMapping[str, Any]
@@ -51,7 +51,7 @@ _log = structlog.get_logger("vindibot.base.log")
 
 
 def _describe_exception(_logger: Any, _method: str, event: _Event) -> _Event:
-    """Put an exception into the fields `error` (one line) and `traceback`."""
+    """Replace an exception by the fields `error` (one line) and `traceback`."""
     problem = event.pop("exc_info", None)
     if problem is True:
         problem = sys.exc_info()
@@ -64,7 +64,7 @@ def _describe_exception(_logger: Any, _method: str, event: _Event) -> _Event:
 
 
 def _redact(_logger: Any, _method: str, event: _Event) -> _Event:
-    """Mask all secrets, and make every value plain data; see `Redactor.plain`. What belongs to `ProcessorFormatter` stays."""
+    """Mask all secrets, and convert every value to plain data (see `Redactor.plain`), except those for `ProcessorFormatter`."""
     meta = {name: event.pop(name) for name in ("_record", "_from_structlog") if name in event}
     return {**redacted(event), "event": redacted(str(event.get("event", ""))), **meta}
 
@@ -74,7 +74,7 @@ def _put_in_order(_logger: Any, _method: str, event: _Event) -> _Event:
 
 
 def _shorten_warning(_logger: Any, _method: str, event: _Event) -> _Event:
-    """Of a warning of Python's, the message without the place before it and the line of source below it."""
+    """Reduce a warning of Python to its message, without the file, the line and the source."""
     if event["_record"].name == "py.warnings":
         line = str(event["event"]).partition("\n")[0]
         event["event"] = line.partition("Warning: ")[2] or line
@@ -93,7 +93,7 @@ _SHARED: list[Any] = [
 
 
 def _formatter(*processors: Any) -> ProcessorFormatter:
-    """Renders our lines, and those of the standard library's loggers, by these processors."""
+    """A formatter with these processors, for our lines and those of the standard library's loggers."""
     return ProcessorFormatter(
         foreign_pre_chain=[_shorten_warning, *_SHARED],
         processors=[ProcessorFormatter.remove_processors_meta, *processors],
@@ -101,7 +101,7 @@ def _formatter(*processors: Any) -> ProcessorFormatter:
 
 
 class _ForTerminal:
-    """Makes of a line what the terminal shows: ``12:01:33 warning a1b2c3d4 #1 turn 400  worker killed  trait=combat``."""
+    """Converts a line for the terminal: ``12:01:33 warning a1b2c3d4 #1 turn 400  worker killed  trait=combat``."""
 
     def __init__(self, *, traces: bool) -> None:
         self._traces = traces
@@ -122,7 +122,7 @@ _ABOUT = {"game": "", "hero": "#", "turn": "turn "}
 
 
 def _word(value: Any) -> str:
-    """A value on one line: plain where it is one word, quoted where it is not, compact where it has parts."""
+    """A value on one line: a word as it is, other texts in quotes, lists and tables in brackets."""
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):
@@ -142,11 +142,11 @@ _COLUMNS = [
 ]
 
 
-# ---- Where lines go ----
+# ---- Outputs ----
 
 
 class _ConsoleHandler(logging.Handler):
-    """Prints lines on a console of rich, so that they and a live board do not tear each other."""
+    """Prints lines on a console of rich, which keeps a live board intact."""
 
     def __init__(self, console: Console, level: int) -> None:
         super().__init__(level)
@@ -156,17 +156,17 @@ class _ConsoleHandler(logging.Handler):
         )
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print a line; nothing that goes wrong here disturbs a game: the terminal may be gone."""
+        """Print a line. Ignores all errors, such as a closed terminal, which must not disturb a game."""
         with suppress(Exception, SystemExit):
             self._console.print(Text.from_ansi(self.format(record)), soft_wrap=True, highlight=False)
 
 
 class _FileHandler(logging.FileHandler):
-    """Appends lines as JSON to a file; when it cannot be written any more, it says so once and leaves it."""
+    """Appends lines as JSON to a file. After a failed write it logs one error and closes the file."""
 
     def __init__(self, path: Path) -> None:
         if not begins_with(path, LINE):
-            raise UsageError(f"log.file: {path} is there already and is no log of vindibot: name another file")
+            raise UsageError(f"log.file: {path} exists and is no log of vindibot: name another file")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             super().__init__(path, encoding="utf-8", errors="backslashreplace")
@@ -189,10 +189,10 @@ _handlers: list[logging.Handler] = []
 
 
 def setup(level: str = "info", file: Path | str | None = None, console: Console | None = None) -> None:
-    """Send all lines to the terminal from `level` on, and everything to `file` (appended, made with its folders).
+    """Show lines of at least `level` in the terminal, and append all lines to `file`, which is created with its folders.
 
-    `console` is the rich console that shows the game, so that lines and a live board do not tear each other; without it,
-    lines go to standard error. May be called again. Raises `UsageError` if the file cannot be opened.
+    `console` is the rich console that shows the game; without it, lines go to standard error. May be called again. Raises
+    `UsageError` if the file cannot be opened.
     """
     if level not in LEVELS:
         raise UsageError(f"log.level must be one of {', '.join(LEVELS)}, not {level}")
@@ -214,12 +214,12 @@ def setup(level: str = "info", file: Path | str | None = None, console: Console 
 
 
 def _is_wanted(record: logging.LogRecord) -> bool:
-    """Whether a line is ours, or a warning of somebody else's."""
+    """Whether a line is ours, or a warning or error of another library."""
     return record.levelno >= logging.WARNING or record.name.partition(".")[0] == _OURS
 
 
 def close() -> None:
-    """Close the file and tell nothing more; for the end of a command and between tests."""
+    """Close the file and end all output, at the end of a command and between tests."""
     if not _handlers:
         return
     logging.captureWarnings(False)
@@ -234,9 +234,9 @@ def close() -> None:
 
 @contextmanager
 def context(**about: Any) -> Iterator[None]:
-    """Within this block, and in the tasks begun there, every line has these fields: game, turn, hero, or whatever else.
+    """Add these fields (game, turn, hero ...) to every line within this block and in the tasks that start there.
 
-    After it all fields are as they were before, those of `bind` too.
+    Restores all fields afterwards, those of `bind` too.
     """
     before = structlog.contextvars.get_contextvars()
     structlog.contextvars.bind_contextvars(**about)
@@ -248,13 +248,13 @@ def context(**about: Any) -> Iterator[None]:
 
 
 def bind(**about: Any) -> None:
-    """From now on every line of this task has these fields, until the `context` around it ends: ``bind(turn=12)``."""
+    """Add these fields to every line of this task until the `context` around it ends: ``bind(turn=12)``."""
     structlog.contextvars.bind_contextvars(**about)
 
 
 @contextmanager
 def configured(level: str = "info", file: Path | str | None = None, console: Console | None = None) -> Iterator[None]:
-    """`setup` for a block, then `close`."""
+    """Call `setup` before the block and `close` after it."""
     setup(level, file, console)
     try:
         yield

@@ -1,6 +1,6 @@
-"""Descendants of a process: none is lost sight of, and none outlives it. On Linux only; elsewhere these functions do nothing.
+"""Control of a process's descendants, so that none outlives it. On Linux only; elsewhere these functions do nothing.
 
-The standard library alone: processes that must be small import this.
+Imports only the standard library, because small processes use it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def _prctl(option: int, value: int | bytes) -> None:
 
 
 def die_with_parent() -> None:
-    """Have this process killed when the one that started it ends, however that happens."""
+    """Let the kernel kill this process when its parent ends."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def adopt_orphans() -> None:
-    """Become the parent of all descendants whose own parents end, whatever session they are in."""
+    """Become the parent of all descendants whose own parents end, also in other sessions."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -50,7 +50,7 @@ def name_process(name: str) -> None:
 
 
 def children() -> list[int]:
-    """The processes that this one is the parent of. One may be missing if another ends at the same time: look again."""
+    """The process ids of this process's children. One may be missing if another ends at the same time: call again."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in Path("/proc/self/task").iterdir():
@@ -60,7 +60,7 @@ def children() -> list[int]:
 
 
 def kill_children(keep: Collection[int] = ()) -> bool:
-    """Kill all children but those in `keep`; whether there were any. They still have to be waited for."""
+    """Kill all children except those in `keep`. Returns whether there were any. The caller still has to wait for them."""
     ended = [child for child in children() if child not in keep]
     for child in ended:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -69,7 +69,7 @@ def kill_children(keep: Collection[int] = ()) -> bool:
 
 
 def end_descendants() -> None:
-    """Kill all descendants of a process that adopts orphans, generation by generation, and wait until none is left."""
+    """Kill all descendants and wait until none is left. This process must adopt orphans."""
     with contextlib.suppress(ChildProcessError):
         while True:
             kill_children()

@@ -1,22 +1,19 @@
-"""Whether our other packages are the ones that Python finds."""
+"""A check that Python finds our other packages."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
 
-#: The packages that lie beside this one.
-PACKAGES = ("behaviours", "sim")
-
 
 def hidden_package() -> str:
-    """What to say if another ``behaviours`` or ``sim`` than ours would be imported; empty if ours would.
+    """The error if Python would import another ``behaviours`` or ``sim`` than ours; else "".
 
     Python puts the current folder first (``python -m pytest``), and the folders in ``PYTHONPATH`` before installed packages.
-    `behaviours` itself notices another ``vindibot``.
+    `behaviours` does the same for ``vindibot``. Neither can use the other's code before the check.
     """
     here = Path(__file__).resolve().parents[2]
-    for name in PACKAGES:
+    for name in ("behaviours", "sim"):
         spec = find_spec(name)
         found = Path(spec.origin).resolve() if spec is not None and spec.origin else here / name
         if here not in found.parents:

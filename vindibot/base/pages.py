@@ -1,7 +1,7 @@
-"""Pages (HTML) and drawings (SVG) from templates, in which each value is text, whatever characters it has.
+"""Pages (HTML) and drawings (SVG) from templates that escape all values.
 
 A template is a file in the folder ``templates`` of its room. Its name begins with the room: ``server/home.html``. A template may
-use those of its own room and of the rooms below; ``base/page.html`` is the frame of all pages.
+use templates of its own room and of the rooms below. ``base/page.html`` is the frame of all pages.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from urllib.parse import quote
 
 from vindibot.base.text import printable
 
-# Jinja2 is imported when the first page is made: most commands make none.
+# Jinja2 is imported for the first page: most commands make none.
 if TYPE_CHECKING:
     from jinja2 import Environment, PackageLoader
     from markupsafe import Markup
 
 
 def render(template: str, **values: Any) -> Markup:
-    """Return what a template makes of these values: ``render("server/missing.html")``.
+    """The page of a template with these values: ``render("server/missing.html")``.
 
-    Each value is escaped where it is inserted, unless it is markup that another template has made. Raises
-    `jinja2.UndefinedError` if the template uses a value that is not given.
+    Escapes each value, unless it is markup of another template. Raises `jinja2.UndefinedError` if a value is missing.
     """
     from markupsafe import Markup
 
@@ -31,7 +30,7 @@ def render(template: str, **values: Any) -> Markup:
 
 
 def compile_templates(*rooms: str) -> None:
-    """Compile all templates of these rooms, so that the first page is made as quickly as the others."""
+    """Compile all templates of these rooms, so that the first page takes no longer than the others."""
     environment = _environment()
     for room in rooms:
         for name in environment.loader.mapping[room].list_templates():  # type: ignore[union-attr]
@@ -39,7 +38,7 @@ def compile_templates(*rooms: str) -> None:
 
 
 class _Loaders(dict[str, "PackageLoader"]):
-    """The loaders of templates by room. Each is made when it is first used."""
+    """The loaders of templates by room, created at the first use."""
 
     def __missing__(self, room: str) -> PackageLoader:
         from jinja2 import PackageLoader
@@ -59,7 +58,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        auto_reload=False,  # looking at the files for each page takes time
+        auto_reload=False,  # checks of the files for each page take time
     )
     environment.filters |= {"printable": printable, "quoted": quoted, "utc": utc}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
@@ -67,10 +66,10 @@ def _environment() -> Environment:
 
 
 def quoted(part: str) -> str:
-    """Return a text as one part of the path of an address: a slash in it is no separator."""
+    """A text as one part of the path of a URL, with escaped slashes."""
     return quote(part, safe="")
 
 
 def utc(seconds: float | None) -> str:
-    """Return a time (in seconds since 1970) to the minute, "never" for None."""
+    """A time (seconds since 1970) to the minute; "never" for None."""
     return "never" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

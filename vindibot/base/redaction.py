@@ -1,4 +1,4 @@
-"""Keys and tokens taken out of texts that are logged, shown or raised: a server's words, a URL, a library's message."""
+"""Redaction of keys and tokens in texts that are logged, shown or raised: answers of servers, URLs, messages of libraries."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from pydantic import SecretStr
 
 from vindibot.base.text import printable
 
-#: What stands in the place of a secret.
+#: The replacement of a secret.
 MASK = "********"
-#: A token with fewer characters is masked as a whole word only: it may be a part of a number or of a name by chance. The
-#: original server's tokens have four.
+#: Characters from which a token is masked within words too. A shorter one may be part of a number or name by chance: only whole
+#: words are masked then. The original server's tokens have four.
 LONG_TOKEN = 8
-#: How many tokens of past games are remembered; keys are never forgotten.
-KEPT_TOKENS = 200
+#: Number of tokens that are stored; keys are all stored.
+MAX_TOKENS = 200
 
-# The token in a URL for orders; and what is called a key or a token in a form, a query or JSON.
+# The token in a URL for moves; and the values of keys and tokens in a form, a query or JSON.
 _PLAY = re.compile(r"(/api/[^/\s\"']+/)[^/\s\"'?]+(?=/play)")
 _WORD = re.compile(r"[0-9A-Za-z]+")
 _NAMED = re.compile(r"(?i)(\b(?:key|token)[\"']?\s*[=:]\s*[\"']?)[^\s\"'&,;<>}]+")
-# Fields whose whole value is masked, whatever it looks like.
+# Fields whose whole value is masked.
 _SECRET_FIELDS = frozenset({"key", "token", "play_url", "playurl", "authorization"})
 
 
 class Redactor:
-    """Knows secrets, and takes them out of texts and values, with whatever else looks like one: the token of a URL for orders,
-    a ``key=...``, a ``token: ...``. May be used by several threads.
+    """Masks its secrets in texts and values, and all that looks like one: the token of a URL for moves, ``key=...``,
+    ``token: ...``. Several threads may use it.
 
-    Texts with fewer than `shortest` characters are no secrets: masking them would tear holes into everything.
+    Texts with fewer than `shortest` characters are no secrets: they occur too often by chance.
     """
 
     def __init__(self, *secrets: str, shortest: int = 3) -> None:
@@ -48,22 +48,24 @@ class Redactor:
             self.add(secret)
 
     def add(self, secret: str, *, token: bool = False) -> None:
-        """From now on `secret` is masked, plain and as it is written in a form: a key or a long token wherever it stands, a
-        short token as a whole word. Of tokens the latest `KEPT_TOKENS` are kept."""
+        """Add a secret to mask, plain and as forms encode it: a key or a long token everywhere, a short token as a whole word.
+
+        Of tokens, the latest `MAX_TOKENS` are stored.
+        """
         if len(secret) < self._shortest:
             return
         with self._lock:
             if token:
                 self._tokens[secret] = None
                 self._tokens.move_to_end(secret)
-                while len(self._tokens) > KEPT_TOKENS:
+                while len(self._tokens) > MAX_TOKENS:
                     self._tokens.popitem(last=False)
                 self._long_tokens = _forms(other for other in self._tokens if not _is_short(other))
             elif secret not in self._keys:
                 self._keys = _forms((*self._keys, secret))
 
     def __call__(self, text: str) -> str:
-        """`text` without secrets; `MASK` stands in the place of each."""
+        """The text with `MASK` in place of each secret."""
         for secret in (*self._keys, *self._long_tokens):
             text = text.replace(secret, MASK)
         if self._tokens:
@@ -71,12 +73,12 @@ class Redactor:
         return _NAMED.sub(rf"\1{MASK}", _PLAY.sub(rf"\1{MASK}", text))
 
     def excerpt(self, body: bytes, length: int = 120) -> str:
-        """The first bytes of a body in one line, without secrets, for a log or a message."""
+        """The start of a body on one line of at most `length` characters, without secrets, for a log or a message."""
         text = printable(" ".join(self(body[: length + 200].decode("utf-8", "replace")).split()))
         return text if len(text) <= length else text[: length - 1] + "…"
 
     def plain(self, value: Any) -> Any:
-        """A copy of `value` made of plain data (text, numbers, lists, dictionaries) without secrets."""
+        """A copy of `value` as plain data (text, numbers, lists, dictionaries) without secrets."""
         if value is None or isinstance(value, bool | int):
             return value
         if isinstance(value, float):
@@ -103,20 +105,19 @@ def _is_short(token: str) -> bool:
 
 
 def _forms(secrets: Iterable[str]) -> tuple[str, ...]:
-    """The secrets, plain and as they are written in a form, the longest first."""
+    """The secrets, plain and as forms encode them, the longest first."""
     return tuple(sorted({form for secret in secrets for form in (secret, quote_plus(secret))}, key=len, reverse=True))
 
 
-# ---- The secrets of this process, which no log may tell ----
+# ---- The secrets of this process ----
 
 _redact = Redactor(shortest=4)
 
 
 def add_secret(text: str | SecretStr | None, *, token: bool = False) -> None:
-    """Mask this text in whatever is logged from now on: wherever it stands, but a short `token` of a game as a whole word only.
+    """Mask this text in all later log lines; a short `token` of a game as a whole word only.
 
-    This is the last resort; nobody should log a secret in the first place. Texts of less than four characters are ignored,
-    and only the latest 200 tokens are kept.
+    This is the last guard: no code should log a secret. Ignores texts of less than four characters. Stores the latest 200 tokens.
     """
     if isinstance(text, SecretStr):
         text = text.get_secret_value()
@@ -125,16 +126,16 @@ def add_secret(text: str | SecretStr | None, *, token: bool = False) -> None:
 
 
 def redacted(value: Any) -> Any:
-    """A copy of `value` made of plain data, without the secrets of this process; see `Redactor.plain`."""
+    """A copy of `value` as plain data, without the secrets of this process; see `Redactor.plain`."""
     return _redact.plain(value)
 
 
-# httpx logs the URL of each request; httpcore, below it, the head of each answer, and what a proxy is told.
+# httpx logs the URL of each request. httpcore, below it, logs the head of each answer and the requests to a proxy.
 _LIBRARY_LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
 
 
 class _RedactingFilter(logging.Filter):
-    """Takes secrets out of the lines of a logger."""
+    """Masks secrets in the lines of a logger."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = _redact(record.getMessage()), ()
@@ -142,8 +143,7 @@ class _RedactingFilter(logging.Filter):
 
 
 def redact_library_logs() -> None:
-    """Take secrets out of what the HTTP libraries log, such as the URL of an order, which holds the token. May be called
-    repeatedly."""
+    """Mask secrets in the log lines of the HTTP libraries, such as the token in the URL of a move. May be called repeatedly."""
     for name in _LIBRARY_LOGGERS:
         logger = logging.getLogger(name)
         if not any(isinstance(present, _RedactingFilter) for present in logger.filters):

@@ -1,12 +1,12 @@
-"""Text that did not come from us, made safe for a terminal.
+"""Foreign text, made safe for a terminal.
 
 Names, answers and error texts of opponents, servers, programs and traits may hold escape sequences, which a terminal obeys,
-or characters that reverse or hide what stands beside them.
+or characters that reverse or hide the text beside them.
 """
 
 from __future__ import annotations
 
-#: Characters that Unicode calls letters, marks or symbols, and that nobody can see.
+#: Invisible characters that Unicode calls letters, marks or symbols.
 _BLANK_LETTERS = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
     + "".join(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
@@ -14,7 +14,7 @@ _BLANK_LETTERS = frozenset(
 
 
 def printable(text: str) -> str:
-    r"""`text` as one line that holds nothing but visible characters and spaces: any other character becomes its escape.
+    r"""The text as one line of visible characters and spaces; each other character becomes its escape.
 
     Escaped are line breaks, control characters (C0, C1, DEL), formatting characters (bidirectional controls, zero-width
     characters), lone surrogates, and code points without a meaning: ``\n``, ``\x1b``, ``\u202e``.
@@ -25,19 +25,19 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """As `printable`, but line breaks and tabs stay: for messages of ours that have several lines."""
+    """The text as of `printable`, but with its line breaks and tabs: for our messages of several lines."""
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1] for sign in text)
 
 
 def counted(number: int, what: str) -> str:
-    """A number with its noun, which has an ``s`` unless the number is 1: ``1 block``, ``2 blocks``."""
+    """A number with its noun, in the plural unless the number is 1: ``1 block``, ``2 blocks``."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def unseen_character(name: str) -> str | None:
-    """The first character that cannot be seen or that changes the direction of the text, as ``U+202E``; None if there is none.
+    """The first invisible character, or one that changes the direction of the text, as ``U+202E``; None if there is none.
 
     These are control characters, format characters (direction, zero width), blanks other than the space, halves of surrogate
     pairs, unassigned ones, and letters without a shape.

@@ -1,6 +1,6 @@
-"""Files that commands write: each is the old or the new one, whole, and no command writes over a file that it did not make.
+"""Safe writing of files: a crash leaves the old or the new file, complete. No command overwrites a file that it did not make.
 
-A command recognises its own file by a mark: a text that it writes into the first bytes of each file of that kind.
+A command recognises its own file by a mark: a text in the first bytes of each file of that kind.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from pathlib import Path
 
 from vindibot.base.errors import UsageError, VindibotError
 
-#: A mark stands within the first so many bytes of a file.
+#: Number of bytes at the start of a file that contain its mark.
 HEAD = 4096
 
 
 def short(path: Path | str) -> str:
-    """A path as people want to read it: relative where it lies in the current folder."""
+    """A path for a message: relative to the current folder if it is inside."""
     path = Path(path)
     try:
         return str(path.relative_to(Path.cwd()))
@@ -28,10 +28,10 @@ def short(path: Path | str) -> str:
 
 @dataclass(frozen=True)
 class Output:
-    """A file that a command is to write, in which `mark` shows that the command made it.
+    """A file that a command writes. `mark` in it shows that the command made it.
 
-    `maker` is the command (``vindibot replay``), `instead` says how to name another file (``--html names another file``).
-    Devices and pipes are written to as they are.
+    `maker` is the command (``vindibot replay``). `instead` says how to name another file (``--html names another file``).
+    Devices and pipes need no mark.
     """
 
     path: Path
@@ -40,8 +40,7 @@ class Output:
     instead: str
 
     def check(self) -> None:
-        """Raise `UsageError` if there is something that must not be replaced: a folder, or a file without the mark that is
-        not empty."""
+        """Raise `UsageError` if the path is a folder, or a file that has content but no mark."""
         if self.path.is_dir():
             raise UsageError(f"{short(self.path)} is a folder: {self.instead}")
         if not self.path.is_file():
@@ -55,10 +54,12 @@ class Output:
             raise UsageError(f"{short(self.path)} {words}")
 
     def write(self, content: str | bytes) -> None:
-        """Write the file, with its folders, whole or not at all. Raises `UsageError` as `check` does, `VindibotError` if the
-        disk refuses."""
+        """Write the complete file, or nothing. Creates its folders.
+
+        Raises `UsageError` as `check` does, `VindibotError` for errors of the disk.
+        """
         data = content.encode() if isinstance(content, str) else content
-        assert self.mark.encode() in data[:HEAD], "else the command would not know its own file again"
+        assert self.mark.encode() in data[:HEAD], "the command must recognise its own file"
         self.check()
         path = self.path.resolve()  # a link to a file stays a link
         try:
@@ -72,28 +73,26 @@ class Output:
                 path.write_bytes(data)
             else:
                 create(path, data)
-        except FileExistsError:  # made by somebody since the check
+        except FileExistsError:  # created since the check
             raise UsageError(f"{short(self.path)} is there already: {self.instead}") from None
         except OSError as problem:
             raise VindibotError(f"{short(self.path)}: cannot be written: {problem.strerror or problem}") from None
 
 
 def create(path: Path, content: bytes, *, mode: int = 0o666) -> None:
-    """Write a new file, whole or not at all. Raises `FileExistsError` if anything is there, a dangling link included, and
-    other `OSError`s."""
-    draft = _draft(path, content, mode)
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))  # from now on the name is ours
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
+    """Write a complete new file, or nothing. Raises `OSError`; `FileExistsError` if the path exists, also as a dangling link."""
+    replace(path, content, mode=mode, exclusive=True)
 
 
-def replace(path: Path, content: bytes, *, mode: int = 0o666) -> None:
-    """Write a file that is known to be ours anew, whole or not at all. Raises `OSError`."""
+def replace(path: Path, content: bytes, *, mode: int = 0o666, exclusive: bool = False) -> None:
+    """Write a complete file in place of one that is known to be ours, or change nothing. Raises `OSError`.
+
+    With `exclusive`, the file must not exist: `FileExistsError`.
+    """
     draft = _draft(path, content, mode)
     try:
+        if exclusive:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))  # reserves the name
         draft.replace(path)
     except OSError:
         draft.unlink(missing_ok=True)
@@ -101,7 +100,7 @@ def replace(path: Path, content: bytes, *, mode: int = 0o666) -> None:
 
 
 def begins_with(path: Path, mark: bytes) -> bool:
-    """Whether a file begins with `mark`, or with as much of it as a crash left; an empty or missing file does."""
+    """Whether a file is empty or missing, or begins with `mark` or with the part of it that a crash left."""
     try:
         head = _head(path) if path.is_file() else b""
     except OSError:
@@ -115,7 +114,7 @@ def _head(path: Path) -> bytes:
 
 
 def _draft(path: Path, content: bytes, mode: int) -> Path:
-    """The content on the disk, beside the file that it is for."""
+    """A temporary file with this content, on the disk, beside `path`."""
     draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.part")
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:

@@ -20,7 +20,7 @@ from vindibot.base import UsageError
 from vindibot.config import Bot, TraitSpec, load_bot, make_importable
 from vindibot.devtools.trial import stopping
 from vindibot.devtools.watchdog import Watchdog
-from vindibot.engine import Vote, failure, own_part, run, understood
+from vindibot.engine import Vote, failure, own_traceback, parse_answer, run
 from vindibot.games import Recording
 
 #: Default time of an anytime trait in seconds: about that of a turn.
@@ -119,11 +119,11 @@ def debug(number: int, behaviour: Behaviour, new_view: Callable[[], View], limit
         try:
             with Watchdog(limit) as watchdog:
                 watchdog.watch(number)
-                votes, info = understood(_answers(behaviour, new_view())[-1])
+                votes, info = parse_answer(_answers(behaviour, new_view())[-1])
         except BaseException as problem:
             if interrupted():
                 raise KeyboardInterrupt from None
-            if (trace := own_part(problem, behaviour)) is not None:
+            if (trace := own_traceback(problem, behaviour)) is not None:
                 pdb.post_mortem(trace)
                 return failure(number, behaviour, problem, math.nan)
     debugger = pdb.Pdb(skip=[__name__])
@@ -131,7 +131,7 @@ def debug(number: int, behaviour: Behaviour, new_view: Callable[[], View], limit
         answers: list[Any] | None = debugger.runcall(_answers, behaviour, new_view())
         if answers is None:
             return None
-        votes, info = understood(answers[-1])
+        votes, info = parse_answer(answers[-1])
     except Exception as problem:
         return failure(number, behaviour, problem, math.nan)
     return Vote(number, votes, math.nan, True, info=info)

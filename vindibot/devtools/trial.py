@@ -24,7 +24,7 @@ from sim import kernels
 from sim.board import draw
 from sim.game import GAME, Game, Games, copy_of
 from sim.rules import step
-from vindibot.engine import Needs, TraitPlan, context, understood
+from vindibot.engine import Needs, TraitPlan, context, parse_answer
 
 #: Number of answers of an anytime trait after which the trial does not wait for more.
 MOST_ANSWERS = 10_000
@@ -109,10 +109,10 @@ def ask(trait: Behaviour, view: View, stop_after: float | None = None) -> Respon
         try:
             answer = trait.vote(view)
             if not isgenerator(answer):
-                answers.append(understood(answer)[0])
+                answers.append(parse_answer(answer)[0])
             else:
                 for better in answer:
-                    answers.append(understood(better)[0])
+                    answers.append(parse_answer(better)[0])
                     if stop_after is not None:
                         del answers[:-1]
                     if stop[0] or (stop_after is None and len(answers) >= MOST_ANSWERS):

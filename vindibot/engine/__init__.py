@@ -1,4 +1,4 @@
-"""From a state to a move, in time: the agent, the process pool, the deadline, and the health of traits."""
+"""The choice of a move before the deadline: agent, process pool, deadline, health of traits."""
 
 import lazy_loader
 

@@ -11,7 +11,7 @@ from .deadline import Deadline as Deadline
 from .failures import (
     OutOfTime as OutOfTime,
     debug_command as debug_command,
-    own_part as own_part,
+    own_traceback as own_traceback,
 )
 from .health import (
     TraitHealth as TraitHealth,
@@ -30,8 +30,8 @@ from .process import (
 from .runner import (
     Vote as Vote,
     failure as failure,
+    parse_answer as parse_answer,
     run as run,
-    understood as understood,
 )
 from .warmup import warm as warm
 from .worker import TraitPlan as TraitPlan

@@ -1,7 +1,7 @@
-"""The agent decides the moves of one hero in one game: it turns a state and a deadline into a ballot, in time, every turn.
+"""The agent of one hero in one game: it makes a ballot of each state before the deadline.
 
-The fallback move comes first, then the traits are asked, and at the deadline what has been voted is summed. The history
-that traits see is kept here, so that a replaced worker forgets nothing.
+It computes a fallback move first. Then the traits vote, and at the deadline it sums their votes. It stores the recent games that
+traits see, so that a replaced worker loses nothing.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from vindibot.games import Ballot, BallotEntry, tally
 
 log = structlog.get_logger("vindibot.engine.agent")
 
-#: The traits, with weights, whose vote is the move that is made when no other came in time: drink when weak, else mine.
+#: The traits, with weights, that choose the move if no vote comes in time: drink when weak, else take a mine.
 FALLBACK = ((TavernFinder(), 1.0), (MineFinder(), 0.5))
 
 
 @dataclass
 class Agent:
-    """Decides the moves of hero `me` (0..3) in one game; `seed` is the source of everything random in it.
+    """Decides the moves of hero `me` (0..3) in one game. All randomness comes from `seed`.
 
-    `nodes` is a budget for traits that count nodes, None for as long as there is time.
+    `nodes` is the budget of each trait per move; None: until the deadline.
     """
 
     voters: Voters
@@ -57,11 +57,11 @@ class Agent:
         return self._seen[max(0, self._count - RECENT_TURNS) : self._count]
 
     async def decide(self, games: Games, received_at: float, limit: float, network: float = 0.0) -> Ballot:
-        """The ballot for a state that was received at `received_at` (monotonic). Times are seconds.
+        """The ballot for a state that was received at `received_at` (monotonic). Times are in seconds.
 
-        `limit` is the server's limit for the move, `network` what of it the order and its answer spend on the way.
+        `limit` is the server's time limit of the move. `network` is the part of it that the network takes for move and answer.
         """
-        view = self._look(games)
+        view = self._view(games)
         prepared = fallback(view)
         deadline = self.deadline.moment(received_at, limit, network)
         entries = await self.voters.ask(view.games, self.me, view.recent, deadline=deadline, seed=self.seed, nodes=self.nodes)
@@ -71,23 +71,23 @@ class Agent:
         return tally(entries, view.moves, lambda: view.rng("tie"), fallback=prepared, margin_ms=margin_ms)
 
     def decide_now(self, games: Games, limit: float | None = None) -> Ballot:
-        """The ballot for a state, decided in the calling thread by voters that are in this process.
+        """The ballot for a state. Traits in this process vote in the calling thread.
 
-        With a budget of nodes it is the ballot of `decide`. The stop word is set after `limit` seconds, never if None; a trait
-        that does not look at it is not ended. Raises `TypeError` if the voters are other processes.
+        With a budget of nodes it equals the ballot of `decide`. Sets the stop word after `limit` seconds, never if None. A trait
+        that ignores it is not ended. Raises `TypeError` if the traits are in other processes.
         """
         if not isinstance(self.voters, Inline):
-            raise TypeError("only voters in this process can be asked without an event loop")
+            raise TypeError("only traits in this process can vote without an event loop")
         began = time.monotonic()
-        view = self._look(games, self.voters.budget(self.nodes))
+        view = self._view(games, self.voters.budget(self.nodes))
         entries = self.voters.vote_now(view, limit)
         margin_ms = math.inf if limit is None else (began + limit - time.monotonic()) * 1000
         return tally(entries, view.moves, lambda: view.rng("tie"), fallback=lambda: fallback(view), margin_ms=margin_ms)
 
-    def _look(self, games: Games, budget: Budget | None = None) -> View:
-        """What we see in a state, which is kept for the history: `games` may change afterwards."""
+    def _view(self, games: Games, budget: Budget | None = None) -> View:
+        """The view of a state. Stores a copy of `games`, which may change afterwards."""
         recent, number = self.recent, self._count
-        if number == len(self._seen):  # a new array: traits may still look at the old one
+        if number == len(self._seen):  # a new array: traits may still read the old one
             self._seen, number = np.zeros(4 * RECENT_TURNS, GAME), len(recent)
             self._seen[:number] = recent
         self._seen[number : number + 1] = games
@@ -98,7 +98,7 @@ class Agent:
 
 
 def fallback(view: View) -> int:
-    """A quick, sensible move: to the tavern when weak, else to the nearest mine that is not ours, else stay."""
+    """The move of the `FALLBACK` traits: to a tavern when weak, else to the nearest mine that is not ours, else stay."""
     entries: list[BallotEntry] = []
     weights = dict(enumerate(FALLBACK))
 
@@ -114,17 +114,17 @@ def fallback(view: View) -> int:
 
 
 def health_records(bot: Bot, strikes: int) -> list[TraitHealth]:
-    """A clean record for each trait of a bot."""
+    """Clean health records of a bot's traits."""
     return [TraitHealth(spec.label, spec.weight, is_anytime(behaviour), strikes) for spec, behaviour in bot.build()]
 
 
 def in_process_voters(bot: Bot, strikes: int = STRIKES) -> Inline:
-    """The traits of a bot in this process."""
+    """A bot's traits in this process. A trait is benched after `strikes` strikes."""
     return Inline([behaviour for _, behaviour in bot.build()], health_records(bot, strikes))
 
 
 def voters(bot: Bot, *, workers: int, in_process: bool = False, grace: float = 0.1, strikes: int = STRIKES) -> Voters:
-    """Whoever votes for a bot: worker processes, or the traits in this process. To be started, and closed at the end."""
+    """A bot's traits in worker processes, or in this process. Start them before the first turn, and close them at the end."""
     if in_process:
         return in_process_voters(bot, strikes)
     records = health_records(bot, strikes)

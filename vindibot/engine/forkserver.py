@@ -1,14 +1,14 @@
-"""The processes that workers come from: a server that has imported everything and forks them warm, and its keeper.
+"""The parents of workers: a fork server that has imported everything and forks warm workers, and the keeper of the server.
 
-The keeper is the child of the process that plays. It is small and does three things: it starts the server, and starts it
-again when it dies or is stopped; it adopts what a server leaves behind; it kills all of them when the process that plays is
-gone. The server forks a worker for each request, reports its process id and later its exit code, and kills whatever a worker
-that has ended leaves behind. Both live in a session of their own, so no key on a terminal reaches them.
+The keeper is a child of the process that plays. It starts the server, and restarts it when it dies or is stopped. It adopts the
+orphans of servers. It kills all of them when the process that plays has ended. The server forks a worker per request, and
+reports its process id and later its exit code. It kills the descendants of a worker that has ended. Both have their own session,
+so no key on a terminal reaches them.
 
 A request is a message on a socket (see `request`), with these file descriptors: the reading end of the worker's requests, the
-writing end of its answers, the reading end of its leash, the writing end of its status, its memory. On the status pipe come two
-whole numbers: the process id, and the exit code (negative for a signal) once nothing is left of the worker. The end of the
-file without an exit code says that the server has gone; the worker lives on. On the socket comes the process id of each server.
+writing end of its answers, the reading end of its leash, the writing end of its status, its memory. The status pipe carries two
+integers: the process id, and the exit code (negative for a signal) when no descendant of the worker is left. If the file ends
+without an exit code, the server has ended and the worker lives on. The socket carries the process id of each server.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Any, NoReturn
 
 from vindibot.base import adopt_orphans, children, kill_children, name_process
 
-#: Names of processes, for those who look at them from outside.
+#: Names of the processes, as ``ps`` shows them.
 KEEPER, SERVER, WORKER = "vindibot-keeper", "vindibot-forker", "vindibot-worker"
-#: Milliseconds before a server that died while it was loading is started again: the first and the longest pause.
+#: Milliseconds before a server that died during its imports is restarted: the first and the longest pause.
 PAUSES = (50, 1000)
-#: A number on the status pipe.
+#: An integer on the status pipe.
 STATUS = struct.Struct("<i")
 
 _REQUEST = struct.Struct("<QQ")
@@ -35,12 +35,12 @@ _DESCRIPTORS = 5
 
 
 def request(board_size: int, setup_size: int) -> bytes:
-    """The message that asks for a worker: its memory is so many bytes of a `worker.Board`, followed by its setup."""
+    """The message that requests a worker: the bytes of its `worker.Board` and of its setup, which follow each other in memory."""
     return _REQUEST.pack(board_size, setup_size)
 
 
 class _Children:
-    """The children of this process, with a descriptor that becomes readable when one has ended or stopped."""
+    """The children of this process, with a descriptor that becomes readable when a child ends or stops."""
 
     def __init__(self) -> None:
         self.descriptor, self._wake = os.pipe()
@@ -60,7 +60,7 @@ class _Children:
         return found
 
     def end(self) -> NoReturn:
-        """Kill all children and what they leave behind, and leave."""
+        """Kill all descendants, and exit."""
         with contextlib.suppress(ChildProcessError):
             while True:
                 kill_children()
@@ -70,7 +70,7 @@ class _Children:
         os._exit(0)
 
     def forget(self) -> None:
-        """In a forked process: they are another's children."""
+        """Reset the signal handling in a forked process, whose siblings these are."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.close(self.descriptor)
@@ -78,15 +78,15 @@ class _Children:
 
 
 def main(requests: int, told: dict[str, Any]) -> NoReturn:
-    """The life of the keeper. `requests` is our end of the socket; `told` is what the server shall load."""
+    """Run the keeper. `requests` is the server's end of the socket. `told` says what the server loads."""
     name_process(KEEPER)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
     born = _Children()
     gone = select.poll()
-    gone.register(requests, 0)  # nothing but its end is of interest: requests are for the server
+    gone.register(requests, 0)  # reports the end of the socket only: the server reads the requests
     gone.register(born.descriptor, select.POLLIN)
-    workers: set[int] = set()  # those of servers that have ended
+    workers: set[int] = set()  # the workers of servers that have ended
     pause = PAUSES[0]
     while True:
         server, loaded = _start_server(born, requests, told)
@@ -96,20 +96,20 @@ def main(requests: int, told: dict[str, Any]) -> NoReturn:
         if _was_loaded(loaded):
             pause = PAUSES[0]
             continue
-        told = {**told, "needs": []}  # one of them may be what it died of; each worker will tell
+        told = {**told, "needs": []}  # one of them may have killed it; then each worker reports it
         select.select([], [], [], pause / 1000)
         pause = min(2 * pause, PAUSES[1])
 
 
 def _living(born: _Children, gone: select.poll, requests: int, server: int, workers: set[int]) -> set[int]:
-    """Wait until something happens to our children, see to it, and tell which of them still live."""
+    """Wait until a child ends or stops, handle it, and return the living ones of the server and the workers."""
     for descriptor, _ in gone.poll():
         if descriptor == requests:
             born.end()
     ended = set()
     for pid, status in born.changed():
         if os.WIFSTOPPED(status):
-            if pid == server:  # games cannot wait until it is continued
+            if pid == server:  # games cannot wait until a user continues it
                 os.kill(pid, signal.SIGKILL)
         else:
             ended.add(pid)
@@ -120,7 +120,7 @@ def _living(born: _Children, gone: select.poll, requests: int, server: int, work
 
 
 def _was_loaded(loaded: int) -> bool:
-    """Whether a server that has ended had come so far as to fork workers."""
+    """Whether a server that has ended had loaded everything before."""
     with contextlib.suppress(BlockingIOError):
         told = os.read(loaded, 1)
         os.close(loaded)
@@ -130,7 +130,7 @@ def _was_loaded(loaded: int) -> bool:
 
 
 def _start_server(born: _Children, requests: int, told: dict[str, Any]) -> tuple[int, int]:
-    """Fork the server: its process id, and a pipe that has a byte in it once it has loaded everything."""
+    """Fork the server. Returns its process id, and a pipe that gets a byte when the server has loaded everything."""
     loaded, tell = os.pipe()
     os.set_blocking(loaded, False)
     pid = os.fork()
@@ -148,7 +148,7 @@ def _start_server(born: _Children, requests: int, told: dict[str, Any]) -> tuple
 
 
 def _serve(requests: int, tell: int, told: dict[str, Any]) -> NoReturn:
-    """The life of the server."""
+    """Run the server."""
     name_process(SERVER)
     adopt_orphans()
     from vindibot.engine.preload import load
@@ -162,20 +162,20 @@ def _serve(requests: int, tell: int, told: dict[str, Any]) -> NoReturn:
 
 
 class _Server:
-    """Forks workers and buries them."""
+    """Forks workers and reports their ends."""
 
     def __init__(self, requests: socket.socket) -> None:
         self._requests = requests
-        self._own = children()  # what the modules that were loaded have started
+        self._own = children()  # processes that the loaded modules have started
         self._born = _Children()
         self._workers: dict[int, int] = {}  # process id: status pipe
-        self._dead: list[tuple[int, int]] = []  # status pipe, exit code: of workers that may have left something behind
+        self._dead: list[tuple[int, int]] = []  # status pipe, exit code: of workers that may have living descendants
 
     def step(self) -> None:
-        """Wait for a request, or for the end of a worker, and see to it."""
+        """Wait for a request or for the end of a worker, and handle it."""
         ready = select.select([self._requests.fileno(), self._born.descriptor], [], [])[0]
         if self._born.descriptor in ready:
-            self._bury()
+            self._report_ends()
         if self._requests.fileno() in ready:
             try:
                 message, descriptors, _, _ = socket.recv_fds(self._requests, _REQUEST.size, _DESCRIPTORS)
@@ -203,23 +203,23 @@ class _Server:
             finally:
                 os._exit(1)
         self._workers[pid] = status
-        _tell(status, pid)
+        _send(status, pid)
         for descriptor in (requests, answers, leash, memory):
             os.close(descriptor)
 
-    def _bury(self) -> None:
-        """Tell the exit codes of workers that have ended, as soon as nothing is left of them."""
+    def _report_ends(self) -> None:
+        """Report the exit codes of workers that have ended, when no descendant of theirs is left."""
         for pid, status in self._born.changed():
             if pid in self._workers and not os.WIFSTOPPED(status):
                 self._dead.append((self._workers.pop(pid), os.waitstatus_to_exitcode(status)))
         if kill_children(keep={*self._workers, *self._own}):
-            return  # their ends bring us here again
+            return  # their ends call this again
         for pipe, code in self._dead:
-            _tell(pipe, code)
+            _send(pipe, code)
             os.close(pipe)
         self._dead.clear()
 
 
-def _tell(pipe: int, number: int) -> None:
-    with contextlib.suppress(OSError):  # nobody wants to know any more
+def _send(pipe: int, number: int) -> None:
+    with contextlib.suppress(OSError):  # the reader has ended
         os.write(pipe, STATUS.pack(number))

@@ -1,7 +1,7 @@
-"""How the traits of a game have behaved: which raised or hung how often, which are benched, how long each takes.
+"""The health of the traits in a game: their strikes, the benched ones, and the time that each takes.
 
-A trait may be blamed for what another did to the process that both ran in. So a strike benches a trait only if it had the
-process to itself; after a strike in company it is a suspect, and the pool lets it run alone.
+A trait may fail because another trait has damaged the process of both. So a strike benches a trait only if no other trait has run
+in its process. After a strike beside other traits it is a suspect, and the pool runs it alone.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from vindibot.games import BallotEntry, Status
 
 log = structlog.get_logger("vindibot.traits")
 
-#: Turns of a trait that are looked back on.
+#: Number of a trait's last turns in which strikes count.
 WINDOW = 20
-#: Characters of what a trait printed that people are shown.
+#: Characters of a trait's output that the terminal shows.
 EXCERPT = 120
-#: The note of a trait that had not come back, and had no votes, when the time of the turn was over.
+#: The note about a trait without votes that still ran at the end of the turn.
 STILL_RUNNING = "it was still running when the time of the turn was over"
 #: Strikes within the window that bench a trait for the rest of the game.
 STRIKES = 3
@@ -30,7 +30,10 @@ STRIKES = 3
 
 @dataclass
 class TraitHealth:
-    """One trait's record in one game. A strike is a turn in which it raised, or in which its worker died or was killed."""
+    """The record of a trait in a game. A strike is a turn in which it raised, or in which its worker died or was killed.
+
+    `allowed` strikes within `WINDOW` turns bench it. `mean_ms` is a moving average of its time. A `suspect` must run alone.
+    """
 
     label: str
     weight: float
@@ -41,14 +44,14 @@ class TraitHealth:
     failures: int = 0
     printed: int = 0
     strikes: deque[bool] = field(default_factory=lambda: deque(maxlen=WINDOW))
-    suspect: bool = False  # whether it is to run alone
+    suspect: bool = False
 
     def fresh(self) -> TraitHealth:
         """A clean record of the same trait."""
         return TraitHealth(self.label, self.weight, self.anytime, self.allowed)
 
     def note(self, status: Status, note: str, ms: float) -> None:
-        """It came back with a final vote."""
+        """Record a final vote."""
         if status == "error":
             self.raised(note)
         elif status == "void":
@@ -57,28 +60,28 @@ class TraitHealth:
             self.answered(ms)
 
     def answered(self, ms: float) -> None:
-        """It answered in `ms` milliseconds."""
-        self._went(well=True)
+        """Record an answer after `ms` milliseconds."""
+        self._record(strike=False)
         self.mean_ms += (ms - self.mean_ms) * 0.2
 
     def voided(self, note: str) -> None:
-        """Its answer was no vote: no strike, but it is told."""
-        self._went(well=True)
-        self._tell("void vote", note)
+        """Record an answer that was no vote. It is logged, but is no strike."""
+        self._record(strike=False)
+        self._warn("void vote", note)
 
     def raised(self, note: str, *, alone: bool = True) -> None:
-        """It raised; `alone` says that no other trait has run in its process."""
-        self._tell("trait failed", note)
-        self._struck(note, alone=alone)
+        """Record an exception. `alone`: no other trait has run in its process."""
+        self._warn("trait failed", note)
+        self._strike(note, alone=alone)
 
     def lost_worker(self, note: str, *, alone: bool) -> None:
-        """Its worker died, or had to be killed, while it ran; `alone` as above."""
-        self._tell("trait failed" if alone else "trait suspected", note)
-        self._struck(note, alone=alone)
+        """Record that its worker died or was killed while it ran. `alone`: no other trait has run in the worker."""
+        self._warn("trait failed" if alone else "trait suspected", note)
+        self._strike(note, alone=alone)
         self.suspect = not self.benched
 
-    def _struck(self, note: str, *, alone: bool) -> None:
-        self._went(well=False)
+    def _strike(self, note: str, *, alone: bool) -> None:
+        self._record(strike=True)
         if self.benched or sum(self.strikes) < self.allowed:
             return
         if alone:
@@ -87,18 +90,18 @@ class TraitHealth:
         self.suspect = not alone
 
     def prints(self, text: str) -> None:
-        """It printed something on this turn: all of it goes to the log's file, a glimpse of it now and then to people."""
+        """Record its output of a turn: the log file gets all of it; the terminal gets the start of some."""
         self.printed += 1
         if _is_power_of_two(self.printed):
             log.info("trait printed", trait=self.label, count=self.printed, text=_excerpt(text))
         log.debug("all that the trait printed", trait=self.label, text=text)
 
-    def _went(self, *, well: bool) -> None:
-        self.strikes.append(not well)
+    def _record(self, *, strike: bool) -> None:
+        self.strikes.append(strike)
         self.suspect = self.suspect and any(self.strikes)
 
-    def _tell(self, event: str, note: str) -> None:
-        """Log the 1st, 2nd, 4th, 8th … failure: enough to see it, never a flood."""
+    def _warn(self, event: str, note: str) -> None:
+        """Log the 1st, 2nd, 4th, 8th ... failure only."""
         self.failures += 1
         if _is_power_of_two(self.failures):
             log.warning(event, trait=self.label, count=self.failures, reason=note)
@@ -118,7 +121,7 @@ def is_anytime(behaviour: type[Behaviour] | Behaviour) -> bool:
 
 
 def entry(health: TraitHealth, vote: Vote | None, failure: tuple[Status, str] | None = None) -> BallotEntry:
-    """A trait's line in the ballot: its latest vote of this turn, if any, or what went wrong."""
+    """A trait's entry in the ballot: its latest vote of this turn, if any, and its status."""
     votes = list(vote.votes) if vote is not None and vote.votes is not None else None
     ms = vote.ms if vote is not None else 0.0
     info = vote.info if vote is not None else None
@@ -126,7 +129,7 @@ def entry(health: TraitHealth, vote: Vote | None, failure: tuple[Status, str] | 
         return BallotEntry(health.label, health.weight, votes, ms, *failure, info)
     if vote is not None and vote.status != "ok":
         return BallotEntry(health.label, health.weight, None, ms, vote.status, vote.note)
-    # An anytime trait that is stopped by the clock has done what it is for.
+    # An anytime trait that runs until the deadline is not late.
     in_time = vote is not None and (vote.final or health.anytime)
     status: Status = "ok" if in_time else "benched" if health.benched else "late"
     return BallotEntry(health.label, health.weight, votes, ms, status, info=info)

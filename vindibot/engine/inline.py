@@ -1,9 +1,8 @@
-"""Traits in this very process: no worker, no pipe. For tests, tournaments with a node budget, and debugging.
+"""Traits in this process, without workers and pipes. For tests, tournaments with a node budget, and debugging.
 
-Nothing can stop a Python loop that never looks at its budget here; that is what the pool is for. A turn is still decided in
-time: the votes run in a thread of their own, and what has been published at the deadline counts. The process ends without
-waiting for that thread. A compiled loop lets no other thread run, and no handler of Ctrl-C: it ends the process after a while,
-with the line in which it was called.
+Nothing here can stop a Python loop that ignores its budget; the pool can. A turn is still decided in time: the traits run in a
+thread, and the votes that are published by the deadline count. The process can end while the thread runs. A compiled loop blocks
+all other threads and the handler of Ctrl-C: then the process ends after `STUCK` seconds, and prints the line of the call.
 """
 
 from __future__ import annotations
@@ -24,30 +23,33 @@ from vindibot.engine.health import STILL_RUNNING, TraitHealth, entry
 from vindibot.engine.runner import Vote, run
 from vindibot.games import BallotEntry
 
-#: Seconds that `Inline.close` waits for a trait that is still at work.
-FAREWELL = 0.5
-#: Seconds after the deadline of a turn at which this process is ended if nothing but a trait has run in it since.
+#: Seconds that `Inline.close` waits for a running trait.
+CLOSE_TIMEOUT = 0.5
+#: Seconds after the deadline of a turn at which this process ends itself if a trait has blocked all other threads since.
 STUCK = 5.0
 
-_deadlines: list[float] = []  # of the turns that are being decided
+_deadlines: list[float] = []  # of the current turns
 
 
 class Inline:
-    """See `vindibot.engine.pool.Voters`. `vote_now` asks in the calling thread; a view for it needs the budget of `budget`."""
+    """Voters in this process; see `vindibot.engine.pool.Voters`.
+
+    `vote_now` runs the traits in the calling thread, on a view with the budget of `budget`.
+    """
 
     def __init__(self, behaviours: Sequence[Behaviour], health_records: Sequence[TraitHealth]) -> None:
         self.behaviours, self.health_records = list(behaviours), list(health_records)
         self._busy: asyncio.Future[None] | None = None
-        self._running = 0  # the trait that is asked at present
+        self._running = 0  # the number of the running trait
         self._stop = StopWord()
 
     async def start(self) -> None:
-        """Nothing to wait for."""
+        """Do nothing: the traits are built."""
 
     async def close(self) -> None:
-        """Wait for a trait that is still at work, but not for one that hangs."""
+        """Wait for a running trait, at most `CLOSE_TIMEOUT`."""
         if self._busy is not None:
-            await asyncio.wait((self._busy,), timeout=FAREWELL)
+            await asyncio.wait((self._busy,), timeout=CLOSE_TIMEOUT)
         self.let_go()
 
     def let_go(self) -> None:
@@ -63,9 +65,9 @@ class Inline:
         return Budget(nodes, self._stop.word)
 
     def vote_now(self, view: View, seconds: float | None = None) -> list[BallotEntry]:
-        """Ask every trait that is not benched, here and now; the stop word is set after `seconds`, never if None.
+        """The entries of all traits. Those that are not benched run in this thread.
 
-        It takes as long as it takes: a trait that does not look at the stop word is not ended.
+        Sets the stop word after `seconds`, never if None. A trait that ignores it is not ended.
         """
         votes: dict[int, Vote] = {}
         if seconds is None:
@@ -81,18 +83,18 @@ class Inline:
     async def ask(
         self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
     ) -> list[BallotEntry]:
-        """The votes of every trait that came in by `deadline` (monotonic seconds); sooner if all are in."""
+        """See `Voters`."""
         view = View(games, me, recent=recent, budget=self.budget(nodes), seed=seed)
         votes: dict[int, Vote] = {}
-        if self._busy is None or self._busy.done():
-            self._stop.set_at(deadline - STOP_AHEAD)
-            with _ended_if_stuck(deadline):
+        free = self._busy is None or self._busy.done()  # else a trait of an earlier turn blocks this one
+        with _exit_if_stuck(deadline):
+            if free:
+                self._stop.set_at(deadline - STOP_AHEAD)
                 self._busy = _in_thread(partial(self._run, view, votes))
-                await asyncio.wait((self._busy,), timeout=max(0.0, deadline - time.monotonic()))
+            assert self._busy is not None
+            await asyncio.wait((self._busy,), timeout=max(0.0, deadline - time.monotonic()))
+        if free:
             self._stop.set()
-        else:  # a trait of an earlier turn still holds the thread: nobody can be asked
-            with _ended_if_stuck(deadline):
-                await asyncio.wait((self._busy,), timeout=max(0.0, deadline - time.monotonic()))
         return self._entries(dict(votes), None if self._busy.done() else self._running)
 
     def _run(self, view: View, votes: dict[int, Vote]) -> None:
@@ -101,14 +103,14 @@ class Inline:
             if vote.final:
                 self.health_records[vote.trait].note(vote.status, vote.note, vote.ms)
 
-        asked = [
+        traits = [
             (number, behaviour) for number, behaviour in enumerate(self.behaviours) if not self.health_records[number].benched
         ]
-        asked.sort(key=lambda one: self.health_records[one[0]].anytime)
-        run(asked, view, publish, partial(setattr, self, "_running"))
+        traits.sort(key=lambda trait: self.health_records[trait[0]].anytime)
+        run(traits, view, publish, partial(setattr, self, "_running"))
 
     def _entries(self, votes: dict[int, Vote], running: int | None = None) -> list[BallotEntry]:
-        """The traits' lines in the ballot; `running` is the trait that has not come back."""
+        """The entries of all traits in the ballot. `running` is the trait that still runs."""
         entries = []
         for number, health in enumerate(self.health_records):
             vote = votes.get(number)
@@ -118,9 +120,11 @@ class Inline:
 
 
 @contextlib.contextmanager
-def _ended_if_stuck(deadline: float) -> Iterator[None]:
-    """End the process if the event loop does not come back to this block in time. A thread that holds the interpreter can be
-    stopped in no other way, and nothing else can be said then than where all threads are."""
+def _exit_if_stuck(deadline: float) -> Iterator[None]:
+    """End the process `STUCK` seconds after `deadline` if the event loop has not left the block. Prints the lines of all threads.
+
+    There is no other way to stop a thread that holds the interpreter.
+    """
     _deadlines.append(deadline)
     _watch()
     try:
@@ -141,11 +145,11 @@ def _watch() -> None:
 
 
 def _in_thread(work: Callable[[], None]) -> asyncio.Future[None]:
-    """Do it in a thread that does not keep the process from ending, as one of an executor would."""
+    """Run `work` in a daemon thread: the process can end without it. Raises the exception of `work` in the waiting code."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 
-    def tell(problem: BaseException | None) -> None:
+    def finish(problem: BaseException | None) -> None:
         if done.cancelled():
             return
         if problem is None:
@@ -157,10 +161,10 @@ def _in_thread(work: Callable[[], None]) -> asyncio.Future[None]:
         problem = None
         try:
             work()
-        except BaseException as raised:  # it is raised where the work is waited for
+        except BaseException as raised:
             problem = raised
         with contextlib.suppress(RuntimeError):  # the loop has been closed
-            loop.call_soon_threadsafe(tell, problem)
+            loop.call_soon_threadsafe(finish, problem)
 
     threading.Thread(target=body, name="vindibot-traits", daemon=True).start()
     return done

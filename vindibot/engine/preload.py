@@ -1,7 +1,7 @@
-"""What a fork server imports once, so that every worker is born warm: the project, the bots' traits, compiled kernels.
+"""The imports of a fork server: the project, the bots' traits, compiled kernels. So every worker starts warm.
 
-Fork servers, and nobody else, import this module, before they fork anything. Whatever fails here must not end the fork server; a
-worker meets the same failure again and reports it.
+Only fork servers import this module, before they fork. An error here must not end the fork server: a worker meets the same error
+again and reports it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from typing import Any
 
 
 def load(told: dict[str, Any]) -> None:
-    """Load what `vindibot.engine.process` has told us to. What modules print meanwhile is dropped: our parent imports them
-    too."""
+    """Load what `vindibot.engine.process` asks for. Drops the output of the modules: the parent imports them too."""
     with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         _load(told)
 
 
 def load_for_multiprocessing(told: dict[str, Any]) -> None:
-    """The same for the fork server of `multiprocessing`: with the environment of the user for all that workers start, and the
-    main module of our parent, which each worker would have to import otherwise."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for our parent
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # what workers start gets it again
+    """Load the same for the fork server of `multiprocessing`, and the main module of the parent, which each worker needs.
+
+    Restores the user's environment first, for the processes that workers start.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # for the processes that workers start
     for name, value in told["environment"].items():
         if value is None:
             os.environ.pop(name, None)
@@ -40,7 +41,7 @@ def load_for_multiprocessing(told: dict[str, Any]) -> None:
 
 
 def _load(told: dict[str, Any]) -> None:
-    os.environ["VINDIBOT_KERNEL_CACHE"] = told["cache"]  # the next import takes it out again
+    os.environ["VINDIBOT_KERNEL_CACHE"] = told["cache"]  # the next import removes it
     from behaviours.registry import load_module
     from sim import kernels
     from vindibot.config import make_importable
@@ -57,12 +58,12 @@ def _load(told: dict[str, Any]) -> None:
             fcntl.flock(gate, fcntl.LOCK_SH)
     kernels.warm()
     gc.collect()
-    gc.freeze()  # what is shared by all workers need not be walked, and so copied, by each
+    gc.freeze()  # a worker would copy the shared memory if its collector walked it
 
 
 def _import_main(path: str) -> None:
     current: Any = process.current_process()
-    current._inheriting = True  # noqa: SLF001  # as multiprocessing does: what has no guard against being imported may not start processes
+    current._inheriting = True  # noqa: SLF001  # as multiprocessing does: a main module without a guard must not start processes
     try:
         with contextlib.suppress(Exception, SystemExit):
             spawn.import_main_path(path)

@@ -1,7 +1,7 @@
-"""Running traits on one view: the same code in a worker process and in process.
+"""The run of traits on a view, the same in a worker process and in this process.
 
-A trait may do anything; whatever it does becomes a `Vote` with a status. What nothing here can do is stop a loop that
-never looks up: that is what the pool's processes are for.
+Each result of a trait, an exception too, becomes a `Vote` with a status. Nothing here can stop a loop that ignores its budget;
+the pool can kill its process.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from types import GeneratorType
 from typing import Any, NamedTuple
 
 from behaviours.base import Behaviour, SearchInfo, View, VoteError, plain_info, plain_votes
-from vindibot.engine.failures import OutOfTime, place
+from vindibot.engine.failures import OutOfTime, location
 from vindibot.games import Status
 
-#: Longest text of a note (an exception's message, say) that is kept.
+#: Characters of the longest note, such as an exception's message.
 NOTE_LENGTH = 300
 
 
 class Vote(NamedTuple):
-    """What a trait has said so far: five numbers or None for no opinion, how long it took, and whether it has finished.
+    """The latest votes of a trait: a number for each direction (0..4), or None for no opinion.
 
-    `status` is "ok", "error" (it raised), "void" (its answer was no vote) or "late" (`OutOfTime` ended it); `note` says what
-    was wrong, and in which line. `info` is what led to the votes (see `behaviours.base.plain_info`), None if they came
-    alone.
+    `ms` are the milliseconds that it has used. `final` says that no better votes follow. `status` is "ok", "error" (it raised),
+    "void" (its answer was no vote) or "late" (`OutOfTime` ended it). `note` says what was wrong, and in which line. `info` is the
+    trait's `SearchInfo` (see `behaviours.base.plain_info`), None if it gave votes only.
     """
 
     trait: int
@@ -38,12 +38,12 @@ class Vote(NamedTuple):
 
 
 Publish = Callable[[Vote], None]
-Around = Callable[[int], None]
+BeforeTrait = Callable[[int], None]
 
 
 @dataclass
 class _Anytime:
-    """A generator at work: the latest votes it gave and the milliseconds it has used."""
+    """A running anytime trait: its generator, its latest votes, and the milliseconds that it has used."""
 
     trait: int
     behaviour: Behaviour
@@ -53,38 +53,38 @@ class _Anytime:
     info: SearchInfo | None = None
 
 
-def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, around: Around | None = None) -> None:
-    """Let each trait (number, behaviour) vote on `view`, in this order; `publish` gets every vote at once.
+def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, before: BeforeTrait | None = None) -> None:
+    """Let each trait (number, behaviour) vote on `view`, in this order. Calls `publish` with every vote at once.
 
-    Plain traits answer first. Anytime traits then take turns, one ``yield`` each, until all have ended or the budget's
-    stop word is set. Every trait publishes exactly one final vote unless the process dies before. `around`, if given, is
-    called with a trait's number before its code runs (to direct what it prints).
+    Plain traits answer first. Then anytime traits alternate, one ``yield`` each, until all have ended or the stop word of the
+    budget is set. Every trait publishes exactly one final vote, unless the process dies. `before` is called with a trait's
+    number each time before its code runs.
     """
-    at_work: list[_Anytime] = []
+    running: list[_Anytime] = []
     for number, behaviour in traits:
-        if around is not None:
-            around(number)
+        if before is not None:
+            before(number)
         started = time.perf_counter()
         try:
             answer = behaviour.vote(view)
             if type(answer) is GeneratorType:
-                at_work.append(_Anytime(number, behaviour, answer))
+                running.append(_Anytime(number, behaviour, answer))
                 continue
-            votes, info = understood(answer)
+            votes, info = parse_answer(answer)
         except BaseException as problem:
             publish(failure(number, behaviour, problem, _since(started)))
         else:
             publish(Vote(number, votes, _since(started), final=True, info=info))
-    while at_work:
-        for job in list(at_work):
-            if around is not None:
-                around(job.trait)
+    while running:
+        for job in list(running):
+            if before is not None:
+                before(job.trait)
             if not _advance(job, view, publish):
-                at_work.remove(job)
+                running.remove(job)
 
 
-def understood(answer: Any) -> tuple[tuple[float, ...] | None, SearchInfo | None]:
-    """The votes of an answer (as of `plain_votes`) and the thought behind them, None where nothing but votes was given.
+def parse_answer(answer: Any) -> tuple[tuple[float, ...] | None, SearchInfo | None]:
+    """The votes of an answer (see `plain_votes`) and its `SearchInfo`; None if the answer has votes only.
 
     Raises `VoteError` for an answer that is no vote.
     """
@@ -97,7 +97,7 @@ def understood(answer: Any) -> tuple[tuple[float, ...] | None, SearchInfo | None
 
 
 def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
-    """One more ``yield`` of an anytime trait; False when it has published its final vote."""
+    """Run an anytime trait until its next ``yield``. Returns False when it has published its final vote."""
     started = time.perf_counter()
     try:
         if view.budget.expired():
@@ -105,7 +105,7 @@ def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
             if close is not None:
                 close()
             raise StopIteration
-        votes, info = understood(next(job.answers))
+        votes, info = parse_answer(next(job.answers))
     except StopIteration:
         job.ms += _since(started)
         publish(Vote(job.trait, job.votes, job.ms, final=True, info=job.info))
@@ -120,15 +120,15 @@ def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
 
 
 def failure(trait: int, behaviour: Behaviour, problem: BaseException, ms: float) -> Vote:
-    """The final vote of a trait that raised: what, and in which line of its own code (see `vindibot.engine.failures.place`)."""
+    """The final vote of a trait that raised. Its note has the exception and the line (`vindibot.engine.failures.location`)."""
     status: Status = "late" if isinstance(problem, OutOfTime) else "void" if isinstance(problem, VoteError) else "error"
     try:
         text = str(problem)
-    except BaseException:  # an exception of a user's own whose __str__ raises
+    except BaseException:  # a user's exception whose __str__ raises
         text = "(its message cannot be printed)"
     kind = type(problem).__name__
     note = text if status != "error" else f"{kind}: {text}" if text else kind
-    where = place(problem, behaviour)
+    where = location(problem, behaviour)
     where = f" ({where})" if where else ""
     return Vote(trait, None, ms, final=True, status=status, note=note[: NOTE_LENGTH - len(where)] + where)
 

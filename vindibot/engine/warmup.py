@@ -1,4 +1,4 @@
-"""Compiled kernels, ready before anything is timed: loaded from the cache, or compiled once with progress shown."""
+"""Warm-up: the compiled kernels are loaded from the cache, or compiled once with a progress bar, before any move is timed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sim import kernels
 from vindibot.base import UsageError
 
-#: Seconds after which an interrupt that was lost is raised again.
-AGAIN = 0.01
+#: Seconds after which a lost interrupt is raised again.
+INTERRUPT_DELAY = 0.01
 
 
 def warm(console: Console) -> None:
-    """Have every kernel that has been imported ready; see `sim.kernels.warm`. What takes long is told on `console`.
+    """Load or compile every kernel of the imported modules; see `sim.kernels.warm`. Shows the progress on `console`.
 
-    Raises `UsageError` for a kernel of a user's own that cannot be compiled.
+    Raises `UsageError` for a user's kernel that cannot be compiled.
     """
     try:
         with _no_interrupt_lost():
@@ -32,13 +32,12 @@ def warm(console: Console) -> None:
 
 @contextlib.contextmanager
 def _no_interrupt_lost() -> Iterator[None]:
-    """Raise each `KeyboardInterrupt` that Python would otherwise only print, because it came in a `__del__` or a callback:
-    the compiler is full of them."""
+    """Raise each `KeyboardInterrupt` that Python only prints because it came in a `__del__` or a callback of the compiler."""
     before = sys.unraisablehook
 
     def unraisable(problem: sys.UnraisableHookArgs) -> None:
         if isinstance(problem.exc_value, KeyboardInterrupt):
-            threading.Timer(AGAIN, _thread.interrupt_main).start()  # at once it would be raised in here
+            threading.Timer(INTERRUPT_DELAY, _thread.interrupt_main).start()  # without a delay it would be raised in here
         else:
             before(problem)
 
@@ -54,7 +53,7 @@ def _warm(console: Console) -> None:
         kernels.warm()
         return
     if not console.is_terminal:
-        console.print("compiling kernels: this is done once and takes up to a minute")
+        console.print("compiling kernels: only once, up to a minute")
         kernels.warm()
         return
     columns = (

@@ -191,7 +191,7 @@ class Session:
             opening = asyncio.create_task(self._open(self.viewer))
             try:
                 yield
-                if self.reports and not self.interrupted and not await self.viewer.told(BROWSER_TIMEOUT):
+                if self.reports and not self.interrupted and not await self.viewer.all_sent(BROWSER_TIMEOUT):
                     self._note("no browser has shown the games; `vindibot replay RECORDING --open` shows them later")
             finally:
                 opening.cancel()

@@ -34,7 +34,7 @@ from vindibot.games import (
     to_games,
     write_entry,
 )
-from vindibot.terminal import Display, Shown
+from vindibot.terminal import Display, GameDisplay
 
 _log = structlog.get_logger("vindibot.session.player")
 #: Seconds between the decision of a move and the recording of its turn: the move is sent in between.
@@ -117,7 +117,7 @@ class GamePlayer(ClientEvents):
         self._margin = margin
         self._folder = folder
         self._display, self._title = display, title
-        self._shown: Shown | None = None
+        self._shown: GameDisplay | None = None
         self._notify = notify or (lambda text: None)
         self._observer = observer
         self._client = GameClient(settings)

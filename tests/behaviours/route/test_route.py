@@ -1,4 +1,4 @@
-"""Route: the best tour over mines and taverns, against trying every move; and what the trait votes."""
+"""Route: the best route over mines and taverns, against brute force; and the votes of the trait."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from behaviours import Budget, SearchInfo, View
-from behaviours.route.plan import Plan, Task, plans
+from behaviours.route.plan import RouteParams, RoutePlan, plan_routes
 from behaviours.route.trait import Route
 from sim.board import parse
 from sim.game import AIR, EAST, MINE, NORTH, OFFSET, SOUTH, STAY, TAVERN, TILE_BITS, WALL, WEST, Games, mover, row_column
@@ -25,22 +25,22 @@ RUNS_ON = np.zeros(1, np.int64)
 PLAIN = Route(rival=0, late=1, home=0)
 
 
-def all_plans(here: View, trait: Route = PLAIN, nodes: int = 1_000_000) -> list[Plan]:
-    return list(plans(trait.task(here), nodes, 1e6, RUNS_ON))
+def all_plans(here: View, trait: Route = PLAIN, nodes: int = 1_000_000) -> list[RoutePlan]:
+    return list(plan_routes(trait.params(here), nodes, 1e6, RUNS_ON))
 
 
-def best_plan(board: str, trait: Route = PLAIN) -> Plan:
-    """The best plan of the hero to move, which must be known to be the best."""
+def best_plan(board: str, trait: Route = PLAIN) -> RoutePlan:
+    """Return the best plan of the hero to move, which must be complete."""
     found = all_plans(view(board), trait)[-1]
     assert found.complete
     return found
 
 
 def waypoints(board: str, trait: Route = PLAIN) -> list[tuple[int, int] | str]:
-    """The stops of the best plan, with what it takes at once: mines as (row, column), and beers."""
+    """Return the waypoints of the best plan with what its direction takes: mines as (row, column), and beers."""
     here, plan = view(board), best_plan(board, trait)
-    mines = trait.task(here).mines
-    found: list[tuple[int, int] | str] = [row_column(int(mines[stop])) if stop >= 0 else "beer" for stop in plan.waypoints]
+    mines = trait.params(here).mines
+    found: list[tuple[int, int] | str] = [row_column(int(mines[mine])) if mine >= 0 else "beer" for mine in plan.waypoints]
     beside = here.pos + int(OFFSET[plan.direction])
     tile = int(here.cells[beside]) & TILE_BITS
     if tile < TAVERN:
@@ -48,101 +48,127 @@ def waypoints(board: str, trait: Route = PLAIN) -> list[tuple[int, int] | str]:
     return ["beer" if tile == TAVERN else row_column(beside), *found]
 
 
-# ---- Against trying every move ----
+# ---- Against brute force ----
 
 
 class Oracle:
-    """The best that can come of every direction, by trying every sequence of single moves. It knows nothing of stops."""
+    """The value of every direction by brute force: it tries every sequence of moves and knows no waypoints."""
 
-    def __init__(self, here: View, task: Task) -> None:
-        self.task, self.here = task, here
+    def __init__(self, here: View, params: RouteParams) -> None:
+        self.params, self.here = params, here
         self.cells = [int(cell) & TILE_BITS for cell in here.map.cells]
-        self.number = {int(mine): number for number, mine in enumerate(task.mines)}
-        self.plies = len(task.pay) - 1
+        self.number = {int(mine): number for number, mine in enumerate(params.mines)}
+        self.plies = len(params.pay) - 1
         self.best = lru_cache(maxsize=None)(self._best)
+        #: The start, if the hero could drink there at once and the beer heals nothing. It does not wait for thirst.
+        self.sated_at = -1
 
     def home(self, square: int, blocked: bool) -> int:
-        """Moves to the nearest square beside a tavern; 0 if there is none."""
+        """Return the moves to the nearest square beside a tavern; 0 without one."""
         ring, seen, moves = {square}, {square}, 0
         while ring:
-            if ring & set(self.task.drinks.tolist()):
+            if ring & set(self.params.beside_taverns.tolist()):
                 return moves
             beside = {there + int(offset) for there in ring for offset in OFFSET[1:]}
-            ring = {there for there in beside - seen if self.cells[there] == AIR and not (blocked and self.task.blocked[there])}
+            ring = {there for there in beside - seen if self.cells[there] == AIR and not (blocked and self.params.blocked[there])}
             seen |= ring
             moves += 1
         return 0
 
-    def worth(self, mine: int, ply: int) -> float:
-        task = self.task
-        late = task.late if ply > task.deadlines[mine] else 1.0
-        return float(task.weights[mine] * late * task.pay[self.plies - ply + 1])
+    def value_of(self, mine: int, ply: int) -> float:
+        params = self.params
+        late = params.late if ply > params.deadlines[mine] else 1.0
+        return float(params.weights[mine] * late * params.pay[self.plies - ply + 1])
 
     def _best(self, square: int, life: int, gold: int, ply: int, owned: int, taken: int, before: bool, may_end: bool) -> float:
-        """What can still be won with `ply` plies played, `before` the first stop or not."""
-        task = self.task
+        """Return the gold that can still be won after `ply` plies, `before` the first waypoint or after it."""
+        params = self.params
         found = -1e9
         if may_end:
-            found = -task.home * min(self.home(square, before), self.plies - ply)
+            found = -params.home * min(self.home(square, before), self.plies - ply)
         if ply == self.plies:
             return found
         for offset in OFFSET.tolist():
             there = square + offset
             tile, thirsty = self.cells[there], max(1, life - 1)
-            if offset == 0 or (tile == AIR and not (before and task.blocked[there])):
+            if offset == 0 or (tile == AIR and not (before and params.blocked[there])):
                 found = max(found, self.best(there, thirsty, gold + owned, ply + 1, owned, taken, before, False))
-            elif tile == TAVERN and gold >= 2 and life < 99:
+            elif tile == TAVERN and gold >= 2 and life < 99 and not (before and square == self.sated_at):
                 drunk = min(100, life + 50) - 1
                 after = self.best(square, drunk, gold - 2 + owned, ply + 1, owned, taken, False, False)
                 found = max(found, after - 2)
-            elif there in self.number and not taken >> self.number[there] & 1 and life >= task.floor:
+            elif there in self.number and not taken >> self.number[there] & 1 and life >= params.floor:
                 mine = self.number[there]
-                if self.worth(mine, ply + 1) <= 0:
-                    continue  # who takes it all the same only wants to be through
+                if self.value_of(mine, ply + 1) <= 0:
+                    continue  # a mine without value is no way through
                 after = self.best(square, max(1, life - 21), gold + owned + 1, ply + 1, owned + 1, taken | 1 << mine, False, True)
-                found = max(found, after + self.worth(mine, ply + 1))
+                found = max(found, after + self.value_of(mine, ply + 1))
         return found
 
     def value(self, move: int) -> float:
-        """The worth of a direction."""
-        was, game = self.here.hero, self.task.afters[move]
+        """Return the value of a direction."""
+        before, game = self.here.hero, self.params.afters[move]
         hero = game["hero"][self.here.me]
         mine = MINE + 1 + self.here.me
         gained = [number for place, number in self.number.items() if game["cell"][place] & TILE_BITS == mine]
-        lost = int(was.mines) + len(gained) - int(hero["mines"])
-        now = sum(self.worth(number, 1) for number in gained) - lost * float(self.task.pay[-1])
-        now += int(hero["gold"]) - int(was.gold) - int(hero["mines"])
+        lost = int(before.mines) + len(gained) - int(hero["mines"])
+        now = sum(self.value_of(number, 1) for number in gained) - lost * float(self.params.pay[-1])
+        now += int(hero["gold"]) - int(before.gold) - int(hero["mines"])
         taken = sum(1 << number for number in gained)
         place, life, gold, owned = (int(hero[name]) for name in ("pos", "life", "gold", "mines"))
+        self.sated_at = place if life >= 99 and gold >= 2 else -1
+        self.best.cache_clear()
         return now + self.best(place, life, gold, 1, owned, taken, True, True)
 
 
 @given(odd_games(), st.integers(1, 11), st.data())
 @settings(max_examples=150, deadline=None)
-def test_it_equals_trying_every_move(games: Games, plies: int, data: st.DataObject) -> None:
+def test_it_equals_brute_force(games: Games, plies: int, data: st.DataObject) -> None:
     me = mover(games)
     games[0]["max_turns"] = int(games[0]["turn"]) + 4 * plies
     for mine in map_of(games).mines[data.draw(st.integers(1, 5)) :]:
         if int(games[0]["cell"][mine]) == MINE:
             games[0]["cell"][mine] = WALL
     trait = data.draw(
-        st.sampled_from([PLAIN, Route(home=0.2, late=0.5, rival=0.5), Route(kept=30, late=0.7), Route(late=0), Route(reserve=9)])
+        st.sampled_from(
+            [PLAIN, Route(home=0.2, late=0.5, rival=0.5), Route(discount_rounds=30, late=0.7), Route(late=0), Route(reserve=9)]
+        )
     )
-    here = View(games, me)
-    task = trait.task(here)
-    found = list(plans(task, 1_000_000, 1e6, RUNS_ON))[-1]
-    assert found.complete
-    oracle = Oracle(here, task)
+    assert_equals_brute_force(View(games, me), trait)
+
+
+def assert_equals_brute_force(here: View, trait: Route) -> None:
+    params, plan = trait.params(here), all_plans(here, trait)[-1]
+    assert plan.complete
+    oracle = Oracle(here, params)
     for move in here.moves:
-        standing = int(task.afters[move]["cell"][here.landing(move)]) & TILE_BITS
-        if standing != AIR:
-            continue  # odd spawns: from inside a wall it plans nothing but what can be walked to
-        if not task.directions >> move & 1:
-            continue
-        assert found.values[move] == pytest.approx(oracle.value(move), abs=1e-6), move
+        tile = int(params.afters[move]["cell"][here.landing(move)]) & TILE_BITS
+        if tile != AIR or not params.directions >> move & 1:
+            continue  # an odd spawn inside a wall has no ways
+        assert plan.values[move] == pytest.approx(oracle.value(move), abs=1e-6), move
 
 
-# ---- Tours ----
+def test_a_beer_that_heals_nothing_does_not_free_the_way() -> None:
+    """Squares are blocked until the first waypoint. A beer is one, but a hero does not wait until it heals something."""
+    board = """
+        |@3@4      |
+        |        @2|
+        |      []@1|
+        |      $-  |
+        |        ##|
+        turn 0 of 24
+        @1 life {} gold 2
+        @2 life 99
+        @3 life 1
+        @4 life 1
+    """
+    for life, gold in ((100, 0), (99, 1)):
+        here = view(board.format(life))
+        assert all_plans(here)[-1].values[STAY] == gold
+        assert_equals_brute_force(here, PLAIN)
+
+
+# ---- Routes ----
 
 
 def test_a_mine_near_the_end_is_worth_its_income_only() -> None:
@@ -153,7 +179,7 @@ def test_a_mine_near_the_end_is_worth_its_income_only() -> None:
         assert plan.values[STAY] == gold - 1
 
 
-def test_who_would_die_does_not_attack() -> None:
+def test_a_hero_that_would_die_does_not_attack() -> None:
     board = "|[]@1$-|\n|$1  $1|\n|$1  $1|\n@1 life {} gold 9"
     assert waypoints(board.format(21)) == [(0, 2)]
     assert waypoints(board.format(20)) == ["beer", (0, 2)]
@@ -173,7 +199,7 @@ def test_beers_are_had_on_the_way() -> None:
     """
     assert waypoints(board.format(60)) == [(0, 4), (0, 5)]
     assert waypoints(board.format(44)) == [(0, 4)]
-    # With a tavern beside the way he drinks before the life is needed, and not more than is needed.
+    # With a tavern beside the way it drinks before it needs the life, and no more than it needs.
     on_the_way = board.replace("|############|", "|    []      |", 1)
     assert waypoints(on_the_way.format(60)) == [(0, 4), (0, 5)]
     assert waypoints(on_the_way.format(44)) == ["beer", (0, 4), (0, 5)]
@@ -192,7 +218,7 @@ def test_several_beers_and_those_that_mines_pay_for() -> None:
     """
     found = waypoints(board)
     assert found[0] == "beer"
-    assert sorted(stop for stop in found if stop != "beer") == [(0, column) for column in range(5)]
+    assert sorted(waypoint for waypoint in found if waypoint != "beer") == [(0, column) for column in range(5)]
     assert found.count("beer") == 3
     # With gold for one beer only, the first mine earns the next one.
     poor = waypoints(board.replace("gold 4", "gold 2"))
@@ -221,11 +247,11 @@ def test_the_mines_of_enemies_count_more_and_those_that_they_reach_first_less() 
     )
     assert waypoints(contested, Route(late=0.5))[0] == (0, 0)
     assert waypoints(contested, Route(late=0)) == [(0, 0)]
-    # Who is too weak to take it is no rival.
+    # A hero too weak to take it is no rival.
     assert len(waypoints(contested + "@2 life 20", Route(late=0))) == 2
 
 
-def test_the_hardest_come_first_where_it_pays() -> None:
+def test_urgent_mines_come_first_where_it_pays() -> None:
     """The left mine is as near, but the right one is the enemy's next."""
     board = (
         """
@@ -252,7 +278,7 @@ def test_more_budget_is_never_worse() -> None:
 # ---- Budgets ----
 
 
-def test_it_stops_when_it_is_told_to() -> None:
+def test_the_stop_word_ends_it() -> None:
     games = generate(3, size=28, walls=20, mines=9).new_game()
     stopped = np.ones(1, np.int64)
     infos = list(Route().vote(View(games, 0, budget=Budget(None, stopped))))
@@ -270,9 +296,9 @@ def test_it_stops_when_it_is_told_to() -> None:
 def test_votes_are_differences_in_gold() -> None:
     here = view("|$-@1  |\n|      |\n|      |\nturn 1160 of 1200")
     # Taken now, the mine pays in 10 rounds; a step away and back costs two of them, staying one.
-    said = votes(Route(scale=4), here)
-    assert said is not None
-    assert said.tolist() == pytest.approx([-0.25, 0, -0.5, -0.5, 0])
+    found = votes(Route(scale=4), here)
+    assert found is not None
+    assert found.tolist() == pytest.approx([-0.25, 0, -0.5, -0.5, 0])
     assert votes(Route(scale=1), here).tolist() == pytest.approx([-1, 0, -1, -1, 0])
     info = list(Route().vote(here))[-1]
     assert info is not None
@@ -295,10 +321,10 @@ def test_with_nothing_to_take_it_goes_home() -> None:
     assert votes(Route(), View(parse("|@1$-|\n|    |\nturn 1200 of 1200 over TurnMax"), 0)) is None
 
 
-def test_it_does_not_give_up_mines_by_dying() -> None:
+def test_it_does_not_lose_mines_by_dying() -> None:
     board = "|@1$-$1|\n|    $1|\n|    []|\n@1 life 15 gold 0"
     assert EAST not in favourites(Route(), view(board))
-    # With nothing to lose, dying is another way of getting fresh; the trait is not afraid of it.
+    # With nothing to lose, dying is another way to get life; the trait does not avoid it.
     assert votes(Route(), view(board)).min() == -1
 
 

@@ -1,4 +1,4 @@
-"""The puzzles: their solutions are proven by trying everything, and the search finds them, with every bot's weights."""
+"""The puzzles: brute force proves their solutions, and the search finds them, with every bot's weights."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from vindibot.testing import favourites, view
 PUZZLES = read_puzzles()
 
 
-#: Puzzles solved by dying: a search that sets a price on it may think that too dear.
+#: Puzzles solved by dying: a search with a penalty per death may not find them.
 BY_DYING = {"dying to be healed"}
 
 
 def searches() -> dict[str, Search]:
-    """The search with its defaults, and as the bots that ship set it."""
+    """Return the search with its defaults, and with the parameters of each bot that ships."""
     found = {"defaults": Search()}
     for name in sorted(path.stem for path in (shipped_folder() / "bots").glob("*.toml")):
         for _, trait in load_bot(name).build():
@@ -45,7 +45,7 @@ def test_no_other_direction_solves_a_puzzle(puzzle: Puzzle) -> None:
 @pytest.mark.parametrize("puzzle", PUZZLES, ids=str)
 def test_the_search_solves_a_puzzle(puzzle: Puzzle, search: Search) -> None:
     if puzzle.name in BY_DYING and search.death:
-        pytest.skip("this search sets a price on dying")
+        pytest.skip("this search has a penalty per death")
     for nodes in (puzzle.nodes, 4 * puzzle.nodes):
         found = favourites(search, view(puzzle.games, nodes=nodes))
         assert found, f"no answer in {nodes} nodes"
@@ -53,7 +53,7 @@ def test_the_search_solves_a_puzzle(puzzle: Puzzle, search: Search) -> None:
 
 
 @pytest.mark.parametrize("puzzle", PUZZLES, ids=str)
-def test_playing_plans_out_solves_a_puzzle(puzzle: Puzzle) -> None:
+def test_rollouts_solve_a_puzzle(puzzle: Puzzle) -> None:
     if puzzle.name in BY_DYING:
-        pytest.skip("rollouts set a price on dying")
+        pytest.skip("rollouts have a penalty per death")
     assert favourites(Rollout(), view(puzzle.games, nodes=60_000)) <= puzzle.best, puzzle.board

@@ -1,8 +1,8 @@
-"""The first that a fork server runs: it has vindibot found where the process that started it has found it.
+"""The first module of a fork server: it makes the server find vindibot where the process that started it has found it.
 
-It lies in a folder of its own, so that this folder can be on the import path of a new interpreter, before its own modules, and
-hide none of them. It is a program for the fork server of `vindibot.engine.process`, whose argument says the rest, and a module
-for that of `multiprocessing`, where a variable of the environment says it.
+It has its own folder: that folder can be first on the import path of a new interpreter and hides no other module. The fork server
+of `vindibot.engine.process` runs it as a program, with parameters in its argument. The fork server of `multiprocessing` imports
+it, with parameters in an environment variable.
 """
 
 import json
@@ -11,7 +11,7 @@ import sys
 
 
 def find_vindibot(top: str, path: list[str]) -> None:
-    """Have the import path of the process that started this one. Our packages are those that it has, wherever else they lie."""
+    """Set the import path of the process that started this one, and import our packages from `top`."""
     sys.path[:] = [top, *path]
     for package in ("sim", "behaviours", "vindibot"):
         __import__(package)
