@@ -197,7 +197,7 @@ export class Charts {
   _bands(c, chart, width, height, look) {
     const { game } = this,
       each = height / 4,
-      deaths = game.happened.death;
+      deaths = game.events.death;
     for (let hero = 0; hero < 4; hero++) {
       const top = hero * each + 2,
         bottom = (hero + 1) * each - 1,

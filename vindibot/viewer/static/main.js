@@ -199,8 +199,8 @@ class Page {
 
   _tell(state, moving) {
     const { game } = this;
-    if (state === this.told) return;
-    this.told = state;
+    if (state === this.describedState) return;
+    this.describedState = state;
     const said = state
       ? describe(game.plies[state - 1], (hero) => `${hero + 1} ${game.names[hero]}`).join('. ')
       : game.gaps[0]
@@ -284,7 +284,7 @@ class Page {
       follow(
         events,
         (patch) => this._grow(patch),
-        (told) => this._connected(told, next),
+        (connection) => this._connected(connection, next),
       );
     }
     this._goAsked();
@@ -299,10 +299,10 @@ class Page {
     if (game.turns[game.last] >= this.asked) this.asked = 0;
   }
 
-  _connected(told, next) {
+  _connected(connection, next) {
     const { clock } = this;
-    this.connection = told;
-    if (told === 'ended') {
+    this.connection = connection;
+    if (connection === 'ended') {
       // The page goes on to the next game unless the user has changed the time.
       if (next && this.game.live && clock.following) setTimeout(() => clock.touched || location.assign(next), NEXT_AFTER);
       clock.settle();

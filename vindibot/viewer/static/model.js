@@ -31,7 +31,7 @@ export class Game {
     this.values = new Int32Array(PER_STATE * 512);
     this.values.set(bundle.start.heroes.flat());
     this.movedAt = new Int32Array(HEROES * 512); // the last state in which a hero had moved to another square
-    this.happened = { kill: [], death: [], mine: [], ours: [] }; // { state, ... } in order
+    this.events = { kill: [], death: [], mine: [], ours: [] }; // { state, ... } in order
     this.why = new Map(); // our turns by the state in which we decided
     this.whyPlies = [];
     this.ending = bundle.ending;
@@ -100,7 +100,7 @@ export class Game {
       this.why.set(turn.ply, turn);
     }
     this.whyPlies.sort((a, b) => a - b);
-    this.happened.ours = this.whyPlies.map((state) => ({ state, heroes: [this.me] }));
+    this.events.ours = this.whyPlies.map((state) => ({ state, heroes: [this.me] }));
   }
 
   _add(plies) {
@@ -143,20 +143,20 @@ export class Game {
         for (const one of [before[index], now]) if (one) heroes.add(one - 1);
         owners[index] = now;
       }
-      if (!ply.gap) this.happened.mine.push({ state, heroes: [...heroes] });
+      if (!ply.gap) this.events.mine.push({ state, heroes: [...heroes] });
     }
     this.owners.push(owners);
     for (const [kind, hero, other] of ply.e ?? []) {
       if (kind === 'kill') {
-        this.happened.kill.push({ state, heroes: [hero] });
-        this.happened.death.push({ state, heroes: [other], by: hero });
-      } else if (kind === 'death') this.happened.death.push({ state, heroes: [hero], by: -1 });
+        this.events.kill.push({ state, heroes: [hero] });
+        this.events.death.push({ state, heroes: [other], by: hero });
+      } else if (kind === 'death') this.events.death.push({ state, heroes: [hero], by: -1 });
     }
   }
 
   /** Return the state of the next (`way` 1) or previous (-1) event of a kind; only events of `hero` unless this is -1. */
   seek(kind, state, way, hero = -1) {
-    const list = this.happened[kind].filter((one) => hero < 0 || one.heroes.includes(hero));
+    const list = this.events[kind].filter((one) => hero < 0 || one.heroes.includes(hero));
     const found = way > 0 ? list.find((one) => one.state > state) : list.findLast((one) => one.state < state);
     return found ? found.state : null;
   }

@@ -108,8 +108,8 @@ export class HeroTable {
   /** Show how the game ended, if this is known. */
   finish() {
     const { ending, results, names } = this.game;
-    if (!ending || this.told === ending) return;
-    this.told = ending;
+    if (!ending || this.shownEnding === ending) return;
+    this.shownEnding = ending;
     const first = (results ?? []).filter((result) => result.rank === 1);
     const parts = [ENDINGS[ending.kind] ?? `Our end: ${ending.kind}`];
     if (ending.kind !== 'interrupted' && results)

@@ -134,7 +134,7 @@ export class Transport {
     c.scale(ratio, ratio);
     // the slider's knob is 16 px wide: its middle goes from 8 to width - 8
     const x = (state) => 8 + (state / game.last) * (width - 16);
-    for (const { state, heroes } of game.happened.mine) {
+    for (const { state, heroes } of game.events.mine) {
       c.fillStyle = `${HEROES[heroes[heroes.length - 1] ?? 0].main}66`;
       c.fillRect(x(state) - 0.5, height - 4, 1, 4);
     }
@@ -143,7 +143,7 @@ export class Transport {
       c.fillStyle = 'rgba(140,140,140,.6)';
       c.fillRect(x(state - 1), 0, Math.max(2, x(state) - x(state - 1)), height);
     });
-    for (const { state, heroes, by } of game.happened.death) {
+    for (const { state, heroes, by } of game.events.death) {
       c.fillStyle = HEROES[by >= 0 ? by : heroes[0]].main;
       c.fillRect(x(state) - 1, by >= 0 ? 0 : height / 2, 2.5, by >= 0 ? height - 5 : height / 2 - 5);
     }
