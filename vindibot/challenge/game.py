@@ -17,7 +17,7 @@ from typing import Any
 import structlog
 from pydantic import SecretStr
 
-from sim.game import Games
+from sim.game import SEATS, Games
 from sim.maps import Map
 from vindibot.base import log
 from vindibot.challenge.settings import ChallengeSettings
@@ -36,7 +36,6 @@ CLOSING_SECONDS = 2.0
 UNTIMED_MS = 86_400_000
 #: Seconds that a bot waits for its next turn beyond the time limit of the person.
 TIMEOUT_SECONDS = 60.0
-SEATS = 4
 
 _log = structlog.get_logger("vindibot.challenge")
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sim.game import SEATS
 from sim.generator import generate
 from vindibot.base import VindibotError, interrupts, log, printable, require_key
 from vindibot.client import ClientSettings
@@ -29,7 +30,6 @@ from vindibot.viewer import LiveViewer
 
 _log = structlog.get_logger("vindibot.session.play")
 
-SEATS = 4
 #: Number of consecutive games that end before they begin because of an invalid answer; then no more games are tried.
 MAX_INVALID_JOINS = 3
 #: Seconds to wait at the end until the browser has loaded the games.
