@@ -22,6 +22,10 @@ from .history import (
     Ply as Ply,
     players_in as players_in,
 )
+from .lines import (
+    EXPERT as EXPERT,
+    LineGame as LineGame,
+)
 from .outcome import (
     Outcome as Outcome,
     Reason as Reason,
