@@ -99,7 +99,7 @@ class LineGame:
             heroes, owners = yield from self._read_entities(line, tiles, len(mines))
             for mine in mines:
                 tiles[mine] = MINE + 1 + owners[mine]
-            places = [row_column(pos) for pos, _, _ in heroes]
+            places: list[tuple[int, int] | None] = [row_column(pos) for pos, _, _ in heroes]
             games = new_game(tiles, places, spawns, max_turns=max(self._max_turns, turn - self.me + PLIES_PER_ROUND))
             games["turn"] = turn
             for hero, (_, life, gold) in enumerate(heroes):
@@ -181,7 +181,7 @@ def last_moves(before: Game, after: Game, own: int | None, targets: dict[int, in
     `own` is the move of the hero that moves first, None if it is not known. `targets` are the squares that moves aimed at, by
     hero. If no moves lead from one state to the other by the rules, the directions follow from targets and places alone.
     """
-    found = before["hero"]["last_dir"][0].tolist()
+    found: list[int] = before["hero"]["last_dir"][0].tolist()
     before = copy_of(before)
     before["max_turns"] = LARGEST  # a game that goes on has not ended
     count = int(after["turn"].item(0)) - int(before["turn"].item(0))
@@ -191,7 +191,8 @@ def last_moves(before: Game, after: Game, own: int | None, targets: dict[int, in
         guess[movers[0]] = own
     moves = _moves_to(before, after, guess, targets, own)
     if moves is None:
-        moves = [_apparent(before, after, hero) if guess[hero] is None else guess[hero] for hero in movers]
+        guessed = [(hero, guess[hero]) for hero in movers]
+        moves = [_apparent(before, after, hero) if move is None else move for hero, move in guessed]
     for hero, move in zip(movers, moves, strict=True):
         found[hero] = move
     return found
