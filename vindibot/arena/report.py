@@ -22,7 +22,7 @@ from vindibot.arena.charts import Curve, Range, colour, lines, ranges
 from vindibot.arena.results import GameLine
 from vindibot.arena.store import REPORT_MARK, logs_path, owned, records_path, report_path
 from vindibot.arena.summary import BotStats, Summary
-from vindibot.arena.table import COLUMNS, figures, head_line, interval, match_lines, percent, points
+from vindibot.arena.table import ALL_COLUMNS, figures, head_line, interval, match_lines, percent, points
 from vindibot.arena.versions import builds, mixed_versions
 from vindibot.base import VindibotError, render
 from vindibot.games import GameHistory, GameRecord, read_records
@@ -56,7 +56,7 @@ def report(summary: Summary, games: Sequence[GameLine], bots: Sequence[str] = ()
         mark=REPORT_MARK,
         head_line=head_line(summary),
         summary=summary,
-        columns=[*COLUMNS, "most"],
+        columns=ALL_COLUMNS,
         played=played,
         match=match_lines(summary.match) if summary.match is not None else [],
         ratings=_ratings(summary, number),

@@ -54,11 +54,27 @@ class Tournament:
         """The labels of the bots, in the order of the configuration."""
         return tuple(entrant.label for entrant in self.schedule.entrants)
 
+    @property
+    def anchor(self) -> str | None:
+        """The bot whose rating is 0; None if the mean of all ratings is 0."""
+        return self.settings.anchor or ("seed" if "seed" in self.bots else None)
+
     def play(self, reporter: Reporter) -> None:
         """Play the games that are missing. Ends early on a request to `stop`, and if results cannot be written."""
         workers = self.settings.workers or cores()
         title = (" against " if self.settings.format == "ab" else ", ").join(self.bots)
-        reporter.begin(TournamentInfo(title, self.bots, len(self.schedule), self.settings.blocks, workers, tuple(self.lines)))
+        reporter.begin(
+            TournamentInfo(
+                title,
+                self.bots,
+                len(self.schedule),
+                self.settings.blocks,
+                workers,
+                tuple(self.lines),
+                self.anchor,
+                self.settings.sprt if self.settings.format == "ab" else None,
+            )
+        )
         factory = local_workers(self.schedule.entrants, workers)
         dispatcher = Dispatcher(factory, workers, notify=reporter.note, stop=self.stop)
         try:

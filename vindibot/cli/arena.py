@@ -92,8 +92,7 @@ def show_results(tournament: Tournament, console: Console) -> int:
 
     settings, lines = tournament.settings, tournament.lines
     if lines:
-        anchor = settings.anchor or ("seed" if "seed" in tournament.bots else None)
-        summary = summarise(lines, tournament.bots, anchor=anchor, sprt=settings.sprt, planned=settings.blocks)
+        summary = summarise(lines, tournament.bots, anchor=tournament.anchor, sprt=settings.sprt, planned=settings.blocks)
         show(console, summary)
         if settings.report:
             try:
