@@ -36,7 +36,7 @@ from vindibot.viewer.page import whole_page
 
 FOLDER = TOP / "docs" / "screenshots"
 #: The window in which the report is shown.
-REPORT = (1100, 1180)
+REPORT = (1180, 1680)
 #: Side of a board in docs/rules.md, and the gap between two, in pixels.
 RULES_PIXELS, RULES_GAP = 280, 24
 #: Who plays, and where: size and seed of the map.
@@ -84,6 +84,15 @@ def play(folder: Path) -> Path:
     return page
 
 
+def play_tournament(folder: Path) -> Path:
+    """Play the tournament of docs/arena.md in `folder`, and return the path of its report."""
+    text = (TOP / "docs" / "arena.md").read_text()
+    (words,) = (command.words for command in commands(text) if "--results cup.jsonl" in command.words)
+    arguments = shlex.split(words)[1:]
+    subprocess.run([sys.executable, "-m", "vindibot", *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    return folder / "cup.html"
+
+
 async def shoot(browser: Browser, address: str, shot: Shot, folder: Path) -> Path:
     """Take one picture."""
     async with visiting(browser, address, size=shot.size, color_scheme=shot.scheme, reduced_motion="reduce") as page:
@@ -127,13 +136,9 @@ async def shoot_challenge(browser: Browser, shot: Shot, folder: Path) -> Path:
 
 
 async def shoot_report(browser: Browser, folder: Path) -> Path:
-    """Play the tournament of docs/arena.md, and take a picture of the upper part of its report."""
-    text = (TOP / "docs" / "arena.md").read_text()
-    (words,) = (command.words for command in commands(text) if "--results cup.jsonl" in command.words)
+    """Take a picture of the report of a tournament."""
     with tempfile.TemporaryDirectory() as place:
-        arguments = shlex.split(words)[1:]
-        subprocess.run([sys.executable, "-m", "vindibot", *arguments], cwd=place, check=True, stdout=subprocess.DEVNULL)
-        address = (Path(place) / "cup.html").as_uri()
+        address = play_tournament(Path(place)).as_uri()
         async with visiting(browser, address, size=REPORT, color_scheme="light", reduced_motion="reduce") as page:
             return await keep(page, folder / "report.png")
 
