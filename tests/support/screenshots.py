@@ -36,7 +36,7 @@ from vindibot.viewer.page import whole_page
 
 FOLDER = TOP / "docs" / "screenshots"
 #: The window in which the report is shown.
-REPORT = (1180, 1680)
+REPORT = (1180, 1800)
 #: Side of a board in docs/rules.md, and the gap between two, in pixels.
 RULES_PIXELS, RULES_GAP = 280, 24
 #: Who plays, and where: size and seed of the map.
