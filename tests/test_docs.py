@@ -82,6 +82,15 @@ def test_bots_in_other_languages(tmp_path: Path) -> None:
         assert "How games ended" not in said, f"somebody forfeited:\n{said}"
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_samples_of_the_arena(tmp_path: Path) -> None:
+    text = (TOP / "docs" / "arena.md").read_text()
+    samples = [block.text for block in blocks(text, "console") if "--results" in block.text]
+    assert len(samples) == 2
+    follow("".join(f"```console\n{sample}```\n" for sample in samples), tmp_path, environment(shims(tmp_path / "bin")))
+
+
 @pytest.mark.parametrize("document", ["votes.md", "traits.md", "reference/games.md"])
 def test_the_examples_of(document: str) -> None:
     """Blocks of Python that stand alone are true; later ones go on with what earlier ones made."""

@@ -10,9 +10,9 @@ from typing import IO
 
 import psutil
 import pytest
-from tests.games.test_lines import OPENING, STATE
 
 from sim.generator import generate
+from tests.games.test_line_protocol import OPENING, STATE
 from tests.support.commands import command, environment, run
 from tests.support.line_referee import LineReferee
 from vindibot.arena.entrants import Limits

@@ -136,3 +136,18 @@ class Running:
         # In the model, i is before j with odds e^((mu_i - mu_j) / c), c^2 the sum of beta^2 and sigma^2 over the game.
         scale = POINTS / (2 * self._model.beta)
         return (mu - self._model.mu) * scale, sigma * scale
+
+    def ratings(self, bots: Iterable[str], anchor: str | None = None) -> dict[str, tuple[float, float]]:
+        """Return the ratings so far of these bots and their standard errors, in points.
+
+        As in `rate`, the bot `anchor` has 0; if it is none of the bots, the mean is 0. With an anchor, an error is that of the
+        difference to the anchor.
+        """
+        found = {bot: self.rating(bot) for bot in bots}
+        if anchor is None or anchor not in found:
+            zero = sum(rating for rating, _ in found.values()) / max(1, len(found))
+            return {bot: (rating - zero, error) for bot, (rating, error) in found.items()}
+        zero, doubt = found[anchor]
+        return {
+            bot: (rating - zero, 0.0 if bot == anchor else math.hypot(error, doubt)) for bot, (rating, error) in found.items()
+        }
