@@ -13,6 +13,8 @@ The same on a turn of a recorded game, with the recent turns that the bot had th
 
     assert favourites(Coward(), view("recordings/20250131-seed-abcd-hero1.jsonl", turn=212)) == {WEST}
 
+In a Python session ``view("last", turn=212)`` is a turn of the newest recording in ``recordings/``.
+
 `sim.board` describes the drawings of boards.
 
 `check_trait` runs all checks of the conformance suite, on many unusual boards. One test per check::

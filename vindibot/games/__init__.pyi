@@ -22,6 +22,10 @@ from .history import (
     Ply as Ply,
     players_in as players_in,
 )
+from .newest import (
+    find_recording as find_recording,
+    newest_recording as newest_recording,
+)
 from .outcome import (
     Outcome as Outcome,
     Reason as Reason,

@@ -11,6 +11,7 @@ import numpy as np
 from behaviours.base import RECENT_TURNS, Budget, View
 from sim.board import parse
 from sim.game import ABSENT, GAME, Game
+from vindibot.games.newest import LAST, find_recording
 from vindibot.games.recording import SUFFIX, Recording, read_recording
 
 #: The nodes that a view's budget has if none are given: enough to see an idea, and the same on any machine.
@@ -29,7 +30,7 @@ def view(
     """What a trait sees, with hero `me` (0..3) to move.
 
     `source` is a drawn board or a game (which is copied), or a recording or its path (a string that
-    ends in ``.jsonl`` is a path). `turn` is the wire's number.
+    ends in ``.jsonl`` is a path; ``last`` is the newest recording in ``recordings/``). `turn` is the wire's number.
 
     - A drawn board or a game: without `turn`, its own is moved on until it is the turn of `me`. Without `me`, it is the
       hero whose turn it is, or the next who is on the board. `recent` are boards of our turns before, oldest first.
@@ -38,8 +39,8 @@ def view(
     The budget has `nodes` nodes (None: no limit). Raises ValueError (`sim.board.BoardError` for the drawing) and
     `vindibot.games.recording.RecordingError` for what cannot be.
     """
-    if isinstance(source, os.PathLike) or (isinstance(source, str) and source.endswith(SUFFIX)):
-        source = read_recording(Path(source))
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and (source == LAST or source.endswith(SUFFIX))):
+        source = read_recording(find_recording(source) if isinstance(source, str) else Path(source))
     if isinstance(source, Recording):
         return _recorded(source, turn, me, nodes, seed, recent)
     games = parse(source) if isinstance(source, str) else source.copy()
