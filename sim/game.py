@@ -59,6 +59,8 @@ MINE_COST = 20
 BEER_COST = 2
 BEER_HEALS = 50
 PLIES_PER_ROUND = 4
+#: Heroes of a game.
+SEATS = 4
 
 #: One hero: 16 bytes. `life` is 0..100 (1..100 between plies), `last_dir` -1..4, `pos` and `spawn` are squares.
 HERO = record(gold="i4", pos="i2", life="i2", mines="i2", spawn="i2", last_dir="i1", crashed="u1", unused=("u1", 2))

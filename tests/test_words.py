@@ -39,6 +39,28 @@ REPLACED = {
     "timekeeper": "deadline",
     "masking": "redaction",
     "trust": "likelihood_weight",
+    "conduct": "trait health",
+    "conducts": "trait health",
+    "deeds": "events",
+    "deepen": "iterative_deepening",
+    "doubt": "late_kill_penalty",
+    "farewell": "exit",
+    "foretell": "predict",
+    "ground": "map tables",
+    "guest": "AsgiServer",
+    "habit": "repeated move",
+    "heir": "new owner",
+    "hopeless": "max restarts",
+    "kept": "archive, stored, cached",
+    "orders": "moves",
+    "outlook": "info",
+    "patience": "round_discount, min_repeats, timeout_s",
+    "question": "params",
+    "questions": "params",
+    "tour": "route",
+    "tours": "routes",
+    "understood": "parsed",
+    "whoever": "a noun",
 }
 #: Names with such a word that are not ours.
 ALLOWED = {"trust_env": "an option of httpx"}
@@ -68,6 +90,15 @@ def test_no_name_has_a_replaced_word(path: Path) -> None:
     for name in set(names_in(path.read_text())) - set(ALLOWED):
         for word in words_of(name) & set(REPLACED):
             pytest.fail(f"{path.relative_to(TOP)}: {name}: say {REPLACED[word]} instead of {word}")
+
+
+def test_a_class_name_is_there_once() -> None:
+    places: dict[str, list[str]] = {}
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name.lstrip("_"), []).append(str(path.relative_to(TOP)))
+    assert not {name: found for name, found in places.items() if len(found) > 1}
 
 
 def test_the_test_could_fail() -> None:

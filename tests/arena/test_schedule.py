@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from sim.game import SEATS
 from tests.support.arenabots import line_bot, schedule
 from vindibot.arena.entrants import read_entrants
 from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.sandbox import play_task
-from vindibot.arena.schedule import SEATS, rotations, seatings
+from vindibot.arena.schedule import rotations, seatings
 from vindibot.arena.seeds import derive_seed
 from vindibot.arena.settings import ArenaSettings, MapSettings
 from vindibot.arena.tournament import prepare

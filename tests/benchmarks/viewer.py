@@ -27,7 +27,7 @@ from tests.benchmarks import Row
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # helpers of the tests call each other by their bare names
 from tests.support.browser import launch, until, visiting
 from tests.support.recorded import record
-from vindibot.viewer.bundle import of_recording
+from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import whole_page
 
 SIZE, PLIES, SPEED = 28, 1200, 16
@@ -93,7 +93,7 @@ def _row(what: str, trace: bytes) -> Row:
 
 async def _measure(folder: Path) -> list[Row]:
     page = folder / "game.html"
-    page.write_text(whole_page(of_recording(record(folder, game(), 1))))
+    page.write_text(whole_page(bundle_of(record(folder, game(), 1))))
     async with async_playwright() as playwright:
         browser = await launch(playwright)
         plain = _row("votes shown", await _traced(browser, page.as_uri(), ""))

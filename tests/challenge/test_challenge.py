@@ -1,4 +1,4 @@
-"""Challenges without a browser: the host, its routes, and a person who speaks HTTP."""
+"""Challenges without a browser: the host, its routes, and a person over HTTP."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def request_of(client: httpx.AsyncClient, **different: Any) -> dict[str, A
 
 
 class Person:
-    """Who plays through the page, without the page."""
+    """A person that plays over HTTP, without the page."""
 
     def __init__(self, client: httpx.AsyncClient, made: dict[str, Any]) -> None:
         self.client, self.made = client, made
@@ -62,7 +62,7 @@ async def challenging(client: httpx.AsyncClient, **different: Any) -> Person:
     return person
 
 
-async def test_a_person_plays_to_the_end_and_sees_how_the_bots_decided(tmp_path: Path) -> None:
+async def test_a_person_plays_to_the_end_and_gets_the_votes(tmp_path: Path) -> None:
     async with hosting(tmp_path, ("seed", "malvert")) as (host, _, client):
         person = await challenging(client, rounds=5, hero=2, name=NASTY)
         names = [hero["name"] for hero in person.state["game"]["heroes"]]
@@ -71,17 +71,17 @@ async def test_a_person_plays_to_the_end_and_sees_how_the_bots_decided(tmp_path:
         while not person.state["game"]["finished"]:
             assert (await person.move("North")).status_code == 200
         turns = await person.votes(15)
-        await until(lambda: host.told)
+        await until(lambda: host.notes)
         public = await client.get(f"/records/{person.state['game']['id']}")
         assert public.json()["ending"] == "finished"
-    assert host.told[0].startswith(f"game {person.state['game']['id']}: {NASTY} came ")
+    assert host.notes[0].startswith(f"game {person.state['game']['id']}: {NASTY} came ")
     moves = public.json()["moves"]
     assert [int(moves[turn["ply"]]) for turn in turns] == [turn["move"] for turn in turns], "what was decided was played"
     assert sorted(turn["turn"] for turn in turns) == [turn for turn in range(20) if turn % 4 != 1]
     found = {(turn["hero"], turn["turn"]): turn for turn in turns}
-    kept = [read_recording(path) for path in recordings(tmp_path)]
-    assert sorted(recording.header.bot for recording in kept) == ["malvert", "seed", "seed"]
-    for recording in kept:
+    recorded_games = [read_recording(path) for path in recordings(tmp_path)]
+    assert sorted(recording.header.bot for recording in recorded_games) == ["malvert", "seed", "seed"]
+    for recording in recorded_games:
         for recorded in recording.turns:
             shown = found[recording.me, recorded.turn]
             assert shown["bot"] == recording.header.bot
@@ -101,15 +101,15 @@ async def test_the_person_has_a_longer_limit_than_the_bots(tmp_path: Path) -> No
     async with hosting(tmp_path, your_limit_s=0) as (_, server, client):
         person = await challenging(client, hero=4)
         room = server.room(person.state["game"]["id"])
-        assert room._limit_ms(room.seats[3]) == 86_400_000, "as long as one likes is a day"
+        assert room._limit_ms(room.seats[3]) == 86_400_000, "no limit is a day"
 
 
-async def test_who_walks_away_crashes_at_his_limit_and_the_game_ends(tmp_path: Path) -> None:
+async def test_a_late_move_crashes_the_hero_and_ends_the_game(tmp_path: Path) -> None:
     async with hosting(tmp_path, your_limit_s=1) as (host, server, client):
         person = await challenging(client, rounds=50)
         assert (await person.move("Stay")).status_code == 200
-        await until(lambda: host.told)
-        assert host.told == ["ann left"]
+        await until(lambda: host.notes)
+        assert host.notes == ["ann left"]
         room = server.room(person.state["game"]["id"])
         await until(lambda: room.finished)
         assert room.ending == "all-crashed"
@@ -120,30 +120,30 @@ async def test_who_walks_away_crashes_at_his_limit_and_the_game_ends(tmp_path: P
         assert (await again.move("Stay")).json()["game"]["finished"]
 
 
-async def test_who_leaves_ends_the_game_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_leaving_ends_the_game_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with hosting(tmp_path) as (host, server, client):
         person = await challenging(client, rounds=50)
         waiting = asyncio.create_task(person.votes(99))
         assert (await client.delete("/challenge/game")).status_code == 404
         assert (await client.delete("/challenge/game", headers=person.headers)).status_code == 204
-        await until(lambda: host.told)
+        await until(lambda: host.notes)
         await until(lambda: server.room(person.state["game"]["id"]).finished)
         with pytest.raises(AssertionError, match="no more"):
             await waiting
         wanted = await request_of(client)
         made = (await client.post("/challenge/games", json=wanted)).json()
         await client.delete("/challenge/game", headers={"Authorization": f"Bearer {made['secret']}"})
-        await until(lambda: len(host.told) == 2)
-        assert host.told[1] == "ann did not come"
-        monkeypatch.setattr("vindibot.challenge.bout.JOIN_SECONDS", 0.05)
+        await until(lambda: len(host.notes) == 2)
+        assert host.notes[1] == "ann did not join"
+        monkeypatch.setattr("vindibot.challenge.game.JOIN_SECONDS", 0.05)
         made = (await client.post("/challenge/games", json=wanted)).json()
-        await until(lambda: len(host.told) == 3)
-        assert host.told[2] == "ann did not come", "nobody joined with the key"
+        await until(lambda: len(host.notes) == 3)
+        assert host.notes[2] == "ann did not join", "nobody joined with the key"
         assert (await server.join(made["key"])).match is None, "no match is left for the key"
     assert all(read_recording(path).outcome is None for path in recordings(tmp_path)), "they were interrupted"
 
 
-async def test_what_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bots").mkdir()
     (tmp_path / "bots" / "mine.toml").write_text(f'name = "{NASTY}"\nextends = "stay"\n')
@@ -173,7 +173,7 @@ async def test_what_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert "slip.toml" in refused.json()["error"]
 
 
-async def test_requests_that_cannot_be(tmp_path: Path) -> None:
+async def test_wrong_requests_are_refused(tmp_path: Path) -> None:
     wrongs: list[dict[str, Any]] = [
         {"bots": ["../../etc/passwd"] * 3},
         {"bots": []},
@@ -196,7 +196,7 @@ async def test_requests_that_cannot_be(tmp_path: Path) -> None:
         assert (await client.get("/challenge/files/nothing.js")).status_code == 404
 
 
-async def test_games_are_limited(tmp_path: Path) -> None:
+async def test_the_number_of_games_is_limited(tmp_path: Path) -> None:
     async with hosting(tmp_path, games=1) as (_, _, client):
         person = await challenging(client)
         assert (await client.post("/challenge/games", json=await request_of(client))).status_code == 400
@@ -224,7 +224,7 @@ async def test_other_pages_in_the_same_browser_get_nothing(tmp_path: Path) -> No
 
 
 async def test_the_command_from_start_to_interrupt(tmp_path: Path) -> None:
-    """With worker processes, as a user runs it; Ctrl-C in the middle of a game ends all of it."""
+    """With worker processes. Ctrl-C in the middle of a game ends the server and the workers."""
     process = await begin(tmp_path, "challenge", "stay", "--your-limit", "0")
     url = (await line_with(process, "play at")).split()[2]
     async with httpx.AsyncClient(base_url=url.removesuffix("/challenge"), timeout=60) as client:
@@ -252,7 +252,7 @@ async def test_the_command_from_start_to_interrupt(tmp_path: Path) -> None:
         (["--recordings", "/dev/null/inside"], "/dev/null is not a folder"),
     ],
 )
-def test_what_cannot_be_is_told_at_once(words: Sequence[str], said: str) -> None:
+def test_wrong_options_are_refused_at_once(words: Sequence[str], said: str) -> None:
     done = CliRunner().invoke(challenge_command, words)
     assert isinstance(done.exception, UsageError)
     assert said in done.exception.message

@@ -1,4 +1,4 @@
-"""The page of challenges in a real browser: choosing, steering by keys and by touch, how the bots decided, the end."""
+"""The page of challenges in a real browser: the form, keys and touch, the votes of the bots, the end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.support.browser import PHONE, visiting
 from tests.support.challenges import NASTY, hosting
 from tests.support.waiting import until
-from vindibot.challenge.bout import Bout
+from vindibot.challenge.game import ChallengeGame
 from vindibot.challenge.host import Host
 from vindibot.challenge.routes import PATH
 
@@ -26,7 +26,7 @@ WAYS = [1, 2, 3, 4, 0, 0, 3, 4, 1, 2]
 async def opened(
     browser: Any, folder: Path, *, bots: tuple[str, ...] = ("malvert",), about: Any = None, **settings: Any
 ) -> AsyncIterator[Any]:
-    """A host, and its page in a browser, whose window is as `about` says."""
+    """A host, and its page in a browser. `about` has the options of the window."""
     async with (
         hosting(folder, bots, **{"limit_ms": 5000, "your_limit_s": 0} | settings) as (host, server, _),
         visiting(browser, server.url + PATH, **about or {}) as page,
@@ -45,29 +45,29 @@ async def our_turn(page: Any, number: int) -> None:
     await page.get_by_text(f"Round {number} of ").and_(page.locator(".ours-now")).wait_for()
 
 
-def only_bout(host: Host) -> Bout:
-    (bout,) = host._tasks
-    return bout
+def only_game(host: Host) -> ChallengeGame:
+    (game,) = host._tasks
+    return game
 
 
-def own_moves(bout: Bout) -> list[int]:
-    assert bout.room is not None
-    return bout.room.moves[bout.order.seat :: 4]
+def own_moves(game: ChallengeGame) -> list[int]:
+    assert game.room is not None
+    return game.room.moves[game.setup.seat :: 4]
 
 
 async def fits(page: Any) -> bool:
     return await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-async def test_ten_moves_by_keyboard_and_how_the_bots_decided(browser: Any, tmp_path: Path) -> None:
+async def test_ten_moves_by_keyboard_and_the_votes_of_the_bots(browser: Any, tmp_path: Path) -> None:
     async with opened(browser, tmp_path, bots=("malvert", "seed"), rounds=12) as (host, page):
         await play(page, NASTY, You_are="hero 3")
         for number, key in enumerate(KEYS, 1):
             await our_turn(page, number)
             await page.keyboard.press(key)
         await our_turn(page, 11)
-        bout = only_bout(host)
-        assert own_moves(bout) == WAYS
+        game = only_game(host)
+        assert own_moves(game) == WAYS
         assert await page.locator(".heroes .name").all_inner_texts() == ["malvert", "seed", NASTY, "malvert"]
         assert not await page.locator("main img").count(), "a name is text"
         for hero in (1, 0, 3):
@@ -75,7 +75,7 @@ async def test_ten_moves_by_keyboard_and_how_the_bots_decided(browser: Any, tmp_
             if hero == 1:
                 await page.keyboard.press("v")
             await page.locator(f".tab[data-hero='{hero}']").click()
-            last = [one for one in bout.decisions.made if one.header.hero == hero + 1][-1]
+            last = [one for one in game.decisions.made if one.header.hero == hero + 1][-1]
             move = ("Stay", "North", "South", "East", "West")[last.ballot.direction]
             await page.get_by_role("heading", name=f"Why {move} on turn {last.games['turn'].item(0)}?").wait_for()
             for entry in last.ballot.entries:
@@ -85,19 +85,19 @@ async def test_ten_moves_by_keyboard_and_how_the_bots_decided(browser: Any, tmp_
                 assert shown == pytest.approx(expected, rel=1e-4), entry.label
         await page.keyboard.press("Space")
         await our_turn(page, 12)
-        assert own_moves(bout)[-1] == 0, "the space bar is not for the button that was clicked last"
+        assert own_moves(game)[-1] == 0, "the space bar is not for the button that was clicked last"
         await page.keyboard.press("ArrowUp")
         await page.get_by_role("region", name="Result").wait_for()
-        await until(lambda: host.told)
-        gold = bout.result.gold
+        await until(lambda: host.notes)
+        gold = game.result.gold
         place = ("first", "second", "third", "fourth")[sum(other > gold[2] for other in gold)]
-        told = await page.get_by_role("region", name="Result").inner_text()
-        assert "You have won!" in told or f"You came {'equal ' if gold.count(gold[2]) > 1 else ''}{place}" in told
-        assert ("You have won!" in told) == (bout.result.winner == 2)
+        result = await page.get_by_role("region", name="Result").inner_text()
+        assert "You have won!" in result or f"You came {'equal ' if gold.count(gold[2]) > 1 else ''}{place}" in result
+        assert ("You have won!" in result) == (game.result.winner == 2)
         await page.keyboard.press("Space")
         await page.get_by_role("button", name="Play again").click()
         await our_turn(page, 1)
-        assert only_bout(host) is not bout
+        assert only_game(host) is not game
 
 
 async def test_ten_moves_by_touch_in_a_narrow_window(browser: Any, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ async def test_ten_moves_by_touch_in_a_narrow_window(browser: Any, tmp_path: Pat
         assert await page.evaluate("vindibotChallenge.shown.game.size") == 5
         await page.touchscreen.tap(box["x"] + side * (own % 5 + 0.5), box["y"] + side * (own // 5 + 0.5))
         await our_turn(page, 14)
-        assert own_moves(only_bout(host)) == [*WAYS, 3, 1, 0]
+        assert own_moves(only_game(host)) == [*WAYS, 3, 1, 0]
         await page.get_by_label("Show how the bots decided").tap()
         await page.get_by_role("heading", name="on turn").wait_for()
         assert await fits(page)
@@ -130,7 +130,7 @@ async def test_ten_moves_by_touch_in_a_narrow_window(browser: Any, tmp_path: Pat
 
 
 async def swipe(page: Any, start: dict[str, float], dx: float, dy: float) -> None:
-    """A finger that goes down, moves and goes up."""
+    """Touch the page, move, and release."""
     session = await page.context.new_cdp_session(page)
     for kind, step in (("touchStart", 0.0), ("touchMove", 0.5), ("touchMove", 1.0), ("touchEnd", None)):
         points = [] if step is None else [{"x": start["x"] + step * dx, "y": start["y"] + step * dy}]
@@ -139,20 +139,20 @@ async def swipe(page: Any, start: dict[str, float], dx: float, dy: float) -> Non
 
 
 @pytest.mark.slow
-async def test_a_pace_at_which_the_hero_stays_by_himself(browser: Any, tmp_path: Path) -> None:
+async def test_at_a_pace_the_hero_stays_without_a_move(browser: Any, tmp_path: Path) -> None:
     async with opened(browser, tmp_path, rounds=1) as (host, page):
-        await play(page, Your_pace="1 s a move, as in the game: then you stay")
+        await play(page, Your_pace="1 s per move, as in the game, then your hero stays")
         await page.get_by_role("region", name="Result").wait_for()
-        await until(lambda: host.told)
-        assert "ann came" in host.told[0]
+        await until(lambda: host.notes)
+        assert "ann came" in host.notes[0]
 
 
-async def test_who_is_too_late_is_told_so(browser: Any, tmp_path: Path) -> None:
+async def test_the_page_says_that_a_move_was_too_late(browser: Any, tmp_path: Path) -> None:
     about = {"expected": ["400 (Bad Request)"]}
     async with opened(browser, tmp_path, about=about, your_limit_s=1) as (host, page):
         await play(page)
         await our_turn(page, 1)
-        await until(lambda: host.told)
+        await until(lambda: host.notes)
         await page.get_by_role("heading", name="You were too late").wait_for()
 
 
@@ -162,13 +162,13 @@ async def test_closing_the_page_ends_the_game(browser: Any, tmp_path: Path) -> N
         await our_turn(page, 1)
         other = await page.context.new_page()
         await page.close()
-        await until(lambda: host.told)
-        assert host.told == ["ann left"]
+        await until(lambda: host.notes)
+        assert host.notes == ["ann left"]
         await other.close()
 
 
 async def test_choosing(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Maps are drawn as they are chosen, a bot that is not there is told, and what was chosen is remembered."""
+    """The page draws the selected map, shows an error for a broken bot, and stores the choice."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.toml").write_text(f'name = "{NASTY}"\nextends = "stay"\n')
     about = {"expected": ["400 (Bad Request)"]}

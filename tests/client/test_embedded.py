@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.support.clientkit import Player, Told, play, settings_for
+from tests.support.clientkit import Player, ReceivedEvents, play, settings_for
 from tests.support.faulty_proxy import FaultyProxy
 from vindibot.client.game_client import GameClient
 from vindibot.games.outcome import Reason
@@ -23,9 +23,9 @@ async def server() -> AsyncIterator[EmbeddedServer]:
 
 
 async def test_a_training_game(server: EmbeddedServer) -> None:
-    player, told = Player(), Told()
+    player, events = Player(), ReceivedEvents()
     async with GameClient(settings_for(server.url, key=server.register("one"), turns=10)) as client:
-        result = await client.play(player, told)
+        result = await client.play(player, events)
         assert client.time_limit <= 1.0
         assert 0 < client.network_seconds < 1
     assert result.outcome.reason is Reason.FINISHED
@@ -46,7 +46,7 @@ async def test_four_clients_in_one_arena_game(server: EmbeddedServer) -> None:
     assert all(len(player.turns) == 5 for player in players)
 
 
-async def test_an_unknown_key_and_a_bad_map_in_the_servers_words(server: EmbeddedServer) -> None:
+async def test_an_unknown_key_and_a_bad_map_end_with_the_servers_text(server: EmbeddedServer) -> None:
     result = await play(server.url)
     assert result.outcome.reason is Reason.REFUSED
     assert "Key not found" in result.outcome.message
@@ -63,10 +63,10 @@ async def test_a_late_move_forfeits() -> None:
 
 
 async def test_a_client_that_stops_waiting_frees_its_seat(server: EmbeddedServer) -> None:
-    told = Told()
+    events = ReceivedEvents()
     async with GameClient(settings_for(server.url, key=server.register("one"), mode="arena")) as client:
-        task = asyncio.create_task(client.play(Player(), told))
-        await told.waited.wait()
+        task = asyncio.create_task(client.play(Player(), events))
+        await events.waited.wait()
         client.stop_after_turn()
         assert (await task).outcome.reason is Reason.INTERRUPTED
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.support.clientkit import KEY, Pauses, Player, Told, play, settings_for
+from tests.support.clientkit import KEY, Pauses, Player, ReceivedEvents, end, play, settings_for
 from tests.support.faulty_server import Fault, FaultyServer
 from vindibot.base.errors import UsageError
 from vindibot.client import transport
@@ -25,16 +25,16 @@ def free_port() -> int:
 
 
 async def test_joins_and_plays_to_the_end() -> None:
-    told, player = Told(), Player()
+    events, player = ReceivedEvents(), Player()
     async with FaultyServer(plies=12) as server:
-        result = await play(server, player, told=told, turns=3, map="m1")
+        result = await play(server, player, events=events, turns=3, map="m1")
     assert result.outcome.reason is Reason.FINISHED
     assert result.outcome.exit_code == 0
     assert result.last is not None
     assert result.last.game.turn == 12
     assert player.turns == [0, 4, 8]
     assert server.moves == player.decided
-    assert (result.moves, result.faults, told.games) == (3, 0, 1)
+    assert (result.moves, result.faults, events.games) == (3, 0, 1)
     path, form = server.forms[0]
     assert path == "/api/training"
     assert form == {"key": KEY, "turns": "3", "map": "m1"}
@@ -57,7 +57,7 @@ async def test_the_network_is_measured_on_idle_requests() -> None:
         assert client.time_limit == 1.0
 
 
-async def test_the_servers_limit_counts_and_else_the_configured_one() -> None:
+async def test_the_time_limit_is_the_servers_or_the_configured_one() -> None:
     async with (
         FaultyServer(plies=4, understands_turn=True, limit=0.75) as server,
         GameClient(settings_for(server, time_limit=2.0)) as client,
@@ -69,7 +69,7 @@ async def test_the_servers_limit_counts_and_else_the_configured_one() -> None:
 
 async def test_refused_connections_are_retried_with_growing_pauses() -> None:
     port = free_port()
-    server, told, pauses = FaultyServer(plies=4), Told(), Pauses()
+    server, events, pauses = FaultyServer(plies=4), ReceivedEvents(), Pauses()
 
     async def pause(seconds: float) -> None:
         await pauses(seconds)
@@ -78,7 +78,7 @@ async def test_refused_connections_are_retried_with_growing_pauses() -> None:
 
     settings = settings_for(f"http://127.0.0.1:{port}", connect_timeout=600)
     async with GameClient(settings, pause=pause, rng=random.Random(7)) as client:
-        result = await client.play(Player(), told)
+        result = await client.play(Player(), events)
     await server.__aexit__(None, None, None)
     assert result.outcome.reason is Reason.FINISHED
     assert len(pauses.asked) == 8
@@ -86,11 +86,11 @@ async def test_refused_connections_are_retried_with_growing_pauses() -> None:
     assert all(0.25 <= pause <= 30 for pause in pauses.asked)
     assert all(2**step / 8 <= pause <= 2**step / 4 for step, pause in enumerate(pauses.asked) if 0 < step < 7)
     assert pauses.asked != [min(30, 0.25 * 2**step) for step in range(8)]  # they are jittered
-    assert [pause for _, pause in told.retries] == pauses.asked
-    assert all("connection refused" in problem for problem, _ in told.retries)
+    assert [pause for _, pause in events.retries] == pauses.asked
+    assert all("connection refused" in problem for problem, _ in events.retries)
 
 
-async def test_gives_up_after_the_limit_that_was_set() -> None:
+async def test_joining_ends_after_the_time_limit() -> None:
     pauses = Pauses()
     result = await play(f"http://127.0.0.1:{free_port()}", pauses=pauses, connect_timeout=5)
     assert result.outcome.reason is Reason.UNREACHABLE
@@ -100,20 +100,20 @@ async def test_gives_up_after_the_limit_that_was_set() -> None:
     assert "connection refused" in result.outcome.message
 
 
-async def test_without_patience_one_attempt_is_made() -> None:
+async def test_a_time_limit_of_zero_allows_one_attempt() -> None:
     pauses = Pauses()
     result = await play(f"http://127.0.0.1:{free_port()}", pauses=pauses, connect_timeout=0)
     assert result.outcome.reason is Reason.UNREACHABLE
     assert pauses.asked == []
 
 
-async def test_a_name_nobody_knows_is_told() -> None:
+async def test_an_unknown_host_name_is_reported() -> None:
     result = await play("http://no-such-host.invalid", connect_timeout=0)
     assert result.outcome.reason is Reason.UNREACHABLE
     assert "name cannot be looked up" in result.outcome.message
 
 
-async def test_cancelling_ends_at_once_while_a_name_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cancelling_ends_a_look_up_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, answer = threading.Event(), threading.Event()
 
     def slow(*arguments: object, **more: object) -> list[object]:
@@ -146,28 +146,20 @@ async def test_cancelling_and_stopping_end_at_once_in_a_pause() -> None:
         async with GameClient(settings_for(url), pause=pause) as client:
             task = asyncio.create_task(client.play(Player()))
             await pausing.wait()
-            if how == "cancel":
-                task.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await task
-            else:
-                client.stop_after_turn()
-                result = await task
-                assert result.outcome.reason is Reason.INTERRUPTED
-                assert result.outcome.exit_code == 130
+            await end(client, task, how)
 
 
-async def test_waits_for_a_join_that_is_not_answered_and_says_so() -> None:
-    told = Told()
+async def test_waiting_for_a_join_is_reported() -> None:
+    events = ReceivedEvents()
     async with FaultyServer(joins={1: Fault("hang")}) as server:
-        result = await play(server, told=told, join_timeout=0.15)
+        result = await play(server, events=events, join_timeout=0.15)
     assert result.outcome.reason is Reason.NO_GAME
-    assert len(told.waits) >= 2
-    assert told.waits == sorted(told.waits)
+    assert len(events.waits) >= 2
+    assert events.waits == sorted(events.waits)
     assert server.joins == 1
 
 
-def test_how_long_a_join_may_take_depends_on_the_mode() -> None:
+def test_the_time_limit_to_join_depends_on_the_mode() -> None:
     assert settings_for("localhost").join_seconds == 600
     assert settings_for("localhost", mode="arena").join_seconds is None
     assert settings_for("localhost", mode="arena", join_timeout=5).join_seconds == 5
@@ -175,17 +167,11 @@ def test_how_long_a_join_may_take_depends_on_the_mode() -> None:
 
 @pytest.mark.parametrize("how", ["cancel", "stop"])
 async def test_waiting_for_opponents_can_be_ended_and_frees_the_connection(how: str) -> None:
-    told = Told()
+    events = ReceivedEvents()
     async with FaultyServer(joins={1: Fault("hang")}) as server, GameClient(settings_for(server, mode="arena")) as client:
-        task = asyncio.create_task(client.play(Player(), told))
-        await told.waited.wait()
-        if how == "cancel":
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-        else:
-            client.stop_after_turn()
-            assert (await task).outcome.reason is Reason.INTERRUPTED
+        task = asyncio.create_task(client.play(Player(), events))
+        await events.waited.wait()
+        await end(client, task, how)
 
 
 @pytest.mark.parametrize(
@@ -203,13 +189,13 @@ async def test_waiting_for_opponents_can_be_ended_and_frees_the_connection(how: 
     ],
     ids=lambda fault: f"{fault.kind}-{fault.status}-{fault.body[:5]}",
 )
-async def test_a_join_is_repeated_after_a_passing_fault(fault: Fault) -> None:
-    told = Told()
+async def test_a_join_is_repeated_after_a_temporary_fault(fault: Fault) -> None:
+    events = ReceivedEvents()
     async with FaultyServer(joins={1: fault}, plies=4) as server:
-        result = await play(server, told=told)
+        result = await play(server, events=events)
     assert result.outcome.reason is Reason.FINISHED
     assert server.joins == 2
-    assert len(told.retries) == 1
+    assert len(events.retries) == 1
 
 
 @pytest.mark.parametrize(
@@ -226,7 +212,7 @@ async def test_retry_after_is_honoured(stated: dict[str, str], least: int, statu
 
 
 @pytest.mark.parametrize("stated", ["-1", "soon", "", "Thu, 01 Jan 2015 10:00:20 GMT", "9" * 40, "١"])
-async def test_a_retry_after_beyond_reason_does_no_harm(stated: str) -> None:
+async def test_a_huge_retry_after_ends_joining(stated: str) -> None:
     pauses = Pauses()
     fault = Fault("status", headers={"Retry-After": stated.encode().decode("latin-1")})
     async with FaultyServer(joins={1: fault}, plies=4) as server:
@@ -250,7 +236,7 @@ async def test_a_retry_after_beyond_reason_does_no_harm(stated: str) -> None:
         (405, ""),
     ],
 )
-async def test_a_refusal_is_told_in_the_servers_words_and_not_repeated(status: int, words: str) -> None:
+async def test_a_refusal_has_the_servers_text_and_is_not_repeated(status: int, words: str) -> None:
     async with FaultyServer(joins={1: Fault("status", status=status, body=words)}) as server:
         result = await play(server)
     assert result.outcome.reason is Reason.REFUSED
@@ -259,7 +245,7 @@ async def test_a_refusal_is_told_in_the_servers_words_and_not_repeated(status: i
     assert (words or "status 405") in result.outcome.message
 
 
-async def test_status_500_for_good_names_the_map() -> None:
+async def test_a_permanent_status_500_names_the_map() -> None:
     faults = {number: Fault("status", status=500, body="<html>Oops</html>") for number in range(1, 9)}
     async with FaultyServer(joins=faults) as server:
         result = await play(server, map="#!")
@@ -268,7 +254,7 @@ async def test_status_500_for_good_names_the_map() -> None:
     assert "map" in result.outcome.message
 
 
-async def test_a_page_for_good_is_no_vindinium_server() -> None:
+async def test_a_permanent_page_is_no_vindinium_server() -> None:
     async with FaultyServer(joins={number: Fault("page") for number in range(1, 9)}) as server:
         result = await play(server)
     assert result.outcome.reason is Reason.PROTOCOL_ERROR
@@ -321,7 +307,7 @@ async def test_a_server_below_a_path() -> None:
     assert server.forms[0][0] == "/games/api/training"
 
 
-async def test_the_old_domain_is_refused_a_key() -> None:
+async def test_no_key_is_sent_to_the_old_domain() -> None:
     for url in ("http://vindinium.org", "https://www.VINDINIUM.org:8080/", "vindinium.org."):
         with pytest.raises(UsageError, match="no longer belongs") as caught:
             GameClient(settings_for(url))
@@ -329,7 +315,7 @@ async def test_the_old_domain_is_refused_a_key() -> None:
         GameClient(settings_for(url, allow_old_domain=True))
 
 
-async def test_a_slow_idle_request_does_not_keep_from_joining(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_idle_request_does_not_prevent_joining(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.client.api.IDLE_WITHIN", transport.Within(head=0.05))
 
     class Mute(FaultyServer):

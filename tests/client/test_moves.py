@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.support.clientkit import Pauses, Player, Told, play, settings_for
+from tests.support.clientkit import Pauses, Player, ReceivedEvents, play, settings_for
 from tests.support.faulty_server import LATE, OVER, TOKEN, Fault, FaultyServer
 from vindibot.client.game_client import GameClient
 from vindibot.games.outcome import Reason
@@ -27,34 +27,34 @@ def moves_once(server: FaultyServer) -> bool:
 @pytest.mark.parametrize("kind", LOSSES)
 async def test_a_reply_lost_before_the_move_was_seen(kind: str, understands_turn: bool) -> None:
     """One repeat at once on a fresh connection, and nothing is lost."""
-    player, told, pauses = Player(), Told(), Pauses()
+    player, events, pauses = Player(), ReceivedEvents(), Pauses()
     async with FaultyServer(moves={3: Fault(kind)}, understands_turn=understands_turn) as server:
-        result = await play(server, player, told=told, pauses=pauses)
+        result = await play(server, player, events=events, pauses=pauses)
     assert result.outcome.reason is Reason.FINISHED
     assert server.moves == player.decided
     assert player.turns == [0, 4, 8, 12, 16]
     assert pauses.asked == []
     assert (result.faults, result.lost_turns) == (1, 0)
-    assert told.resyncs == [(12, 0)]
+    assert events.resyncs == [(12, 0)]
 
 
 @pytest.mark.parametrize("kind", LOSSES)
 async def test_a_reply_lost_after_the_move_was_accepted(kind: str) -> None:
     """The repeat comes out of turn; then a harmless move every 150 ms, until one brings the next state."""
-    player, told, pauses = Player(), Told(), Pauses(0.02)
+    player, events, pauses = Player(), ReceivedEvents(), Pauses(0.02)
     async with FaultyServer(moves={3: Fault(kind, "after")}, opponent_seconds=0.02) as server:
         # The answer is lost when it is our turn again: of the clock of that turn nothing has passed.
-        result = await play(server, player, told=told, pauses=pauses)
+        result = await play(server, player, events=events, pauses=pauses)
     assert result.outcome.reason is Reason.FINISHED
     assert moves_once(server)
     assert len(server.moves) == 5
     assert result.lost_turns == 1
-    assert told.resyncs == [(16, 1)]
+    assert events.resyncs == [(16, 1)]
     assert [turn for turn, _ in player.decided] == [0, 4, 8, 16]
 
 
 @pytest.mark.parametrize("kind", [*LOSSES, "hang", "dribble"])
-async def test_the_turn_in_the_move_saves_it(kind: str) -> None:
+async def test_a_move_with_its_turn_is_repeated_safely(kind: str) -> None:
     """Where the server knows a repeat by its turn, no move is lost and none is played twice."""
     player = Player()
     fault = Fault(kind, "after")
@@ -67,7 +67,7 @@ async def test_the_turn_in_the_move_saves_it(kind: str) -> None:
     assert result.lost_turns == 0
 
 
-async def test_our_turn_is_only_named_to_servers_that_know_about_it() -> None:
+async def test_the_turn_is_sent_only_to_servers_that_understand_it() -> None:
     async with FaultyServer(plies=8) as original, FaultyServer(plies=8, understands_turn=True) as own:
         await play(original)
         await play(own)
@@ -75,13 +75,13 @@ async def test_our_turn_is_only_named_to_servers_that_know_about_it() -> None:
     assert [form for _, form in own.forms[1:]] == [{"dir": "North", "turn": "0"}, {"dir": "South", "turn": "4"}]
 
 
-async def test_out_of_step_the_server_is_asked_every_150_ms() -> None:
-    pauses, told = Pauses(0.1), Told()
+async def test_out_of_step_a_request_is_sent_every_150_ms() -> None:
+    pauses, events = Pauses(0.1), ReceivedEvents()
     async with FaultyServer(moves={1: Fault("reset", "after")}, plies=12) as server:
         # Reset at once, while the opponents still think: the move is in, and its answer will never come.
         server.move_faults = {1: Fault("status", status=400, body="Vindinium - Not your turn to move")}
         server.move_faults |= {2: Fault("status", status=400, body="Vindinium - Wait, you're not supposed to play now")}
-        result = await play(server, told=told, pauses=pauses)
+        result = await play(server, events=events, pauses=pauses)
     assert result.outcome.reason is Reason.FINISHED
     assert pauses.asked == [0.15, 0.15]
     assert [form["dir"] for _, form in server.forms[1:4]] == ["North", "Stay", "Stay"]
@@ -98,7 +98,7 @@ async def test_a_reply_lost_late_means_that_the_move_was_accepted(monkeypatch: p
     assert result.lost_turns == 1
 
 
-async def test_a_server_that_cannot_be_reached_has_not_seen_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unreachable_server_has_not_received_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vindibot.client.game_client.ACCEPTED_AFTER", -1.0)
     player, pauses = Player(), Pauses()
     server = await FaultyServer(moves={2: Fault("bye", "after")}, plies=12).start()
@@ -128,7 +128,7 @@ async def test_a_server_that_cannot_be_reached_has_not_seen_the_move(monkeypatch
     assert result.lost_turns == 0
 
 
-async def test_an_idle_connection_that_the_server_closes_costs_nothing() -> None:
+async def test_an_idle_connection_closed_by_the_server_is_no_fault() -> None:
     player = Player(thinks=0.005)
     async with FaultyServer(moves={number: Fault("bye", "after") for number in range(1, 9)}, plies=32) as server:
         result = await play(server, player)
@@ -138,7 +138,7 @@ async def test_an_idle_connection_that_the_server_closes_costs_nothing() -> None
     assert len(player.turns) == 8
 
 
-async def test_a_body_that_dribbles_is_given_up_within_the_turn() -> None:
+async def test_a_slow_body_is_given_up_within_the_turn() -> None:
     player = Player()
     async with FaultyServer(moves={2: Fault("dribble", "after")}, plies=16) as server:
         begun = time.monotonic()
@@ -157,7 +157,7 @@ async def test_an_answer_that_never_ends_is_given_up() -> None:
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 429])
-async def test_an_overloaded_server_is_asked_again_within_the_turn(status: int) -> None:
+async def test_a_move_is_repeated_to_an_overloaded_server_within_the_turn(status: int) -> None:
     player, pauses = Player(), Pauses()
     fault = Fault("status", status=status, headers={"Retry-After": "60"})
     async with FaultyServer(moves={2: fault, 3: fault, 4: fault}) as server:
@@ -168,7 +168,7 @@ async def test_an_overloaded_server_is_asked_again_within_the_turn(status: int) 
     assert all(0.05 <= pause <= 0.15 for pause in pauses.asked)
 
 
-async def test_a_server_that_stays_away_ends_the_game() -> None:
+async def test_a_server_that_does_not_come_back_ends_the_game() -> None:
     pauses = Pauses()
     faults = {number: Fault("status", status=503, body="down") for number in range(2, 9999)}
     async with FaultyServer(moves=faults) as server:
@@ -181,7 +181,7 @@ async def test_a_server_that_stays_away_ends_the_game() -> None:
     assert 2.5 < sum(pauses.asked) < 4
 
 
-async def test_a_late_move_forfeits_and_says_which_turn() -> None:
+async def test_a_late_move_forfeits_and_names_the_turn() -> None:
     async with FaultyServer(moves={3: Fault("status", status=400, body=LATE)}) as server:
         result = await play(server)
     assert result.outcome.reason is Reason.TIMEOUT
@@ -210,7 +210,7 @@ async def test_a_state_in_which_we_have_crashed_is_a_forfeit() -> None:
 
 
 @pytest.mark.parametrize("words", ["Vindinium - Unknown game game0001", "Vindinium - Wrong or expired token"])
-async def test_a_game_that_nobody_knows_ends(words: str) -> None:
+async def test_a_game_unknown_to_the_server_ends(words: str) -> None:
     async with FaultyServer(moves={2: Fault("status", status=404, body=words)}) as server:
         result = await play(server)
     assert result.outcome.reason is Reason.UNKNOWN_GAME
@@ -218,7 +218,7 @@ async def test_a_game_that_nobody_knows_ends(words: str) -> None:
     assert server.requests == 2
 
 
-async def test_the_end_may_be_lost_too() -> None:
+async def test_the_last_state_can_be_lost() -> None:
     player = Player()
     async with FaultyServer(moves={5: Fault("reset", "after")}) as server:
         result = await play(server, player)
@@ -242,13 +242,13 @@ async def test_an_unknown_refusal_is_repeated_once() -> None:
 
 @pytest.mark.parametrize("turn", [4, 0, -4])
 async def test_the_same_turn_again_or_an_earlier_one_is_ignored(turn: int) -> None:
-    player, told = Player(), Told()
+    player, events = Player(), ReceivedEvents()
     async with FaultyServer(moves={2: Fault("stale", turn=turn), 3: Fault("stale", turn=turn)}) as server:
-        result = await play(server, player, told=told)
+        result = await play(server, player, events=events)
     assert result.outcome.reason is Reason.FINISHED
     assert player.turns == [0, 4, 8, 12, 16]
     assert server.moves == player.decided
-    assert len(told.problems) == 2
+    assert len(events.problems) == 2
 
 
 @pytest.mark.parametrize("changes", [{"game.id": "another1"}, {"hero.id": 3}])
@@ -261,7 +261,7 @@ async def test_a_state_of_another_game_or_hero_is_ignored(changes: dict[str, obj
     assert server.moves == player.decided
 
 
-async def test_one_unreadable_state_is_survived_and_a_lasting_one_is_named() -> None:
+async def test_one_unreadable_state_is_survived_and_many_are_a_protocol_error() -> None:
     broken = Fault("state", "after", changes={"game.heroes.1.gold": "a lot"})
     async with FaultyServer(moves={2: broken}) as server:
         assert (await play(server)).outcome.reason is Reason.FINISHED
@@ -281,7 +281,7 @@ async def test_the_wall_clock_does_not_matter(monkeypatch: pytest.MonkeyPatch) -
     assert server.moves == player.decided
 
 
-async def test_errors_of_the_player_pass_through() -> None:
+async def test_errors_of_decide_are_raised() -> None:
     async def broken(answer: Answer, received_at: float) -> int:
         raise RuntimeError("no idea")
 
@@ -290,7 +290,7 @@ async def test_errors_of_the_player_pass_through() -> None:
             await client.play(broken)
 
 
-async def test_a_state_that_the_player_cannot_read_ends_the_game() -> None:
+async def test_a_protocol_error_of_decide_ends_the_game() -> None:
     async def decide(answer: Answer, received_at: float) -> int:
         raise ProtocolError("game.board.size: boards of 1 to 28 rows can be played, this one has 2")
 
@@ -323,7 +323,7 @@ async def test_stopping_finishes_the_turn() -> None:
     assert result.last.game.turn == 12
 
 
-async def test_stopping_with_the_last_turn_is_the_end_of_the_game() -> None:
+async def test_stopping_on_the_last_turn_finishes_the_game() -> None:
     async with FaultyServer(plies=4) as server, GameClient(settings_for(server)) as client:
 
         async def decide(answer: Answer, received_at: float) -> int:
@@ -372,7 +372,7 @@ async def test_cancelling_ends_at_once_wherever_it_is(kind: str) -> None:
             await task
 
 
-async def test_the_repeat_goes_out_on_a_fresh_connection() -> None:
+async def test_a_repeat_uses_a_new_connection() -> None:
     async with FaultyServer(moves={2: Fault("page")}, plies=12) as server:
         await play(server)
         assert server.connections == 2

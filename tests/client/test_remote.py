@@ -1,6 +1,6 @@
 """Faults of a server far away, which no socket on this machine has: routes, proxies, TLS, and answers that only libraries see.
 
-httpx is told what its network did (respx). What a real socket can do is tried with one in the other tests of the client.
+httpx is events what its network did (respx). What a real socket can do is tried with one in the other tests of the client.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import httpx
 import pytest
 import respx
 
-from tests.support.clientkit import KEY, Player, Told, play
+from tests.support.clientkit import KEY, Player, ReceivedEvents, play
 from tests.support.faulty_server import GAME, TOKEN, FaultyServer
 from vindibot.games.outcome import Reason
 
@@ -71,39 +71,39 @@ def network() -> Iterator[Network]:
         (httpx.Response(407, text="Proxy Authentication Required"), "Proxy Authentication Required"),
         (httpx.Response(502, text="Bad Gateway"), "Bad Gateway"),
         (httpx.Response(520, text="<html>origin error</html>", headers={"Content-Type": "text/html"}), "an HTML page"),
-        (httpx.Response(204), "status 204 without a word"),
+        (httpx.Response(204), "status 204 without text"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
-async def test_a_fault_on_the_way_is_told_and_costs_no_game(network: Network, fault: Any, words: str) -> None:
+async def test_a_fault_of_the_network_is_reported_and_loses_no_game(network: Network, fault: Any, words: str) -> None:
     network.faults = [fault]
-    told, player = Told(), Player()
-    result = await play(URL, player, told=told)
+    events, player = ReceivedEvents(), Player()
+    result = await play(URL, player, events=events)
     assert result.outcome.reason is Reason.FINISHED
     assert result.faults == 1
-    assert words in told.problems[0]
+    assert words in events.problems[0]
     assert player.turns == [0, 4, 8, 12, 16]
-    everything = repr(result) + str(told.problems)
+    everything = repr(result) + str(events.problems)
     assert KEY not in everything
     assert TOKEN not in everything
 
 
-async def test_a_fault_that_quotes_the_request_tells_no_secret(network: Network) -> None:
+async def test_a_fault_that_quotes_the_request_shows_no_secret(network: Network) -> None:
     network.faults = [httpx.ReadError(f"POST {URL}{PLAY_PATH} key={KEY}")]
-    told = Told()
-    result = await play(URL, told=told)
+    events = ReceivedEvents()
+    result = await play(URL, events=events)
     assert result.outcome.reason is Reason.FINISHED
-    assert "/api/game0001/********/play" in told.problems[0]
-    assert KEY not in told.problems[0]
-    assert TOKEN not in told.problems[0]
+    assert "/api/game0001/********/play" in events.problems[0]
+    assert KEY not in events.problems[0]
+    assert TOKEN not in events.problems[0]
 
 
 async def test_a_network_that_comes_back_is_joined(network: Network) -> None:
     network.joins.mock(
         side_effect=[httpx.ConnectError("no route"), httpx.ConnectTimeout("slow"), httpx.Response(200, json=state(0))]
     )
-    told = Told()
-    result = await play(URL, told=told)
+    events = ReceivedEvents()
+    result = await play(URL, events=events)
     assert result.outcome.reason is Reason.FINISHED
     assert result.faults == 0
-    assert [problem.split(" to ")[0] for problem, _ in told.retries] == ["cannot connect", "no connection"]
+    assert [problem.split(" to ")[0] for problem, _ in events.retries] == ["cannot connect", "no connection"]

@@ -14,7 +14,7 @@ import structlog
 from hypothesis import given, strategies as st
 from pydantic import SecretStr
 
-from tests.support.clientkit import KEY, Player, Told, play, settings_for
+from tests.support.clientkit import KEY, Player, ReceivedEvents, play, settings_for
 from tests.support.faulty_server import TOKEN, Fault, FaultyServer
 from vindibot.base.address import ServerAddress, is_old_domain
 from vindibot.base.errors import UsageError
@@ -44,7 +44,7 @@ def test_the_variable_comes_before_the_file_and_the_file_before_the_configuratio
     assert found() is None
 
 
-def test_no_key_says_how_to_give_one() -> None:
+def test_a_missing_key_names_the_ways_to_give_one() -> None:
     with pytest.raises(UsageError, match=KEY_VARIABLE):
         require_key(environ={})
     assert require_key(environ={KEY_VARIABLE: KEY}).get_secret_value() == KEY
@@ -67,7 +67,7 @@ def test_a_missing_key_file(tmp_path: Path) -> None:
         read_key_file(tmp_path)
 
 
-def test_a_key_file_that_others_may_read_is_noticed(tmp_path: Path) -> None:
+def test_a_key_file_readable_by_others_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text(KEY)
     for mode, lines in ((0o600, 0), (0o644, 1)):
@@ -82,7 +82,7 @@ WORDS = "the key is not a key: a key has 1 to 256 visible ASCII characters and n
 
 
 @given(st.text())
-def test_what_is_no_key_is_refused_without_a_word_of_it(text: str) -> None:
+def test_an_invalid_key_is_refused_and_not_quoted(text: str) -> None:
     try:
         key = check_key(text, "the key")
     except UsageError as error:
@@ -136,7 +136,7 @@ def test_addresses(given_text: str, shown: str) -> None:
         "file:///etc/passwd",
     ],
 )
-def test_what_is_no_address(text: str) -> None:
+def test_invalid_addresses(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         ServerAddress.parse(text)
     assert caught.value.exit_code == 2
@@ -166,7 +166,7 @@ def test_a_url_for_moves_stays_on_the_origin(stated: str, url: str) -> None:
 @pytest.mark.parametrize(
     "stated", ["", "play", "http://host", "http://host//evil/x", "http://h/a b", "http://h/a\\b", "http://[x"]
 )
-def test_what_is_no_url_for_moves(stated: str) -> None:
+def test_invalid_urls_for_moves(stated: str) -> None:
     with pytest.raises(ValueError, match="it "):
         ServerAddress.parse("http://host:1").play_url(stated)
 
@@ -241,18 +241,18 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.kind + fault.body[:4])
-async def test_no_secret_in_logs_messages_and_events(fault: Fault, caplog: pytest.LogCaptureFixture) -> None:
+async def test_logs_messages_and_events_have_no_secret(fault: Fault, caplog: pytest.LogCaptureFixture) -> None:
     for logger in ("", "httpx", "httpcore"):  # whoever set up our log before has quietened them
         caplog.set_level(logging.DEBUG, logger)
     with structlog.testing.capture_logs() as logs:
-        told = Told()
+        events = ReceivedEvents()
         many = dict.fromkeys(range(2, 99), fault)
         async with FaultyServer(moves=many) as server, GameClient(settings_for(server, resync_timeout=0.2)) as client:
-            result = await client.play(Player(), told)
-            shown = [repr(client.settings), repr(client.__dict__), repr(result), result.outcome.message, str(told.__dict__)]
+            result = await client.play(Player(), events)
+            shown = [repr(client.settings), repr(client.__dict__), repr(result), result.outcome.message, str(events.__dict__)]
         fault = replace(fault, body=fault.body.replace(TOKEN, ""))  # before a game there is none
         async with FaultyServer(joins=dict.fromkeys(range(1, 99), fault)) as server:
-            shown.append(repr(await play(server, told=told, connect_timeout=1)))
+            shown.append(repr(await play(server, events=events, connect_timeout=1)))
     assert logs
     assert any("HTTP Request" in line for line in caplog.text.splitlines())  # httpx tells URLs; the token is masked
     everything = "\n".join([*shown, *map(str, logs), caplog.text])
@@ -260,7 +260,7 @@ async def test_no_secret_in_logs_messages_and_events(fault: Fault, caplog: pytes
     assert not found
 
 
-async def test_an_error_of_the_transport_drags_no_request_along() -> None:
+async def test_an_error_of_the_transport_does_not_refer_to_the_request() -> None:
     redact = Redactor(KEY)
     async with FaultyServer(moves={1: Fault("reset")}) as server:
         transport = Transport(ServerAddress.parse(server.url), redact)
@@ -268,7 +268,7 @@ async def test_an_error_of_the_transport_drags_no_request_along() -> None:
             await transport.post(f"{server.url}/api/g/{TOKEN}/play", {"key": KEY}, Within())
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
-    told = io.StringIO()
-    traceback.print_exception(caught.value, file=told)
-    assert KEY not in told.getvalue()
-    assert TOKEN not in told.getvalue()
+    events = io.StringIO()
+    traceback.print_exception(caught.value, file=events)
+    assert KEY not in events.getvalue()
+    assert TOKEN not in events.getvalue()

@@ -70,10 +70,8 @@ async def test_a_refused_connection_was_not_sent() -> None:
 
 
 @pytest.mark.parametrize(("trusted", "words"), [(False, "its certificate is not trusted"), (None, "it does not speak https")])
-async def test_a_server_whose_tls_does_not_fit_is_told_and_not_tried_again(
-    trusted: bool | None, words: str, tmp_path: Path
-) -> None:
-    """A certificate that nobody signed, and no TLS at all."""
+async def test_a_fault_of_tls_is_reported_and_not_repeated(trusted: bool | None, words: str, tmp_path: Path) -> None:
+    """Test a certificate without a trusted signature, and a server without TLS."""
     context = _self_signed(tmp_path) if trusted is not None else None
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -28,7 +28,7 @@ def test_the_largest_weighted_sum_wins() -> None:
     assert (ballot.margin_ms, ballot.fallback) == (700.5, False)
 
 
-def test_votes_for_what_is_no_candidate_are_ignored() -> None:
+def test_votes_for_other_directions_than_candidates_are_ignored() -> None:
     ballot = tally([BallotEntry("mine-finder", 1, [0, 9, 0, 1, 0])], [EAST, STAY], rng())
     assert ballot.direction == EAST
     assert ballot.candidates == (STAY, EAST)
@@ -48,7 +48,7 @@ def test_ties_are_drawn_evenly_and_by_the_seed() -> None:
     assert min(counts.values()) > 130
 
 
-def test_the_fallback_counts_only_where_nobody_answered() -> None:
+def test_the_fallback_counts_only_if_no_trait_answered() -> None:
     late = BallotEntry("search", 1, None, 900, "late")
     assert tally([late], range(5), rng(), fallback=WEST) == Ballot(
         [late], [0.0] * 5, (STAY, NORTH, SOUTH, EAST, WEST), WEST, 0.0, True

@@ -1,4 +1,4 @@
-"""Which game of a file is meant, and what is said where none is."""
+"""The choice of a game in a file, and the errors without a valid choice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_game_is_chosen_by_number_or_id(two: Path, game: str, found: str) -> N
 @pytest.mark.parametrize(
     ("game", "words"), [(None, r"holds 2 games: choose one .* \(one, two\)"), ("3", r"no game '3'; it holds 2 \(one, two\)")]
 )
-def test_the_games_are_named_where_none_is_chosen(two: Path, game: str | None, words: str) -> None:
+def test_the_error_lists_the_games_if_none_is_chosen(two: Path, game: str | None, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         read_game_file(two, game)
 

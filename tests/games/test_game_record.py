@@ -46,7 +46,7 @@ def last(record: GameRecord) -> Games:
 
 @settings(max_examples=60)
 @given(st.integers(0, 2**32), st.lists(moves, max_size=60), st.booleans(), st.sampled_from([-4, 0, 1, 40, 1200]))
-def test_there_and_back_and_every_state(seed: int, wanted: list[int], training: bool, max_turns: int) -> None:
+def test_a_record_is_read_as_written_and_gives_every_state(seed: int, wanted: list[int], training: bool, max_turns: int) -> None:
     game_map = generate(seed, size=10)
     played, states = play(game_map.new_game(max_turns, training), wanted)
     ending = reason_of(int(states[-1][0]["status"]))
@@ -63,13 +63,13 @@ def test_there_and_back_and_every_state(seed: int, wanted: list[int], training: 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_our_own_maps_survive(name: str) -> None:
+def test_generated_maps_are_read_as_written(name: str) -> None:
     game_map = named_map(name)
     assert loads(dumps(record_of(game_map, []))).game_map() == game_map
     assert map_before(game_map.new_game()) == game_map
 
 
-def test_recorded_games_of_the_original_survive() -> None:
+def test_recorded_games_of_the_original_server_are_read_as_written() -> None:
     codes = {"Stay": 0, "North": 1, "South": 2, "East": 3, "West": 4, "Crash": CRASH}
     kept = 0
     for _, game in read_games(SAMPLE):
@@ -90,7 +90,7 @@ def test_recorded_games_of_the_original_survive() -> None:
     assert kept > 10
 
 
-def test_spawns_that_are_not_the_mirrors_and_owned_mines_are_kept() -> None:
+def test_unmirrored_spawns_and_owned_mines_are_stored() -> None:
     text = "@1$2$0  \n    []$-\n@2    @4\n  ##  @3"
     drawn = parse_map(text)
     odd = Map(drawn.tiles, drawn.starts, [(0, 0), (0, 0), (1, 1), (3, 3)])
@@ -109,14 +109,14 @@ def test_a_long_game_is_a_few_kilobytes() -> None:
     assert len(dumps(record)) < 4000
 
 
-def test_maps_that_text_cannot_hold_are_refused() -> None:
+def test_maps_that_text_cannot_store_are_refused() -> None:
     drawn = parse_map("@1$-@4\n      \n@2  @3")
     absent = Map(drawn.tiles, [*drawn.starts[:3], None], [*drawn.spawns[:3], None])
     stacked = Map(drawn.tiles, [(0, 0), (0, 0), (2, 2), (0, 2)], drawn.spawns)
     on_mine = Map(drawn.tiles, [(0, 1), *drawn.starts[1:]], drawn.spawns)
     nowhere = Map(drawn.tiles, drawn.starts, [None, *drawn.spawns[1:]])
     for game_map in (absent, stacked, on_mine, nowhere):
-        with pytest.raises(GameRecordError, match="abcd1234: the map cannot be kept"):
+        with pytest.raises(GameRecordError, match="abcd1234: the map cannot be stored"):
             record_of(game_map, [])
 
 
@@ -133,13 +133,13 @@ def test_maps_that_text_cannot_hold_are_refused() -> None:
         ({"max_turns": 2**31}, "max_turns"),
     ],
 )
-def test_records_that_cannot_be_read_say_where(change: dict[str, Any], place: str) -> None:
+def test_errors_of_unreadable_records_name_the_place(change: dict[str, Any], place: str) -> None:
     line = json.loads(dumps(record_of(generate(1, size=8), []))) | change
     with pytest.raises(GameRecordError, match=f"^line 7: .*{place}"):
         loads(json.dumps(line), "line 7")
 
 
-def test_unknown_fields_are_left_alone_and_broken_lines_are_refused() -> None:
+def test_unknown_fields_are_ignored_and_broken_lines_are_refused() -> None:
     record = record_of(generate(1, size=8), [1, 2])
     assert loads(json.dumps(json.loads(dumps(record)) | {"later": 1})) == record
     for broken in (b"", b"{", b"[]", b"\xff", dumps(record)[:-9]):
@@ -147,7 +147,7 @@ def test_unknown_fields_are_left_alone_and_broken_lines_are_refused() -> None:
             loads(broken)
 
 
-def test_records_that_do_not_work_out_say_where() -> None:
+def test_errors_of_impossible_records_name_the_place() -> None:
     game_map = generate(1, size=8)
     with pytest.raises(GameRecordError, match="ply 4: a move after the end"):
         last(record_of(game_map, [0] * 5, max_turns=4, ending=Reason.FINISHED))

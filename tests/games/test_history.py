@@ -36,7 +36,7 @@ def seen(states: list[Games], numbers: list[int]) -> GameHistory:
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([0.0, 0.02]), st.booleans())
-def test_all_ways_lead_to_the_same_states(seed: int, crashes: float, training: bool) -> None:
+def test_all_sources_give_the_same_states(seed: int, crashes: float, training: bool) -> None:
     states = states_of(seed, 80, crashes, training=training)
     moves = moves_in(states)
     at_once, step_by_step = GameHistory(first=states[0]), GameHistory(first=states[0])
@@ -58,7 +58,7 @@ def test_all_ways_lead_to_the_same_states(seed: int, crashes: float, training: b
             assert (ply.mover, ply.move) == (int(before[0]["turn"]) % 4, moves[ply.number])
 
 
-def test_states_are_had_in_any_order_and_are_the_readers_own() -> None:
+def test_states_are_read_in_any_order_and_are_copies() -> None:
     states = states_of(5, 120)
     history = seen(states, [*range(1, 60, 4), *range(77, 120, 4)])
     numbers = list(range(len(history) + 1))
@@ -102,7 +102,7 @@ def test_the_events_of_all_plies(numbers: list[int]) -> None:
     assert len(found) > 5
 
 
-def test_a_crash_that_ended_a_training_game_which_was_not_known_to_be_one() -> None:
+def test_a_crash_ends_a_game_of_unknown_mode() -> None:
     states = states_of(3, 40, training=True)[:8]
     last = states[-1].copy()
     step(last, 0, CRASH)
@@ -138,7 +138,7 @@ def test_numbers_that_are_no_moves() -> None:
     assert history.moves == [1, 0]
 
 
-def test_what_is_said_of_a_history() -> None:
+def test_the_text_of_a_history() -> None:
     nothing = GameHistory("x")
     assert not nothing
     assert (len(nothing), nothing.at_turn(3), nothing.gaps, list(nothing)) == (0, 0, [], [])
@@ -153,7 +153,7 @@ def test_what_is_said_of_a_history() -> None:
     assert str(history) == draw(history.last)
 
 
-def test_votes_stand_at_the_states_they_were_given_in() -> None:
+def test_ballots_have_the_number_of_their_state() -> None:
     states = states_of(5, 40)
     history = GameHistory()
     for number in range(2, 40, 4):

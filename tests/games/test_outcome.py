@@ -19,7 +19,7 @@ def test_the_documents_list_every_reason() -> None:
 
 
 @pytest.mark.parametrize("status", [RUNNING, ALL_CRASHED, TURN_MAX])
-def test_a_last_state_says_why_its_game_ended(status: int) -> None:
+def test_the_last_state_gives_the_reason_of_the_end(status: int) -> None:
     assert status_of(reason_of(status)) == status
 
 

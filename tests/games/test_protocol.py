@@ -1,4 +1,4 @@
-"""The wire models: exact text, tolerance, precise errors, and the way to a game and back."""
+"""The models of the protocol: exact text, tolerance, precise errors, and the conversion to a game and back."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ from vindibot.games.protocol import (
     Player,
     ProtocolError,
     check_answer,
-    direction_word,
     encode_json,
     from_games,
     read_answer,
@@ -63,7 +62,7 @@ TEXT = (
 
 def test_an_answer_is_read_and_written_to_the_letter() -> None:
     answer = read_answer(TEXT.encode())
-    assert encode_json(answer.wire()) == TEXT.encode()
+    assert encode_json(answer.to_json()) == TEXT.encode()
     assert answer.game.max_turns == 1200
     assert answer.game.heroes[3].last_dir is None
     assert answer.game.heroes[1].user_id is None
@@ -87,7 +86,7 @@ def test_unknown_fields_and_nulls_are_accepted() -> None:
     wire["news"] = wire["game"]["news"] = wire["game"]["heroes"][0]["hat"] = {"colour": "red"}
     wire["game"]["heroes"][1] |= {"userId": None, "elo": None}
     wire["game"]["heroes"][3]["lastDir"] = None
-    read = read_answer(json.dumps(wire)).wire()
+    read = read_answer(json.dumps(wire)).to_json()
     assert "news" not in read, "around the game anything may be a secret"
     assert read["game"].pop("news") == read["game"]["heroes"][0].pop("hat") == {"colour": "red"}, "for recordings"
     assert encode_json(read) == TEXT.encode()
@@ -133,7 +132,7 @@ def test_a_wrong_field_is_named_by_its_path(path: str, value: Any, named: str) -
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>hello</html>", b'{"game":', b"[]", b"null", b"\xff\xfe", TEXT[:-30].encode()])
-def test_what_is_no_answer_is_a_protocol_error(body: bytes) -> None:
+def test_an_invalid_answer_is_a_protocol_error(body: bytes) -> None:
     with pytest.raises(ProtocolError):
         read_answer(body)
 
@@ -201,7 +200,7 @@ def test_two_heroes_on_one_square_show_the_lower_id() -> None:
 
 @given(seed=st.integers(0, 10_000), plies=st.integers(0, 300), training=st.booleans())
 @settings(max_examples=40)
-def test_a_game_survives_the_wire(seed: int, plies: int, training: bool) -> None:
+def test_a_game_is_the_same_after_the_protocol(seed: int, plies: int, training: bool) -> None:
     games = generate(seed, size=8 + 2 * (seed % 11)).new_game(max_turns=250, training=training)
     random = np.random.default_rng(seed)
     for _ in range(plies):
@@ -211,12 +210,12 @@ def test_a_game_survives_the_wire(seed: int, plies: int, training: bool) -> None
     games["training"] = 0  # the wire does not say
     assert equal(back, games)
     assert encode_json(from_games(back, game_id="abcdefgh", players=PLAYERS)) == body
-    assert encode_json(read_game(body).wire()) == body
+    assert encode_json(read_game(body).to_json()) == body
 
 
 @pytest.mark.skipif(not ORACLE.is_dir(), reason="the recorded games of the original engine are not here")
 @pytest.mark.parametrize("name", ["handmade", "scenario", "generated"])
-def test_recorded_games_are_written_as_the_original_wrote_them(name: str) -> None:
+def test_recorded_games_are_written_as_by_the_original_server(name: str) -> None:
     with gzip.open(ORACLE / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         recorded = [json.loads(line) for line in lines]
     for game in recorded:
@@ -308,7 +307,7 @@ def test_a_tampered_answer_is_a_game_that_can_be_recorded_or_a_protocol_error(bo
         step(games, 0, 1)
 
 
-def test_what_nests_too_deep_is_a_protocol_error() -> None:
+def test_deep_nesting_is_a_protocol_error() -> None:
     deep = "[" * 5000 + "]" * 5000
     for body in (deep, TEXT.replace('"turn":4', f'"turn":4,"x":{deep}'), TEXT[:-1] + f',"x":{deep}}}'):
         verdict = judge(Reply(200, {}, body.encode(), 0.0, 0.0), Redactor())
@@ -317,7 +316,7 @@ def test_what_nests_too_deep_is_a_protocol_error() -> None:
 
 
 def test_words_of_directions() -> None:
-    assert [read_direction(direction_word(direction)) for direction in range(5)] == [0, 1, 2, 3, 4]
+    assert [read_direction(DIRECTIONS[direction]) for direction in range(5)] == [0, 1, 2, 3, 4]
     assert [read_direction(word) for word in (" NORTH\n", "south", "EasT", "west")] == [1, 2, 3, 4]
     assert [read_direction(word) for word in ("", "up", "crash", "n", "north!", "Ñorth")] == [0] * 6
 

@@ -1,4 +1,4 @@
-"""Recordings: what is written can be read, what is lost is said, and the plies in between are the game's."""
+"""Recordings: writing and reading, lost lines, and the plies between two recorded turns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from vindibot.games.recording import Header, Recorder, RecordingError, read_reco
 ORACLE = SHARED / "oracle"
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_a_recording_is_read_as_written(tmp_path: Path) -> None:
     states = states_of(1)
     recording = record(tmp_path / "new" / "folder", states, 1)
     assert recording.header == HEADER
@@ -52,7 +52,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         recording.turn(13)
 
 
-def test_models_of_the_wire_and_deadlines_that_are_none_can_be_recorded(tmp_path: Path) -> None:
+def test_protocol_models_and_infinite_deadlines_can_be_recorded(tmp_path: Path) -> None:
     with Recorder(tmp_path, HEADER) as recorder:
         recorder.turn(read_game(raw(states_of(1)[0])), Ballot([BallotEntry("x", 1, None, np.inf)], margin_ms=float("inf")))
     assert recorder.path is not None
@@ -105,7 +105,7 @@ def test_lost_turns_are_a_gap(tmp_path: Path) -> None:
     assert all(facts(games) == facts(states[turn]) for games, turn in zip(history.states(), expected, strict=True))
 
 
-def test_what_does_not_follow_is_a_gap(tmp_path: Path) -> None:
+def test_a_state_that_does_not_follow_is_a_gap(tmp_path: Path) -> None:
     recording = record(tmp_path, states_of(3), 1)
     lines = recording.path.read_text().splitlines()
     line = json.loads(lines[6])
@@ -181,7 +181,7 @@ def test_a_games_id_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
     assert all(path and path.parent == tmp_path / "in" for path in paths)
 
 
-def test_a_full_disk_is_told_once_and_costs_only_the_turns_that_did_not_fit(tmp_path: Path) -> None:
+def test_a_full_disk_is_logged_once_and_loses_only_its_turns(tmp_path: Path) -> None:
     states = states_of(1)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     with capture_logs() as logs, Recorder(tmp_path, HEADER) as recorder:
@@ -202,7 +202,7 @@ def test_a_full_disk_is_told_once_and_costs_only_the_turns_that_did_not_fit(tmp_
     assert recording.outcome is not None
 
 
-def test_a_folder_that_cannot_be_made_is_told_and_nothing_else(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_only_logged(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with capture_logs() as logs, Recorder(tmp_path / "file" / "folder", HEADER) as recorder:
         recorder.turn(raw(states_of(1)[0]), BALLOT)
@@ -221,7 +221,7 @@ def test_a_recording_is_an_ordinary_file(tmp_path: Path) -> None:
 # ---- Files that are not as they should be ----
 
 
-def test_every_cut_keeps_the_whole_lines(tmp_path: Path) -> None:
+def test_a_recording_cut_anywhere_has_its_whole_lines(tmp_path: Path) -> None:
     recording = record(tmp_path, states_of(1, plies=12), 1)
     data = recording.path.read_bytes()
     first, last = data.index(b"\n") + 1, data.rindex(b"\n", 0, -1) + 1
@@ -255,7 +255,7 @@ def test_every_cut_keeps_the_whole_lines(tmp_path: Path) -> None:
         (3, lambda value: {"outcome": {"reason": "finished"}}, "line 4: the outcome must be the last line"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, line: int, change: Any, message: str) -> None:
+def test_errors_name_the_line(tmp_path: Path, line: int, change: Any, message: str) -> None:
     recording = record(tmp_path, states_of(1, plies=16), 1)
     lines = recording.path.read_text().splitlines()
     lines[line - 1] = json.dumps(change(json.loads(lines[line - 1])))

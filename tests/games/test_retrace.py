@@ -73,7 +73,7 @@ def test_a_state_that_does_not_follow_is_shown(tmp_path: Path, key: str) -> None
     assert any(" ! " in line for line in lines)
 
 
-def test_lost_turns_are_skipped_and_said(tmp_path: Path) -> None:
+def test_lost_turns_are_skipped_and_reported(tmp_path: Path) -> None:
     path = record(tmp_path, states_of(3), 2, without=frozenset({41, 45})).path
     code, lines = verify(path)
     assert code == 0
@@ -89,7 +89,7 @@ def test_a_move_that_never_arrived_is_noted(tmp_path: Path) -> None:
     change(path, 3, lambda line: line.update(move=other))
     code, said = verify(path)
     assert code == 0
-    assert said[0] == f"note: {path.name}, turn 8: we ordered {other}, the game shows {played}"
+    assert said[0] == f"note: {path.name}, turn 8: we moved {other}, the game shows {played}"
 
 
 def test_game_records(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_game_records(tmp_path: Path) -> None:
     ]
 
 
-def test_files_of_no_kind_keep_their_words(tmp_path: Path) -> None:
+def test_files_of_no_kind_keep_their_message(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text('{"format": "vindibot-recording", "version": 99}\n')
     code, lines = verify(path)

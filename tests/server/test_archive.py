@@ -165,7 +165,7 @@ async def test_a_game_of_one_bot_against_itself_is_archived_but_not_rated() -> N
         [user] = server.lobby.users
         assert (user.elo, user.games, user.mu) == (1200, 0, FIRST_MU)
         [game] = await server.lobby.database.read(list_games)
-        assert game.who == (user.id,) * 4
+        assert game.player_ids == (user.id,) * 4
 
 
 async def test_a_bot_with_two_seats_counts_once(tmp_path: Path) -> None:

@@ -27,14 +27,16 @@ from vindibot.server.users import Users
 WHEN = datetime(2030, 1, 2, tzinfo=UTC)
 
 
-def record(game_id: str, moves: tuple[int, ...] = (), who: tuple[str | None, ...] = ("u1", "u2", "u1", None)) -> GameRecord:
+def record(
+    game_id: str, moves: tuple[int, ...] = (), player_ids: tuple[str | None, ...] = ("u1", "u2", "u1", None)
+) -> GameRecord:
     ending = Reason.FINISHED if len(moves) == 4 else Reason.INTERRUPTED
     return GameRecord.of(
         generate(1, size=8),
         id=game_id,
         max_turns=4,
         names=("a", "b", "a", "random"),
-        who=who,
+        player_ids=player_ids,
         moves=moves,
         ending=ending,
         started=WHEN,
@@ -123,7 +125,7 @@ def old_file(path: Path, version: int) -> None:
         ):
             ending = "TurnMax" if state == "finished" else "Interrupted"
             old = json.loads(dumps(record(game_id, moves))) | {"version": 1, "ending": ending}
-            old["orders"] = old.pop("moves")
+            old["orders"], old["who"] = old.pop("moves"), old.pop("player_ids")
             text = json.dumps(old)
             values = (number, game_id, state, 5000.0 + number, "[3, 2, 1, 0]", text)
             sql = "INSERT INTO games (number, id, state, training, finished, gold, record) VALUES (?, ?, ?, 0, ?, ?, ?)"
@@ -306,10 +308,10 @@ async def test_games_are_listed_newest_first_by_bot_and_page() -> None:
     store = Database()
     for number in range(6):
         game_id = f"game000{number}"
-        who = ("u1", "u1", None, "u2") if number % 2 else (None, None, None, "u2")
-        store.write("begin", partial(begin_game, record=record(game_id, (), who)))
+        player_ids = ("u1", "u1", None, "u2") if number % 2 else (None, None, None, "u2")
+        store.write("begin", partial(begin_game, record=record(game_id, (), player_ids)))
         if number < 5:
-            store.write("end", partial(end_game, record=record(game_id, (1, 2, 3, 4), who), gold=[], rated=False))
+            store.write("end", partial(end_game, record=record(game_id, (1, 2, 3, 4), player_ids), gold=[], rated=False))
     listed = await store.read(list_games)
     assert [game.number for game in listed] == [5, 4, 3, 2, 1]  # the sixth runs
     assert [game.number for game in await store.read(lambda c: list_games(c, bot="u1"))] == [4, 2]

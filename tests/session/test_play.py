@@ -70,7 +70,7 @@ def test_several_games_at_once_against_a_bot_from_a_file(tmp_path: Path) -> None
     assert {read_recording(path).me for path in paths} == {0, 1, 2}, "the seats are taken in turn"
 
 
-def test_sound_traits_play_on_beside_those_that_hang(tmp_path: Path) -> None:
+def test_other_traits_play_on_while_one_hangs(tmp_path: Path) -> None:
     """A trait that sleeps for ever, one that loops in a kernel, one that raises: no turn is late, none is lost."""
     (tmp_path / "bad.toml").write_text(
         'extends = "seed"\n[traits.sleeper]\nuse = "bad_traits:Sleeps"\n[traits.looper]\nuse = "bad_traits:LoopsInKernel"\n'
@@ -135,7 +135,7 @@ async def test_four_clients_meet_in_the_arena_of_a_server(tmp_path: Path) -> Non
     assert server.returncode == 0
 
 
-async def test_interrupt_ends_after_the_turn_and_keeps_what_was_played(tmp_path: Path) -> None:
+async def test_an_interrupt_ends_the_game_after_the_turn_and_keeps_its_recording(tmp_path: Path) -> None:
     process = await begin(tmp_path, "play", "--games", "50", "--display", "lines", "--rounds", "600")
     await line_with(process, "round 3/600")
     process.send_signal(signal.SIGINT)
@@ -196,7 +196,7 @@ async def test_interrupt_while_a_server_cannot_be_reached(tmp_path: Path) -> Non
         (["--key-file", "missing.key", "--server", "http://127.0.0.1:9"], "missing.key"),
     ],
 )
-def test_bad_input_gets_one_clear_message(
+def test_invalid_settings_give_one_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: Sequence[str], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -214,7 +214,7 @@ def test_bad_input_gets_one_clear_message(
     assert not recordings(tmp_path)
 
 
-def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+def test_an_unreachable_server(tmp_path: Path) -> None:
     words = ["--server", "http://127.0.0.1:9", "--connect-timeout-s", "0"]
     done = run(tmp_path, "play", "--rounds", "3", *words, VINDIBOT_KEY=SECRET)
     text = done.stdout + done.stderr
@@ -225,7 +225,7 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     assert not recordings(tmp_path)
 
 
-async def test_an_unknown_key_is_the_servers_word(tmp_path: Path) -> None:
+async def test_an_unknown_key_ends_with_the_servers_text(tmp_path: Path) -> None:
     async with serving() as server:
         done = await begin(tmp_path, "play", "--server", server.url, "--games", "9", VINDIBOT_KEY=SECRET)
         out = await ended(done)
@@ -235,7 +235,7 @@ async def test_an_unknown_key_is_the_servers_word(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [[], ["play"], ["serve"], ["verify"]])
-def test_help_reads_well_and_costs_nothing(tmp_path: Path, words: Sequence[str]) -> None:
+def test_help_is_readable_and_imports_little(tmp_path: Path, words: Sequence[str]) -> None:
     done = run(tmp_path, *words, "--help")
     assert done.returncode == 0
     assert "Usage" in done.stdout

@@ -36,7 +36,7 @@ async def test_a_game_goes_on_without_its_fork_server(tmp_path: Path) -> None:
     assert not turns[-1].ballot.fallback
 
 
-async def test_a_stopped_fork_server_does_not_keep_play_from_ending(tmp_path: Path) -> None:
+async def test_play_ends_with_a_stopped_fork_server(tmp_path: Path) -> None:
     process = await begin(tmp_path, "play", "--rounds", "600", "--display", "lines")
     await line_with(process, "round 3/600")
     everybody = psutil.Process(process.pid).children(recursive=True)
@@ -79,7 +79,7 @@ async def test_daemons_of_traits_do_not_outlive_the_game(tmp_path: Path, killed:
 
 
 def interrupted_after(folder: Path, seconds: float, times: int, *words: str, **more: str) -> tuple[int, str]:
-    """Send Ctrl-C, as a terminal does, to all processes in the foreground; the exit code and all that was said."""
+    """Send Ctrl-C, as a terminal does, to all processes in the foreground; return the exit code and the output."""
     imports = "import sys; sys.argv[0] = 'vindibot'; import vindibot.base.interrupts; from vindibot.__main__ import main"
     code = f"{imports}; print('here', flush=True); sys.exit(main())"
     process = subprocess.Popen(
@@ -115,7 +115,7 @@ def quiet(out: str) -> bool:
 
 
 def press_ctrl_c(folder: Path, times: int, steps: int) -> None:
-    """At so many moments of the first two seconds."""
+    """Send Ctrl-C at many moments of the first two seconds."""
     for step in range(steps):
         moment = 0.002 + step * 2.0 / steps
         code, out = interrupted_after(folder, moment, times, "play", "--games", "90", "--display", "none")

@@ -51,7 +51,7 @@ async def test_a_game_with_an_impossible_state_ends_and_the_others_go_on(tmp_pat
         assert (found[game].last is None) == (answer == 0), "the last state is the last one that was sound"
 
 
-async def test_joining_that_is_answered_with_nonsense_does_not_keep_from_the_next_games(tmp_path: Path) -> None:
+async def test_the_next_game_follows_after_an_invalid_answer_to_a_join(tmp_path: Path) -> None:
     async with lying(dict.fromkeys((1, 2, 3), (0, nested))) as (server, _):
         words = ("play", "--server", server.url, "--bot", "stay", "--games", "3", "--rounds", "2", "--display", "none")
         process = await begin(tmp_path, *words, VINDIBOT_KEY=SECRET)
@@ -63,7 +63,7 @@ async def test_joining_that_is_answered_with_nonsense_does_not_keep_from_the_nex
     assert out.count(": finished: ") == 2, out
 
 
-async def test_a_server_that_never_answers_sensibly_is_given_up(tmp_path: Path) -> None:
+async def test_a_server_that_always_answers_invalidly_is_given_up(tmp_path: Path) -> None:
     async with lying(dict.fromkeys(range(1, 99), (0, changed(token=7)))) as (server, app):
         words = ("play", "--server", server.url, "--bot", "stay", "--games", "50", "--rounds", "2", "--display", "none")
         process = await begin(tmp_path, *words, VINDIBOT_KEY=SECRET)

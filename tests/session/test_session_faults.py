@@ -71,7 +71,7 @@ async def kill_now_and_then(process: asyncio.subprocess.Process, rng: random.Ran
 
 
 async def session(folder: Path, url: str, key: str, games: int, rng: random.Random) -> tuple[str, int]:
-    """One command that plays so many games: all that it said, and how often something of it was killed."""
+    """Run one command that plays several games; return its output and the number of processes killed."""
     words = (
         "play",
         "--server",
@@ -98,7 +98,7 @@ async def session(folder: Path, url: str, key: str, games: int, rng: random.Rand
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-async def test_no_turn_is_lost_whatever_dies(tmp_path: Path) -> None:
+async def test_no_turn_is_lost_when_processes_die(tmp_path: Path) -> None:
     rng = random.Random(SEED)
     kills = spoiled = played = 0
     async with EmbeddedServer(ServerSettings(time_limit_ms=1000)) as server:

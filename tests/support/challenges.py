@@ -1,4 +1,4 @@
-"""A host of challenges, in the loop of a test."""
+"""A host of challenges in the event loop of a test."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ NASTY = "<img src=x onerror=boom()>"
 async def hosting(
     folder: Path, bots: Sequence[str] = ("stay",), **settings: Any
 ) -> AsyncIterator[tuple[Host, EmbeddedServer, Any]]:
-    """A host whose bots think in this process, with a client for its page."""
+    """A host whose bots run in this process, its server, and a client for its page."""
     (folder / "map.txt").write_text(MAP)
     given = {"map": str(folder / "map.txt"), "pool": {"in_process": True}, "recording": {"folder": folder / "recordings"}}
-    told: list[str] = []
-    host = Host(ChallengeSettings(**given | settings), Offers(bots, given["map"]), told.append)
+    notes: list[str] = []
+    host = Host(ChallengeSettings(**given | settings), Offers(bots, given["map"]), notes.append)
     async with host.serving(LOOPBACK) as server, httpx.AsyncClient(base_url=server.url, timeout=30) as client:
-        host.told = told
+        host.notes = notes
         yield host, server, client

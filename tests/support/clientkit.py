@@ -1,4 +1,4 @@
-"""What the tests of the client share: pauses that take no time, events that are written down, a player."""
+"""Helpers for the tests of the client: short pauses, stored events, a player."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
+
 from tests.support.faulty_server import FaultyServer
 from vindibot.client.game_client import ClientEvents, ClientResult, ClientSettings, GameClient
+from vindibot.games.outcome import Reason
 from vindibot.games.protocol import Answer
 
 KEY = "k3ysecr8"
 
 
 class Pauses:
-    """Stands in the place of `asyncio.sleep`: writes down what was asked, and waits a fraction of it."""
+    """Replaces `asyncio.sleep`: stores the seconds asked for in `asked`, and waits `scale` times as long."""
 
     def __init__(self, scale: float = 0.0) -> None:
         self.asked: list[float] = []
@@ -25,8 +28,8 @@ class Pauses:
         await asyncio.sleep(seconds * self.scale)
 
 
-class Told(ClientEvents):
-    """Events, written down."""
+class ReceivedEvents(ClientEvents):
+    """Stores the events of a client."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
@@ -54,7 +57,7 @@ class Told(ClientEvents):
 
 
 class Player:
-    """Decides North, South, East, West in turn, and writes down what was asked."""
+    """Decides North, South, East, West in turn, and stores its turns and moves. A decision takes `thinks` seconds."""
 
     def __init__(self, thinks: float = 0.0) -> None:
         self.turns: list[int] = []
@@ -71,7 +74,7 @@ class Player:
 
 
 def settings_for(server: FaultyServer | str, **changes: Any) -> ClientSettings:
-    """Settings with short patience, for a server or its address."""
+    """Return settings with short time limits, for a server or its address."""
     url = server if isinstance(server, str) else server.url
     values: dict[str, Any] = {"server": url, "key": KEY, "report_every": 0.02, "move_timeout": 5.0, **changes}
     return ClientSettings.model_validate(values)
@@ -81,15 +84,27 @@ async def play(
     server: FaultyServer | str,
     player: Player | None = None,
     *,
-    told: Told | None = None,
+    events: ReceivedEvents | None = None,
     pauses: Pauses | None = None,
     **changes: Any,
 ) -> ClientResult:
-    """One game to its end."""
+    """Play one game and return its result."""
     async with GameClient(settings_for(server, **changes), pause=pauses or Pauses()) as client:
-        return await client.play(player or Player(), told)
+        return await client.play(player or Player(), events)
 
 
 def stays(moves: Iterable[tuple[int, str]]) -> int:
     """How many of the moves were the harmless one (a `Player` never chooses it)."""
     return sum(direction == "Stay" for _, direction in moves)
+
+
+async def end(client: GameClient, task: asyncio.Task[ClientResult], how: str) -> None:
+    """End a game by "cancel" or "stop", and check that it ends."""
+    if how == "cancel":
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    else:
+        client.stop_after_turn()
+        outcome = (await task).outcome
+        assert (outcome.reason, outcome.exit_code) == (Reason.INTERRUPTED, 130)

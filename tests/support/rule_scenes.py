@@ -10,7 +10,7 @@ import numpy as np
 from sim.board import parse
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST
 from vindibot.games import GameHistory, Player
-from vindibot.viewer import Bundle, StateWriter, ending_of, head, results
+from vindibot.viewer import Bundle, StateWriter, empty_bundle, result_of
 
 NAMES = ("red", "blue", "green", "orange")
 _WORDS = {STAY: "Stay", NORTH: "North", SOUTH: "South", EAST: "East", WEST: "West"}
@@ -34,8 +34,8 @@ class Scene:
         """Return the scene as the data of a viewer's page."""
         history = self.history()
         writer = StateWriter(history.first)
-        told = {"plies": [writer.ply(ply) for ply in history], "ending": ending_of(history), "results": results(history.last)}
-        return head(history, title=self.name, source="record") | told
+        plies = [writer.ply(ply) for ply in history]
+        return empty_bundle(history, title=self.name, source="record") | {"plies": plies} | result_of(history)
 
     def caption(self) -> str:
         """Return the moves, and life, gold and mines of each hero on the board before and after them."""

@@ -1,4 +1,4 @@
-"""Pictures of games and the display: what is seen, where, and that no terminal can harm a game."""
+"""The layout of a game in a terminal, and the display: no terminal can harm a game."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import pytest
 from hypothesis import given, strategies as st
 from rich.cells import cell_len
 from rich.console import Console
-from rich.segment import Segment
+from rich.segment import Segment, SegmentLines
 from structlog.testing import capture_logs
 
 from sim.board import parse, picture as drawn
@@ -31,10 +31,11 @@ from sim.game import Games
 from sim.generator import generate
 from sim.rules import step
 from tests.support.recorded import BALLOT, record, states_of
+from tests.support.terminal_picture import svg_of, svg_of_turn
 from vindibot.base.text import printable
 from vindibot.games.ballot import STATUSES, Ballot, BallotEntry
 from vindibot.games.outcome import Outcome
-from vindibot.terminal.board import Line, Picture, Shot, layout, main, picture
+from vindibot.terminal.board import Frame, Line, layout
 from vindibot.terminal.display import Display, turn_line
 
 NAMES = ("seed", "[red]two[/red]", "三三三三三三三三三三三三三三三三", "four\x1b[2J\r\n")
@@ -61,19 +62,19 @@ def large() -> Games:
 def text_of(lines: list[Line] | None, width: int = 200) -> str:
     assert lines is not None
     console = Console(width=width, file=io.StringIO(), record=True)
-    console.print(Picture(lines))
+    console.print(SegmentLines(lines, new_lines=True))
     return console.export_text()
 
 
-def shot(games: Games | None = None, ballot: Ballot | None = BALLOT) -> Shot:
-    return Shot(parse(BOARD) if games is None else games, 0, NAMES, ballot, 212.5)
+def frame(games: Games | None = None, ballot: Ballot | None = BALLOT) -> Frame:
+    return Frame(parse(BOARD) if games is None else games, 0, NAMES, ballot, 212.5)
 
 
-# ---- The picture ----
+# ---- The layout ----
 
 
-def test_all_that_is_known_stands_beside_the_board() -> None:
-    assert text_of(layout(shot(), 60, 24)).splitlines() == [
+def test_the_panel_is_beside_the_board() -> None:
+    assert text_of(layout(frame(), 60, 24)).splitlines() == [
         "@1  $1$-  round 54/300  turn 212  South  212 ms left        ",
         "##  []                                                      ",
         "@2    @3      hero              life             gold  mines",
@@ -93,7 +94,7 @@ def test_all_that_is_known_stands_beside_the_board() -> None:
 def test_the_board_is_the_one_that_sim_draws() -> None:
     games = large()
     for width, height in [(120, 40), (80, 50), (80, 28)]:
-        lines = text_of(layout(shot(games), width, height), width).splitlines()
+        lines = text_of(layout(frame(games), width, height), width).splitlines()
         assert [line[:56] for line in lines[:28]] == [row.strip("|") for row in drawn(games).splitlines()[1:-1]]
 
 
@@ -112,9 +113,9 @@ def test_the_board_is_the_one_that_sim_draws() -> None:
         (8, 39, 24, None),
     ],
 )
-def test_the_layout_follows_from_the_room(size: int, width: int, height: int, seen: str | None) -> None:
+def test_the_layout_fits_the_terminal(size: int, width: int, height: int, seen: str | None) -> None:
     games = large() if size == 28 else generate(3, size=8).new_game()
-    lines = layout(shot(games), width, height)
+    lines = layout(frame(games), width, height)
     if seen is None:
         assert lines is None
     else:
@@ -128,11 +129,11 @@ def test_the_layout_follows_from_the_room(size: int, width: int, height: int, se
     st.lists(st.text(max_size=30), min_size=4, max_size=4),
     st.lists(st.tuples(st.text(max_size=30), st.floats(-1e300, 1e300), st.sampled_from(STATUSES)), max_size=12),
 )
-def test_every_picture_fits_and_holds_nothing_but_letters(width: int, height: int, colour: bool, names, traits) -> None:
+def test_every_layout_fits_and_is_printable(width: int, height: int, colour: bool, names, traits) -> None:
     entries = [BallotEntry(label, weight, [0.5, -1, 0, weight, 1], 3.2, status) for label, weight, status in traits]
     ballot = Ballot(entries, [1.0, -2e250, 0.0, 0.0, 0.0], (0, 1, 3), 1, float("inf"), True)
     for games in (_SMALL, _LARGE):
-        lines = layout(Shot(games, 2, names, ballot, float("inf")), width, height, colour=colour)
+        lines = layout(Frame(games, 2, names, ballot, float("inf")), width, height, colour=colour)
         if lines is not None:
             assert len(lines) <= height
             assert max(Segment.get_line_length(line) for line in lines) <= width
@@ -142,13 +143,13 @@ def test_every_picture_fits_and_holds_nothing_but_letters(width: int, height: in
 _SMALL, _LARGE = parse(BOARD), large()
 
 
-def test_many_traits_are_cut_to_the_room() -> None:
+def test_many_traits_are_cut_to_the_height() -> None:
     ballot = Ballot([BallotEntry(f"trait {number}", 1, None) for number in range(20)])
-    text = text_of(layout(shot(ballot=ballot), 60, 16))
+    text = text_of(layout(frame(ballot=ballot), 60, 16))
     assert "trait 4" in text
     assert "and 15 more" in text
     assert "sum" in text
-    assert "trait" not in text_of(layout(shot(ballot=ballot), 60, 9))
+    assert "trait" not in text_of(layout(frame(ballot=ballot), 60, 9))
 
 
 @given(st.text())
@@ -176,36 +177,32 @@ def test_names_are_made_printable(name: str) -> None:
 )
 def test_numbers_stay_in_their_column(value: float, text: str) -> None:
     ballot = Ballot([BallotEntry("x", 1, [value, 0, 0, 0, 0])], [value, 0, 0, 0, 0], (0, 1), 1)
-    line = next(line for line in text_of(layout(shot(ballot=ballot), 60, 24)).splitlines() if line[10:12] == "x ")
+    line = next(line for line in text_of(layout(frame(ballot=ballot), 60, 24)).splitlines() if line[10:12] == "x ")
     assert line[10 + 18 : 10 + 23].strip() == text
 
 
-def test_a_picture_for_a_page() -> None:
-    svg = picture(parse(BOARD), NAMES, ballot=BALLOT, ms_left=212, title="<b>")
+def test_a_layout_as_svg() -> None:
+    svg = svg_of(frame(), "<b>")
     root = ElementTree.fromstring(svg)
     seen = "".join(root.itertext()).replace("\xa0", " ")
     for words in ("round 54/300", "seed", "[red]two[/red]", "crashed", "tavern-finder", "@4"):
         assert words in seen
-    # Nothing is fetched from anywhere.
+    # It loads nothing.
     assert not re.search(r"url\((?!#)|href|@import|@font-face", svg)
-    assert svg == picture(parse(BOARD), NAMES, ballot=BALLOT, ms_left=212, title="<b>")
-    with pytest.raises(ValueError, match="does not fit into 30 columns"):
-        picture(large(), NAMES, width=30)
+    assert svg == svg_of(frame(), "<b>")
 
 
-def test_the_picture_of_a_recorded_turn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_recorded_turn_as_svg(tmp_path: Path) -> None:
     recording = record(tmp_path, states_of(1), 2)
-    assert main([str(recording.path), "--turn", "41"]) == 0
-    assert "tavern-finder" in "".join(ElementTree.fromstring(capsys.readouterr().out).itertext()).replace("\xa0", " ")
-    assert main([str(recording.path), "--turn", "40"]) == 2
-    assert "the nearest are" in capsys.readouterr().err
+    svg = svg_of_turn(str(recording.path), 41)
+    assert "tavern-finder" in "".join(ElementTree.fromstring(svg).itertext()).replace("\xa0", " ")
 
 
 # ---- The display ----
 
 
 class Terminal:
-    """A pseudo terminal, and what has been written to it. With `reading` False nobody takes anything from it."""
+    """A pseudo terminal, and what has been written to it. If `reading` is False, nothing is read from it."""
 
     def __init__(self, width: int, height: int, *, reading: bool = True) -> None:
         self._ours, theirs = pty.openpty()
@@ -243,12 +240,12 @@ def colours(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_live_board_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(120, 40)
     with colours(monkeypatch), Display(terminal.file, width=120, height=40) as display:
-        shown = display.game(NAMES, 0)
-        shown.turn(large(), BALLOT, 812.0)
+        game = display.game(NAMES, 0)
+        game.turn(large(), BALLOT, 812.0)
         display.console.print("a word in between")
         over = large()
         over["turn"] = 1200
-        shown.finished(Outcome(message="hooray"), over)
+        game.finished(Outcome(message="hooray"), over)
     text = terminal.text()
     assert "a word in between" in text
     assert "round 300/300  turn 1200  finished" in text
@@ -258,14 +255,14 @@ def test_a_live_board_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert text.count("\n") < 120
 
 
-def test_the_last_picture_is_what_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_frame_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(80, 24)
     with colours(monkeypatch), Display(terminal.file, width=80, height=24) as display:
-        shown = display.game(NAMES, 0)
+        game = display.game(NAMES, 0)
         for turn in range(0, 400, 4):
             games = parse(BOARD)
             games["turn"] = turn
-            shown.turn(games, BALLOT, 1.0)
+            game.turn(games, BALLOT, 1.0)
     text = terminal.text()
     assert "round 100/300" in text
     assert text.count("round") < 100  # not every turn is drawn
@@ -274,18 +271,18 @@ def test_the_last_picture_is_what_stays(monkeypatch: pytest.MonkeyPatch) -> None
 def test_lines_where_there_is_no_terminal() -> None:
     file = io.StringIO()
     with Display(file) as display:
-        shown = display.game(NAMES, 3)
+        game = display.game(NAMES, 3)
         for _ in range(3):
-            shown.turn(parse(BOARD), BALLOT, 812.4)
-        shown.finished(Outcome(), parse(BOARD))
-        shown.turn(parse(BOARD), BALLOT, 812.4)  # nobody looks any more
+            game.turn(parse(BOARD), BALLOT, 812.4)
+        game.finished(Outcome(), parse(BOARD))
+        game.turn(parse(BOARD), BALLOT, 812.4)  # after the end
     display.console.print("afterwards")
     line = "round 54/300 South · @4 four\\x1b[2J\\r\\n life 100 gold 1234 mines 1 · 812 ms left · search late\n"
     assert file.getvalue() == 3 * line + "afterwards\n"
 
 
 @pytest.mark.parametrize(("width", "height", "live"), [(60, 24, True), (120, 40, False)])
-def test_lines_in_a_terminal_that_is_too_small_or_if_wished(
+def test_lines_in_a_terminal_that_is_too_small_and_without_live(
     monkeypatch: pytest.MonkeyPatch, width: int, height: int, live: bool
 ) -> None:
     terminal = Terminal(width, height)
@@ -317,34 +314,34 @@ def test_several_games_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_turn_without_votes_or_deadline_has_a_line_too() -> None:
-    assert turn_line(Shot(parse(BOARD), 0, NAMES)) == "round 54/300 · @1 seed life 87 gold 123 mines 1"
+    assert turn_line(Frame(parse(BOARD), 0, NAMES)) == "round 54/300 · @1 seed life 87 gold 123 mines 1"
     ballot = Ballot([], direction=4, fallback=True)
-    assert turn_line(Shot(parse(BOARD), 0, NAMES, ballot, float("inf"))).startswith("round 54/300 West (fallback) · @1 seed")
+    assert turn_line(Frame(parse(BOARD), 0, NAMES, ballot, float("inf"))).startswith("round 54/300 West (fallback) · @1 seed")
 
 
-def test_an_encoding_without_the_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encoding_without_the_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BytesIO()
     with Display(io.TextIOWrapper(raw, encoding="ascii", write_through=True)) as display:
         display.game(NAMES, 2).turn(parse(BOARD), BALLOT, 812.0)
     assert b"round 54/300 South ? @3 ????????????????" in raw.getvalue()
-    lines = layout(shot(), 60, 24, ascii_only=True)
+    lines = layout(frame(), 60, 24, ascii_only=True)
     assert "======" in text_of(lines)
 
 
 # ---- Terminals that misbehave ----
 
 
-def test_a_broken_pipe_is_no_matter() -> None:
-    """The reader of a pipe goes away in the middle of the game; the program ends in order, without a word."""
+def test_a_broken_pipe_does_not_stop_the_game() -> None:
+    """The reader of a pipe ends in the middle of the game. The program plays on and prints no error."""
     program = (
         "import sys\n"
         "from sim.board import parse\n"
         "from vindibot.terminal.display import Display\n"
         "games = parse('@1  $-')\n"
         "with Display() as display:\n"
-        "    shown = display.game(['a'] * 4, 0)\n"
+        "    game = display.game(['a'] * 4, 0)\n"
         "    for turn in range(2000):\n"
-        "        shown.turn(games, None)\n"
+        "        game.turn(games, None)\n"
         "        if turn == 5: sys.stdin.readline()\n"
         "        display.console.print('still here')\n"
         "print('and on')\n"
@@ -366,29 +363,29 @@ def test_a_stopped_terminal_does_not_stop_the_game(monkeypatch: pytest.MonkeyPat
     terminal = Terminal(120, 40, reading=False)
     monkeypatch.setattr("vindibot.terminal.display.TIMEOUT", 0.05)
     with colours(monkeypatch), Display(terminal.file, width=120, height=40) as display:
-        shown = display.game(NAMES, 0)
+        game = display.game(NAMES, 0)
         games, slowest = large(), 0.0
         for number in range(200):
             started = time.monotonic()
-            shown.turn(games, BALLOT, 1.0)
+            game.turn(games, BALLOT, 1.0)
             display.console.print("a line of a log that is not short " * 20)
             slowest = max(slowest, time.monotonic() - started)
             if number % 20 == 0:
-                time.sleep(0.01)  # the display gets its chance to hang
+                time.sleep(0.01)  # let the display hang
     assert slowest < 1
     terminal._thread.start()
     text = terminal.text()
-    assert "a line of a log" in text or "round 151/300" in text  # whichever it was that the terminal did not take
+    assert "a line of a log" in text or "round 151/300" in text  # the terminal took only one of them
 
 
-def test_a_fault_of_the_display_is_told_and_ends_it() -> None:
+def test_an_error_of_the_display_is_logged_and_ends_the_display() -> None:
     file = io.StringIO()
     with capture_logs() as logs, Display(file) as display:
-        shown = display.game(("too", "few"), 3)
-        shown.turn(parse(BOARD), BALLOT, 1.0)
+        game = display.game(("too", "few"), 3)
+        game.turn(parse(BOARD), BALLOT, 1.0)
         assert display._thread is not None
         display._thread.join()
-        shown.turn(parse(BOARD), BALLOT, 1.0)
+        game.turn(parse(BOARD), BALLOT, 1.0)
         display.console.print("still here")
     assert [entry["event"] for entry in logs] == ["the display has failed and is off; the game goes on"]
     assert file.getvalue() == "still here\n"

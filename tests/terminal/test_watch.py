@@ -1,4 +1,4 @@
-"""``vindibot watch``: games live and recorded, the keys, and what is printed where there is no terminal."""
+"""``vindibot watch``: live and recorded games, the keys, and the lines that it prints without a terminal."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from vindibot.cli.main import main
 from vindibot.games.game_record import dumps
 from vindibot.games.history import GameHistory
 from vindibot.games.protocol import GameState
-from vindibot.terminal.lines import ending_of, lines_of
+from vindibot.terminal.lines import ending_text, lines_of
 from vindibot.terminal.stream import GameAddress, Watcher, events
-from vindibot.terminal.watch import FASTEST, SLOWEST, Projector, keys_in
+from vindibot.terminal.watch import FASTEST, SLOWEST, Playback, keys_in
 
 # ---- Games ----
 
@@ -41,7 +41,7 @@ def test_the_history_of_a_recording(tmp_path: Path) -> None:
     states = states_of(5, plies=80)
     recording = record(tmp_path, states, 2)
     history = GameHistory.of(recording)
-    assert (len(history), history.me, history.complete, ending_of(history)) == (80, 1, True, "finished")
+    assert (len(history), history.me, history.complete, ending_text(history)) == (80, 1, True, "finished")
     assert all(equal(games, state) for games, state in zip(history.states(), states, strict=True))
     assert [history.turn(number) for number in history.ballots] == [own.turn for own in recording.turns]
     assert [ply.mover for ply in history][:5] == [0, 1, 2, 3, 0]
@@ -49,9 +49,9 @@ def test_the_history_of_a_recording(tmp_path: Path) -> None:
     assert (history.at_turn(0), history.at_turn(41), history.at_turn(999)) == (0, 41, 80)
 
 
-def test_the_history_of_a_broken_off_recording_has_gaps_and_no_end(tmp_path: Path) -> None:
+def test_the_history_of_an_incomplete_recording_has_gaps_and_no_ending(tmp_path: Path) -> None:
     history = GameHistory.of(record(tmp_path, states_of(3), 2, without=frozenset({41, 45}), outcome=False))
-    assert ending_of(history) == "it broke off"
+    assert ending_text(history) == "it broke off"
     (gap,) = history.gaps
     assert next(lines_of(history, gap + 1)) == "turn 49: what came before is not known"
 
@@ -65,7 +65,7 @@ def test_the_history_of_a_record() -> None:
         (3, 2, CRASH),
         (4, 3, 0),
     ]
-    assert ending_of(history) == "interrupted"
+    assert ending_text(history) == "interrupted"
     lines = list(lines_of(history))
     assert len(lines) == 5
     assert lines[0] == "turn 0: the first state"
@@ -93,17 +93,17 @@ def test_keys_as_terminals_send_them() -> None:
     ]
 
 
-def test_a_game_runs_and_can_be_stopped_and_stepped() -> None:
-    projector = Projector(a_game(41), 100.0)
-    assert projector.wait(100.0) == pytest.approx(0.25)
-    projector.advance(101.0)
-    assert projector.position == 4, "a round a second"
-    projector.press("+", 101.0)
-    projector.advance(102.0)
-    assert projector.position == 12
-    projector.press(" ", 102.0)
-    projector.advance(200.0)
-    assert (projector.position, projector.wait(200.0)) == (12, None)
+def test_playback_runs_pauses_and_steps() -> None:
+    playback = Playback(a_game(41), 100.0)
+    assert playback.wait(100.0) == pytest.approx(0.25)
+    playback.advance(101.0)
+    assert playback.position == 4, "a round a second"
+    playback.press("+", 101.0)
+    playback.advance(102.0)
+    assert playback.position == 12
+    playback.press(" ", 102.0)
+    playback.advance(200.0)
+    assert (playback.position, playback.wait(200.0)) == (12, None)
     for key, position in [
         ("right", 13),
         ("left", 12),
@@ -114,28 +114,28 @@ def test_a_game_runs_and_can_be_stopped_and_stepped() -> None:
         ("end", 40),
         ("n", 40),
     ]:
-        projector.press(key, 200.0)
-        assert projector.position == position
-    projector.press(" ", 300.0)
-    assert (projector.position, projector.paused) == (0, False), "at the end, space begins anew"
-    projector.press("q", 300.0)
-    assert projector.over
+        playback.press(key, 200.0)
+        assert playback.position == position
+    playback.press(" ", 300.0)
+    assert (playback.position, playback.paused) == (0, False), "at the end, space begins anew"
+    playback.press("q", 300.0)
+    assert playback.quit
 
 
-def test_a_live_game_shows_the_newest_state_until_the_viewer_steps_back() -> None:
+def test_a_live_game_shows_the_newest_state_until_a_step_back() -> None:
     history = a_game(10, complete=False)
-    projector = Projector(history, 0.0, following=True)
-    projector.advance(0.0)
-    assert projector.position == 9
+    playback = Playback(history, 0.0, following=True)
+    playback.advance(0.0)
+    assert playback.position == 9
     history.append(STATES[10])
-    projector.advance(0.1)
-    assert projector.position == 10
-    projector.press("left", 1.0)
-    projector.advance(50.0)
-    assert projector.position == 9
-    projector.press(" ", 50.0)
-    projector.advance(51.0)
-    assert (projector.position, projector.following) == (10, True), "at the newest it is live again"
+    playback.advance(0.1)
+    assert playback.position == 10
+    playback.press("left", 1.0)
+    playback.advance(50.0)
+    assert playback.position == 9
+    playback.press(" ", 50.0)
+    playback.advance(51.0)
+    assert (playback.position, playback.following) == (10, True), "at the newest it is live again"
 
 
 @given(
@@ -143,18 +143,18 @@ def test_a_live_game_shows_the_newest_state_until_the_viewer_steps_back() -> Non
     st.integers(1, 12),
     st.booleans(),
 )
-def test_no_key_leads_out_of_the_game(keys: list[tuple[str, float]], states: int, complete: bool) -> None:
+def test_the_position_stays_within_the_game(keys: list[tuple[str, float]], states: int, complete: bool) -> None:
     history = a_game(states, complete)
-    projector, now = Projector(history, 0.0), 0.0
+    playback, now = Playback(history, 0.0), 0.0
     for key, seconds in keys:
         now += seconds
-        projector.press(key, now)
-        projector.advance(now)
-        assert 0 <= projector.position < states
-        assert SLOWEST <= projector.speed <= FASTEST
-        assert equal(projector.shot().games, STATES[projector.position])
-        wait = projector.wait(now)
-        assert wait is None or (wait >= 0 and not projector.paused)
+        playback.press(key, now)
+        playback.advance(now)
+        assert 0 <= playback.position < states
+        assert SLOWEST <= playback.speed <= FASTEST
+        assert equal(playback.frame().games, STATES[playback.position])
+        wait = playback.wait(now)
+        assert wait is None or (wait >= 0 and not playback.paused)
 
 
 # ---- Streams ----
@@ -162,7 +162,7 @@ def test_no_key_leads_out_of_the_game(keys: list[tuple[str, float]], states: int
 
 @asynccontextmanager
 async def cutting(port: int, after: list[int]) -> AsyncIterator[str]:
-    """A way to a server that breaks connection after connection, each when it has passed so many bytes back."""
+    """A proxy of a server that breaks each connection after a number of bytes of the answer: the numbers in `after`."""
     cuts = iter(after)
     tasks: set[asyncio.Task[None]] = set()
 
@@ -196,33 +196,33 @@ async def cutting(port: int, after: list[int]) -> AsyncIterator[str]:
 
 
 async def followed(url: str) -> tuple[list[GameState], GameHistory, list[str]]:
-    place = GameAddress.parse(url)
-    told: list[str] = []
-    watcher, history = Watcher(place.server, told.append), GameHistory()
+    address = GameAddress.parse(url)
+    notes: list[str] = []
+    watcher, history = Watcher(address.server, notes.append), GameHistory()
     states = []
     try:
-        async for state in watcher.states(place.game or await watcher.newest()):
+        async for state in watcher.states(address.game or await watcher.newest()):
             states.append(state)
             history.append(state)
     finally:
         await watcher.aclose()
     history.end()
-    return states, history, told
+    return states, history, notes
 
 
-async def test_a_live_game_is_seen_whole_whatever_the_network_does() -> None:
+async def test_a_live_game_is_followed_through_broken_connections() -> None:
     async with serving() as server, playing(server, "one") as (bot,):
         await bot.join("training", turns=10)
         game = bot.game["id"]
         async with cutting(server.port, [100, 900, 7000, 9000]) as url:
             watching = asyncio.create_task(followed(f"{url}/{game}"))
             await bot.play_on("North")
-            states, history, told = await watching
+            states, history, notes = await watching
         assert [state.turn for state in states] == list(range(1, 41))
-        assert len(told) >= 3
+        assert len(notes) >= 3
         assert [history.turn(number) for number in range(len(history) + 1)] == list(range(41))
         assert not history.gaps
-        assert ending_of(history) == "finished"
+        assert ending_text(history) == "finished"
         again, _, _ = await followed(f"{server.url}/events/{game}?x#y")
         assert again == states, "a finished game is seen like a live one"
 
@@ -232,11 +232,11 @@ async def test_the_newest_game_of_a_server_and_a_crash_at_the_end() -> None:
         watching = asyncio.create_task(followed(server.url))
         await bots[0].move("North")
         _, history, _ = await watching
-        assert ending_of(history) == "all-crashed"
+        assert ending_text(history) == "all-crashed"
         assert history.moves[-3:] == [CRASH] * 3
 
 
-async def test_what_is_not_there_is_said() -> None:
+async def test_a_missing_game_and_a_missing_server_are_errors() -> None:
     async with serving() as server:
         with pytest.raises(VindibotError, match=f"there is no game 'nosuch' on {server.url}"):
             await followed(f"{server.url}/nosuch")
@@ -252,8 +252,8 @@ def test_addresses() -> None:
         ("https://host/abcd1234?turn=3#x", "https://host", "abcd1234"),
         ("http://host/some/where/events/abcd1234", "http://host/some/where", "abcd1234"),
     ]:
-        place = GameAddress.parse(text)
-        assert (str(place.server), place.game) == (server, game)
+        address = GameAddress.parse(text)
+        assert (str(address.server), address.game) == (server, game)
     with pytest.raises(UsageError) as refused:
         GameAddress.parse("http://localhost:9000/api/abcd1234/t0k3/play")
     assert "t0k3" not in str(refused.value)
@@ -369,7 +369,7 @@ async def test_a_live_game_as_lines() -> None:
 
 
 @pytest.mark.parametrize("listed", [b"<b>", b"[" * 100_000])
-def test_a_list_of_games_that_is_no_json(listed: bytes) -> None:
+def test_a_list_of_games_that_is_not_json(listed: bytes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer() -> None:
@@ -383,4 +383,4 @@ def test_a_list_of_games_that_is_no_json(listed: bytes) -> None:
         result = CliRunner().invoke(main, ["watch", address])
         thread.join()
     assert result.exit_code == 1
-    assert result.stderr == f"error: {address} sends a list of games that is no JSON\n"
+    assert result.stderr == f"error: {address} sends a list of games that is not JSON\n"

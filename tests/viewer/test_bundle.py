@@ -1,4 +1,4 @@
-"""Bundles: whoever follows one needs no rules and comes to the same states; what happened accounts for all that changed."""
+"""Bundles: their plies lead to the same states without the rules, and their events explain every change."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from sim.maps import parse_map
 from sim.rules import step
 from tests.support.recorded import BALLOT, PLAYERS, record, states_of
 from vindibot.games.history import Ply
-from vindibot.viewer.bundle import of_recording
+from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.states import StateWriter, squares_of
 
 
 def shown(games: Games) -> tuple[list[list[int]], str, int]:
-    """Heroes, tiles and turn of a state as a bundle has them."""
+    """Return heroes, tiles and turn of a state in the form of a bundle."""
     start = StateWriter(games).start()
     return start["heroes"], StateWriter(games).tiles(), start["turn"]
 
 
 class Follower:
-    """What the page does: it applies what a ply says, and knows nothing else."""
+    """Applies plies as the page does, without the rules."""
 
     def __init__(self, start: dict[str, Any], tiles: str) -> None:
         self.heroes = [list(hero) for hero in start["heroes"]]
@@ -43,7 +43,7 @@ class Follower:
 
 
 def account(before: Games, ply: dict[str, Any], spawns: list[int]) -> list[list[int]]:
-    """The heroes after a ply, from those before it and from what happened alone; where he went is the mover's own."""
+    """Return the heroes after a ply, from those before it and the events. Only the mover's square comes from the changes."""
     heroes = [list(hero) for hero in StateWriter(before).start()["heroes"]]
     me = ply["h"]
     moved = {hero: square for hero, square, *_ in ply.get("c", [])}
@@ -77,7 +77,7 @@ def account(before: Games, ply: dict[str, Any], spawns: list[int]) -> list[list[
 
 
 def check(before: Games, move: int) -> dict[str, Any]:
-    """One ply, followed and accounted for."""
+    """Return a ply in the form of a bundle, checked against the state after it."""
     after = before.copy()
     assert step(after, 0, move)
     writer = StateWriter(before)
@@ -89,7 +89,7 @@ def check(before: Games, move: int) -> dict[str, Any]:
 
 @settings(max_examples=6, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([0.0, 0.02]))
-def test_events_account_for_all_that_changes(seed: int, crashes: float) -> None:
+def test_events_explain_every_change(seed: int, crashes: float) -> None:
     states = states_of(seed, 160, crashes)
     for before, after in pairwise(states):
         hero = int(before[0]["turn"]) % 4
@@ -109,7 +109,7 @@ def test_events_account_for_all_that_changes(seed: int, crashes: float) -> None:
         ("@1  @2", 3, [["blow", 0, 1]]),
     ],
 )
-def test_what_happens_is_named(board: str, move: int, events: list[Any]) -> None:
+def test_events_of_a_move(board: str, move: int, events: list[Any]) -> None:
     games = parse(square_board(board))
     assert check(games, move).get("e", []) == events
 
@@ -119,8 +119,8 @@ def square_board(row: str) -> str:
     return "\n".join([row, *["##" * side] * (side - 1)])
 
 
-def test_deaths_chains_and_heirs() -> None:
-    """One dies of a blow and comes back on top of a third, who stands on his spawn square: he dies as well."""
+def test_deaths_chains_and_inherited_mines() -> None:
+    """A hero dies of a blow and respawns on a square where a third hero is: this one dies as well."""
     games = parse(
         "@1@2    $2\n        $3\n          \n          \n@3        \n"
         "turn 0 of 100\n"
@@ -141,12 +141,12 @@ def test_deaths_chains_and_heirs() -> None:
     assert sorted(ply["m"]) == [[4, 0], [9, 1]]
 
 
-def test_who_dies_of_a_mine_leaves_his_mines_to_nobody() -> None:
+def test_mines_of_a_hero_that_dies_in_a_mine_have_no_owner() -> None:
     games = parse("@1$-$1\n      \n      \nturn 0 of 100\n@1 life 20 gold 0 mines 1 spawn 2,2 last Stay\n")
     assert check(games, 3)["e"] == [["death", 0, 1], ["heir", 0, None, 1], ["respawn", 0, 0, 8]]
 
 
-def test_a_beer_is_paid_for_or_nothing_happens() -> None:
+def test_a_beer_needs_gold() -> None:
     rich = parse("@1[]\n    \nturn 0 of 100\n@1 life 70 gold 5 mines 0 spawn 0,0 last Stay\n")
     assert check(rich, 3)["e"] == [["beer", 0, 1, 30]]
     poor = parse("@1[]\n    \nturn 0 of 100\n@1 life 70 gold 1 mines 0 spawn 0,0 last Stay\n")
@@ -155,12 +155,12 @@ def test_a_beer_is_paid_for_or_nothing_happens() -> None:
 
 @settings(max_examples=5, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.sets(st.integers(0, 29), max_size=8))
-def test_a_recording_is_followed_to_every_state_it_knows(tmp_path_factory: Any, seed: int, hero: int, lost: set[int]) -> None:
-    """Every state between two turns of ours, and what we decided when; where turns were lost there is a gap."""
+def test_the_plies_of_a_recording_lead_to_all_its_states(tmp_path_factory: Any, seed: int, hero: int, lost: set[int]) -> None:
+    """Also between two turns of ours, with our votes at the right states. Lost turns are a gap."""
     folder: Path = tmp_path_factory.mktemp("recording")
     states = states_of(seed, 120)
     recording = record(folder, states, hero, without=frozenset(4 * turn + hero - 1 for turn in lost))
-    bundle = of_recording(recording)
+    bundle = bundle_of(recording)
     follower = Follower(bundle["start"], bundle["tiles"])
     by_ply = {why["ply"]: why for why in bundle["why"]["turns"]}
     assert len(by_ply) == len(recording.turns)
@@ -183,8 +183,8 @@ def test_a_recording_is_followed_to_every_state_it_knows(tmp_path_factory: Any, 
     assert bool(gaps) == missing
 
 
-def test_a_recording_that_breaks_off_says_so(tmp_path: Path) -> None:
-    bundle = of_recording(record(tmp_path, states_of(4), 2, outcome=False))
+def test_an_incomplete_recording_ends_as_interrupted(tmp_path: Path) -> None:
+    bundle = bundle_of(record(tmp_path, states_of(4), 2, outcome=False))
     assert bundle["ending"] == {"kind": "interrupted", "message": "the recording ends here"}
     assert not bundle["live"]
 

@@ -1,4 +1,4 @@
-"""Games that run, in a real browser: followed to their end, over a connection that breaks, and with the votes of our bot."""
+"""Running games in a real browser: to their end, over a connection that breaks, and with the votes of our bot."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from vindibot.games.outcome import Outcome
 from vindibot.games.protocol import read_game
 from vindibot.games.recording import LastState, Recording, read_recording
 from vindibot.viewer import LiveViewer
-from vindibot.viewer.bundle import of_record
+from vindibot.viewer.bundle import bundle_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -32,7 +32,7 @@ NASTY = "</script><b>x</b>"
 
 
 class Cuts:
-    """A way to a server on this machine, on which all connections can be cut. `opened` counts them."""
+    """A proxy of a server on this machine that can cut all connections. `opened` is their number so far."""
 
     def __init__(self, port: int) -> None:
         self._target = port
@@ -41,7 +41,7 @@ class Cuts:
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[str]:
-        """The address of the way."""
+        """Within this context, serve on the yielded address."""
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         try:
             yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -73,12 +73,12 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 
 
 async def heroes(page: Any, state: int) -> list[list[int]]:
-    """The heroes of a state as the page has them: square, life, gold, mines."""
+    """Return the heroes of a state in the page: square, life, gold, mines."""
     found = await page.evaluate(f"vindibotPage.game.heroes({state})")
     return [[hero["square"], hero["life"], hero["gold"], hero["mines"]] for hero in found]
 
 
-async def test_a_running_game_is_followed_to_its_end_though_the_connection_breaks(browser: Any) -> None:
+async def test_a_running_game_is_followed_through_broken_connections(browser: Any) -> None:
     async with serving() as server, playing(server, NASTY) as [bot]:
         cuts = Cuts(server.port)
         await bot.join(turns=25)
@@ -97,7 +97,7 @@ async def test_a_running_game_is_followed_to_its_end_though_the_connection_break
             await bot.play_on("East")
             await until(page, "vindibotPage.game.ending !== null && vindibotPage.clock.state === vindibotPage.game.last")
             record = loads((await bot.client.get(f"/records/{bot.game['id']}")).content)
-            bundle = of_record(record)
+            bundle = bundle_of(record)
             assert await page.evaluate("vindibotPage.game.last") == len(record.moves) == 100
             followed = [hero[:4] for hero in bundle["start"]["heroes"]]
             for number, ply in enumerate(bundle["plies"], 1):
@@ -112,7 +112,7 @@ async def test_a_running_game_is_followed_to_its_end_though_the_connection_break
             assert await page.locator("#viewer b").count() == 0
 
 
-async def test_a_kept_game_is_shown_from_the_list(browser: Any) -> None:
+async def test_an_archived_game_is_shown_from_the_list(browser: Any) -> None:
     async with serving(keep_finished_seconds=0) as server, playing(server, NASTY) as [bot]:
         await bot.join(turns=5)
         await bot.play_on("West")
@@ -129,7 +129,7 @@ async def test_a_kept_game_is_shown_from_the_list(browser: Any) -> None:
 
 @asynccontextmanager
 async def play_open(folder: Path, *arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
-    """``vindibot play --open`` as a program, and the address that it has told its browser to show."""
+    """Run ``vindibot play --open``; yield the process and the address that it opened in the browser."""
     opened = folder / "opened"
     script = folder / "browser.sh"
     script.write_text(f'#!/bin/sh\necho "$1" > "{opened}.part" && mv "{opened}.part" "{opened}"\n')
@@ -158,14 +158,14 @@ def recorded_in(folder: Path) -> Recording:
     return read_recording(path)
 
 
-async def test_play_open_shows_the_game_with_the_votes_as_it_goes(browser: Any, tmp_path: Path) -> None:
+async def test_play_open_shows_the_running_game_with_votes(browser: Any, tmp_path: Path) -> None:
     async with play_open(tmp_path, "--rounds", "15", "--in-process") as (process, address):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/game/\w+", address)
         async with visiting(browser, address) as page:
             await until(page, "vindibotPage.game.ending !== null")
             output = (await process.communicate())[0].decode()
             assert process.returncode == 0, output
-            assert "nobody has looked" not in output
+            assert "no browser has shown" not in output
             recording = recorded_in(tmp_path)
             assert await page.evaluate("vindibotPage.game.last") == 60
             for own in (recording.turns[0], recording.turns[11], recording.turns[-1]):
@@ -191,12 +191,12 @@ async def test_the_name_of_a_game_of_ours_is_text_in_the_list() -> None:
         viewer.began(name, viewer.game())
         page = (await client.get(viewer.address)).text
         assert "<script" not in page
-        assert f">game {name}</a> (runs)" in unescape(page)
+        assert f">game {name}</a> (running)" in unescape(page)
         assert f'href="{viewer.page(name)}"' in page
 
 
-async def test_a_page_of_ours_that_comes_late_or_again_misses_nothing() -> None:
-    """Over plain HTTP: the events after the one that was seen last, and an end for all when the program ends."""
+async def test_a_page_that_connects_late_or_again_gets_all_events() -> None:
+    """Over plain HTTP: the events after the last one received, and the end of all streams with the program."""
     recording_states = states_of(7, 80)
     async with LiveViewer() as viewer:
         game = viewer.game()
@@ -219,7 +219,7 @@ async def test_a_page_of_ours_that_comes_late_or_again_misses_nothing() -> None:
             numbers = [int(number) for number in re.findall(r"^id: (\d+)$", (await late).text, re.MULTILINE)]
             assert numbers == list(range(6, len(own) + 2))
             assert (await left).text.count("event: end") == 1
-            assert await viewer.told(20)
+            assert await viewer.all_sent(20)
             again = (await client.get(address, headers={"Last-Event-ID": "999"})).text
             assert again.count("data: ") == again.count("event: end") == 1
             running = viewer.game()

@@ -1,4 +1,4 @@
-"""The page of a game in a real browser, from one file: time and keys, jumps, reasons, names, windows of all kinds."""
+"""The page of a game in a real browser, from one file: time and keys, jumps, votes, names, window sizes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sim.game import RUNNING, Games, square
 from sim.paths import FAR, distances_from
 from tests.support.browser import DESKTOP, PHONE, until, visiting
 from tests.support.recorded import record, states_of
-from vindibot.viewer.bundle import of_recording
+from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import whole_page
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -36,13 +36,13 @@ LOST = frozenset({100, 104})
 
 @cache
 def states() -> list[Games]:
-    """A game of random moves in which much happens."""
+    """A game of random moves with many events."""
     return states_of(4, 480)
 
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    bundle = of_recording(record(tmp_path_factory.mktemp("game"), states(), 1, without=LOST))
+    bundle = bundle_of(record(tmp_path_factory.mktemp("game"), states(), 1, without=LOST))
     bundle["players"][1]["name"] = NASTY
     return json.loads(json.dumps(bundle))
 
@@ -62,18 +62,18 @@ async def visit(browser: Any, address: str) -> AsyncIterator[Any]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def page(visit: Any) -> Any:
-    """The page as it is when it has just been opened."""
+    """The page, newly opened."""
     await visit.reload()
     return visit
 
 
 async def state(page: Any) -> int:
-    """The number of the state that is shown."""
+    """Return the number of the state that the page shows."""
     return int(await page.get_by_label("Time", exact=True).and_(page.locator("input")).input_value())
 
 
 def happened(bundle: dict[str, Any], *kinds: str) -> list[int]:
-    """The states right after something of these kinds."""
+    """Return the states after the events of these kinds."""
     return [k for k, ply in enumerate(bundle["plies"], 1) if any(event[0] in kinds for event in ply.get("e", []))]
 
 
@@ -89,7 +89,7 @@ async def test_the_keys_move_the_time(page: Any, bundle: dict[str, Any]) -> None
     assert shown == [1, 5, 4, 44, 4, last, last - 4, 0]
 
 
-async def test_it_plays_at_every_speed_pauses_and_ends(page: Any, bundle: dict[str, Any]) -> None:
+async def test_playback_at_every_speed_with_pause_and_end(page: Any, bundle: dict[str, Any]) -> None:
     await page.keyboard.press("Space")
     await page.get_by_role("button", name="Pause").wait_for()
     await until(page, "vindibotPage.clock.state >= 3")
@@ -106,7 +106,7 @@ async def test_it_plays_at_every_speed_pauses_and_ends(page: Any, bundle: dict[s
 
 
 @pytest.mark.parametrize(("key", "kinds"), [("k", ("kill",)), ("d", ("kill", "death"))])
-async def test_jumps_visit_what_happened(page: Any, bundle: dict[str, Any], key: str, kinds: tuple[str, ...]) -> None:
+async def test_jumps_lead_to_events(page: Any, bundle: dict[str, Any], key: str, kinds: tuple[str, ...]) -> None:
     wanted = happened(bundle, *kinds)
     assert len(wanted) > 10
     forth = []
@@ -123,13 +123,13 @@ async def test_jumps_visit_what_happened(page: Any, bundle: dict[str, Any], key:
 
 async def test_jumps_about_one_hero(page: Any, bundle: dict[str, Any]) -> None:
     hero = next(ply for ply in bundle["plies"] if any(event[0] == "kill" for event in ply.get("e", [])))["h"]
-    his = [k for k, ply in enumerate(bundle["plies"], 1) if ["kill", hero] in [event[:2] for event in ply.get("e", [])]]
+    kills = [k for k, ply in enumerate(bundle["plies"], 1) if ["kill", hero] in [event[:2] for event in ply.get("e", [])]]
     await page.keyboard.press(str(hero + 1))
     shown = []
-    for _ in his:
+    for _ in kills:
         await page.get_by_role("button", name="Next kill").click()
         shown.append(await state(page))
-    assert shown == his
+    assert shown == kills
 
 
 async def test_jumps_to_mines(page: Any, bundle: dict[str, Any]) -> None:
@@ -153,8 +153,8 @@ async def test_scrubbing_and_clicks_on_curves(page: Any, bundle: dict[str, Any])
         assert abs(turn - 240) < 25
 
 
-async def test_every_state_is_the_games(page: Any, bundle: dict[str, Any]) -> None:
-    """What the page unfolds from the bundle, at states all over the game, against the game itself."""
+async def test_states_of_the_page_are_those_of_the_game(page: Any, bundle: dict[str, Any]) -> None:
+    """Compare states of the page, all over the game, with those of the game."""
     by_turn = {int(games[0]["turn"]): games for games in states()}
     for k in [*range(0, len(bundle["plies"]), 23), len(bundle["plies"])]:
         found = await page.evaluate(f"[vindibotPage.game.turns[{k}], vindibotPage.game.heroes({k})]")
@@ -200,7 +200,7 @@ async def test_a_direction_can_be_compared(page: Any, bundle: dict[str, Any]) ->
     assert await page.get_by_role("button", name="East").is_disabled()  # no candidate
 
 
-async def test_a_gap_is_shown_as_one(page: Any, bundle: dict[str, Any]) -> None:
+async def test_a_gap_is_shown_as_a_gap(page: Any, bundle: dict[str, Any]) -> None:
     (gap,) = [k for k, ply in enumerate(bundle["plies"], 1) if ply.get("gap")][:1]
     await page.evaluate(f"vindibotPage.clock.halt({gap + 1})")
     await page.keyboard.press("ArrowLeft")
@@ -262,7 +262,7 @@ async def test_names_are_text(page: Any, bundle: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("width", [320, PHONE[0], 768])
-async def test_nothing_sticks_out_of_a_narrow_window(browser: Any, address: str, width: int) -> None:
+async def test_a_narrow_window_does_not_scroll_sideways(browser: Any, address: str, width: int) -> None:
     async with visiting(browser, address, size=(width, 844), has_touch=True) as page:
         await page.evaluate("vindibotPage.clock.halt(200)")
         wide = await page.evaluate("document.documentElement.scrollWidth")
@@ -344,7 +344,7 @@ async def test_reduced_motion_shows_whole_states_only(browser: Any, address: str
 
 @asynccontextmanager
 async def growing(browser: Any, bundle: dict[str, Any], folder: Path, known: int) -> AsyncIterator[Any]:
-    """A page that knows the first `known` plies and thinks that the game is live."""
+    """Open a page with the first `known` plies of a game that it takes for live."""
     begun = {**bundle, "plies": bundle["plies"][:known], "live": True, "ending": None, "results": None}
     begun["why"] = {**bundle["why"], "turns": []}
     path = folder / "live.html"
@@ -353,7 +353,7 @@ async def growing(browser: Any, bundle: dict[str, Any], folder: Path, known: int
         yield page
 
 
-async def test_a_growing_game_is_followed_unless_somebody_looks_back(
+async def test_a_growing_game_is_followed_unless_the_time_was_changed(
     browser: Any, bundle: dict[str, Any], tmp_path: Path
 ) -> None:
     async with growing(browser, bundle, tmp_path, 20) as page:

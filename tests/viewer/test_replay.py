@@ -1,4 +1,4 @@
-"""``vindibot replay``: recordings and game records as files that stand alone, and what is said where that cannot be."""
+"""``vindibot replay``: recordings and game records as single files, and the errors for other files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def record_of(game: str) -> GameRecord:
     )
 
 
-def test_a_recording_becomes_one_file_that_asks_nobody(tmp_path: Path) -> None:
+def test_a_recording_becomes_one_file_that_loads_nothing(tmp_path: Path) -> None:
     recording = record(tmp_path, states_of(2), 1)
     out = tmp_path / "new" / "game.html"
     result = replay(recording.path, "--html", out)
@@ -62,7 +62,7 @@ def test_a_recording_becomes_one_file_that_asks_nobody(tmp_path: Path) -> None:
     assert "connect-src" not in page
 
 
-def test_without_a_name_it_goes_into_this_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_name_the_page_goes_into_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     games = tmp_path / "games"
     games.mkdir()
@@ -85,7 +85,7 @@ def test_a_title_and_a_name_of_signs_are_text() -> None:
     assert json.loads(page.partition(' id="game">')[2].partition("</script>")[0])["players"] == [{"name": name}]
 
 
-def test_a_game_of_several_is_chosen(tmp_path: Path) -> None:
+def test_one_of_several_games_is_selected(tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl.gz"
     path.write_bytes(gzip.compress(b"\n".join(dumps(record_of(game)) for game in ("first000", "second00"))))
     out = tmp_path / "out.html"
@@ -121,7 +121,7 @@ def test_damaged_files_are_named_with_the_reason(tmp_path: Path, damage: str) ->
         assert not (tmp_path / "out.html").exists()
 
 
-def test_files_that_cannot_be(tmp_path: Path) -> None:
+def test_files_that_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
     path.write_bytes(dumps(record_of("abcdefgh")) + b"\n")
     assert replay(tmp_path / "none.jsonl").exit_code == 2

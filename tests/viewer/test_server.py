@@ -1,4 +1,4 @@
-"""The page of a game as the server gives it out, without a browser: its policy, its files, and the events that feed it."""
+"""The page of a game from the server, without a browser: its policy, its files and its events."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.support.serving import MAP, match_of_four, playing, serving
 from tests.support.waiting import until
 from vindibot.games.game_record import loads
 from vindibot.server.encoder import PageEncoder
-from vindibot.viewer.bundle import of_record
+from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import served_page, static_files
 
 NASTY = "</script><script>1"
 
 
-def bundle_of(markup: str) -> tuple[dict[str, Any], str]:
-    """The bundle in a page, and the address of its events."""
+def bundle_in(markup: str) -> tuple[dict[str, Any], str]:
+    """Return the bundle in a page, and the address of its events."""
     found = re.search(r'<script type="application/json" id="game"([^>]*)>(.*?)</script>', markup, re.DOTALL)
     assert found is not None
     events = re.search(r'data-events="([^"]*)"', found.group(1))
@@ -29,7 +29,7 @@ def bundle_of(markup: str) -> tuple[dict[str, Any], str]:
 
 
 def grown(bundle: dict[str, Any], stream: str) -> dict[str, Any]:
-    """The bundle after the events of a stream, which must have an end."""
+    """Return the bundle after the events of a stream, which must have an end."""
     events = [event for event in stream.split("\n\n") if "data: " in event]
     assert events[-1].startswith("event: end\n")
     for event in events:
@@ -43,35 +43,35 @@ def grown(bundle: dict[str, Any], stream: str) -> dict[str, Any]:
     return bundle
 
 
-async def kept_bundle(client: httpx.AsyncClient, game_id: str) -> dict[str, Any]:
-    return of_record(loads((await client.get(f"/records/{game_id}")).content))
+async def archived_bundle(client: httpx.AsyncClient, game_id: str) -> dict[str, Any]:
+    return bundle_of(loads((await client.get(f"/records/{game_id}")).content))
 
 
-async def test_the_page_of_a_game_and_its_events_live_and_kept() -> None:
+async def test_the_page_of_a_game_and_its_events_live_and_archived() -> None:
     async with serving(keep_finished_seconds=0) as server, playing(server, NASTY) as [bot]:
         await bot.join(turns=20)
         path = f"/{bot.game['id']}"
         live = await bot.client.get(bot.state["viewUrl"])
         assert live.text.count("</script>") == 3
-        bundle, events = bundle_of(live.text)
+        bundle, events = bundle_in(live.text)
         assert bundle["live"]
         assert bundle["players"][0]["name"] == NASTY
         watcher = asyncio.create_task(bot.client.get(events))
         await bot.play_on("North")
         live_bundle = grown(bundle, (await watcher).text)
         await until(lambda: not server.rooms())
-        whole = await kept_bundle(bot.client, bot.game["id"])
+        whole = await archived_bundle(bot.client, bot.game["id"])
         for key in ("plies", "ending", "results", "start", "tiles", "spawns", "map", "players", "limit_ms", "max_turns"):
             assert live_bundle[key] == whole[key], key
-        kept = await bot.client.get(path)
-        bundle, events = bundle_of(kept.text)
+        archived = await bot.client.get(path)
+        bundle, events = bundle_in(archived.text)
         assert not bundle["live"]
         assert grown(bundle, (await bot.client.get(events)).text)["plies"] == whole["plies"]
-        assert bot.key not in live.text + kept.text
-        assert bot.state["token"] not in re.findall(r"\w+", live.text + kept.text)
+        assert bot.key not in live.text + archived.text
+        assert bot.state["token"] not in re.findall(r"\w+", live.text + archived.text)
 
 
-async def test_who_lost_the_connection_gets_the_rest() -> None:
+async def test_a_new_connection_gets_the_missing_events() -> None:
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(turns=15)
         address = f"/plies/{bot.game['id']}"
@@ -79,7 +79,7 @@ async def test_who_lost_the_connection_gets_the_rest() -> None:
             await bot.move("South")
         rest = asyncio.create_task(bot.client.get(address, headers={"Last-Event-ID": "7"}))
         await bot.play_on("West")
-        whole = await kept_bundle(bot.client, bot.game["id"])
+        whole = await archived_bundle(bot.client, bot.game["id"])
         numbers = [int(number) for number in re.findall(r"^id: (\d+)$", (await rest).text, re.MULTILINE)]
         assert numbers == [*range(8, 61), 60]
         for after in ("59", "60", "99", "x"):
@@ -90,7 +90,7 @@ async def test_who_lost_the_connection_gets_the_rest() -> None:
 
 
 async def test_an_interrupted_stream_has_no_end() -> None:
-    """The browser of a spectator asks again when the server closes under a game, instead of taking it for finished."""
+    """If the server closes during a game, the browser connects again. It does not take the game for finished."""
     async with serving() as server, match_of_four(server) as (bots, _):
         game = bots[0].game["id"]
         watcher = asyncio.create_task(bots[0].client.get(f"/plies/{game}"))
@@ -99,17 +99,17 @@ async def test_an_interrupted_stream_has_no_end() -> None:
         assert "event: end" not in (await watcher).text
 
 
-async def test_crashes_are_told() -> None:
+async def test_crashes_are_events() -> None:
     async with serving(time_limit_ms=30) as server, playing(server, "slow") as [bot]:
         await bot.join(turns=5, map=MAP)
         stream = await bot.client.get(f"/plies/{bot.game['id']}")
-        bundle = await kept_bundle(bot.client, bot.game["id"])
+        bundle = await archived_bundle(bot.client, bot.game["id"])
         assert grown(bundle | {"plies": []}, stream.text)["plies"] == [{"t": 0, "h": 0, "o": 5, **bundle["plies"][0]}]
         assert bundle["plies"][0]["e"] == [["crash", 0]]
         assert bundle["ending"]["kind"] == "all-crashed"
 
 
-async def test_the_policy_lets_in_the_pages_own_files_and_nothing_else() -> None:
+async def test_the_policy_allows_only_the_pages_own_files() -> None:
     async with serving() as server, playing(server, "seed") as [bot]:
         await bot.join(turns=5)
         page = await bot.client.get(bot.state["viewUrl"])
@@ -128,7 +128,7 @@ async def test_the_policy_lets_in_the_pages_own_files_and_nothing_else() -> None
             assert (await bot.client.get(path)).status_code == 404
 
 
-def test_json_in_html_stays_what_it_is() -> None:
+def test_json_in_html_is_unchanged() -> None:
     value = {"title": "", "name": "</script><!--<b>&amp;\u2028☃\ud800'\"", "number": 1.5}
     text = served_page(value, "/plies/x").partition(' id="game" data-events="/plies/x">')[2].partition("</script>\n")[0]
     assert json.loads(text) == value

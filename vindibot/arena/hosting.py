@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from sim.game import CRASH, copy_of
+from sim.game import CRASH, SEATS, copy_of
 from vindibot.arena.journal import Journal
 from vindibot.arena.programs import Program
 from vindibot.arena.referee import GameRun, decided
-from vindibot.arena.schedule import SEATS, GameTask, map_of_task
+from vindibot.arena.schedule import GameTask, map_of_task
 from vindibot.arena.seats import Forfeit, Seat
 from vindibot.games import Reason
 from vindibot.server import EmbeddedServer, Room, ServerSettings

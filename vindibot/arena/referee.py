@@ -16,12 +16,12 @@ from itertools import pairwise
 from typing import Any
 
 from sim.events import RESPAWNED, TOOK_MINE
-from sim.game import BEER_COST, CRASH, RUNNING, STAY, Games
+from sim.game import BEER_COST, CRASH, RUNNING, SEATS, STAY, Games
 from sim.maps import Map
 from sim.rules import step
 from vindibot.arena.journal import Journal
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places
-from vindibot.arena.schedule import SEATS, GameTask, map_of_task
+from vindibot.arena.schedule import GameTask, map_of_task
 from vindibot.arena.seats import Forfeit, Seat
 from vindibot.arena.stalls import stalled_rounds
 from vindibot.games import GameHistory, GameRecord, Outcome, Reason, dumps, reason_of
@@ -187,7 +187,7 @@ def line_of(task: GameTask, run: GameRun) -> tuple[GameLine, bytes]:
         where,
         id=task.name,
         max_turns=SEATS * task.rounds,
-        names=line.bots,  # type: ignore[arg-type]
+        names=line.bots,
         moves=run.moves,
         ending=ending,
         started=run.started,

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vindibot.base import VindibotError
 from vindibot.config import Build, dotted, explain, short
-from vindibot.games import Outcome, Reason
+from vindibot.games import Outcome, Reason, ranks
 
 #: The version of the lines that this program writes and reads.
 VERSION: Final = 3
@@ -167,4 +167,4 @@ def read_results(path: Path) -> list[GameLine]:
 
 def places(golds: Sequence[int]) -> list[float]:
     """Return the places by gold; equal seats share the mean of their places: ``[5, 9, 5, 0]`` gives 2.5, 1, 2.5, 4."""
-    return [1 + sum(other > gold for other in golds) + (sum(other == gold for other in golds) - 1) / 2 for gold in golds]
+    return [rank + (golds.count(gold) - 1) / 2 for rank, gold in zip(ranks(golds), golds, strict=True)]

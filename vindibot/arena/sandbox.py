@@ -29,12 +29,13 @@ from posix import _exit  # not that of os: while modules of bots are imported, a
 from typing import NoReturn
 
 from sim import kernels
+from sim.game import SEATS
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.journal import NOBODY, Journal
 from vindibot.arena.programs import exit_words
 from vindibot.arena.referee import GameRun, line_of, play
 from vindibot.arena.results import GameLine
-from vindibot.arena.schedule import SEATS, GameTask
+from vindibot.arena.schedule import GameTask
 from vindibot.arena.seats import Forfeit, ScriptedSeat, Seat, local_seat
 from vindibot.arena.stdio import StdioSeat
 from vindibot.base import VindibotError, adopt_orphans, die_with_parent, end_descendants

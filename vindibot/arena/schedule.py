@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from sim.game import SEATS
 from sim.maps import Map, parse_map
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.mapsets import MapSet
@@ -23,7 +24,6 @@ from vindibot.arena.settings import ArenaSettings
 from vindibot.base import UsageError
 from vindibot.config import Build, build
 
-SEATS = 4
 #: Raise it if equal configurations give other games than before, so that their results do not mix.
 RULES_VERSION = 2
 

@@ -1,4 +1,4 @@
-"""The host of challenges: a game server on this machine, and the bots that play on it against who opens its page."""
+"""The host of challenges: a game server on this machine with a page, and the bots that play against its visitors."""
 
 from __future__ import annotations
 
@@ -9,111 +9,110 @@ import webbrowser
 from collections.abc import AsyncIterator, Callable, Sequence
 
 import structlog
-from fastapi import FastAPI
 from rich.console import Console
 
-from vindibot.base import UsageError, VindibotError, lan_address, log, printable
-from vindibot.challenge.bout import Bout, BoutRequest
+from vindibot.base import UsageError, VindibotError, counted, lan_address, log, printable, say
+from vindibot.challenge.game import ChallengeGame, GameSetup
 from vindibot.challenge.offers import Offers
-from vindibot.challenge.order import GameRequest
+from vindibot.challenge.request import GameRequest
 from vindibot.challenge.routes import PATH, add_routes
 from vindibot.challenge.settings import ChallengeSettings
 from vindibot.config import load_bot
 from vindibot.engine import warm
+from vindibot.games import result_text
 from vindibot.server import EmbeddedServer, Room, ServerSettings
 
-#: Bouts that have ended and can still be asked for.
-KEPT = 32
+#: Largest number of stored games; the oldest go first.
+MAX_GAMES = 32
 LOOPBACK, ALL_INTERFACES = "127.0.0.1", "0.0.0.0"
 _log = structlog.get_logger("vindibot.challenge")
-ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth"}
 
 
 class Host:
-    """All games of one command; an observer of the server's rooms. `tell` is told how each game ended.
+    """All games of one command; an observer of the server's rooms. It calls `note` with a line about each game that ended.
 
-    Every bout has a secret of its own, which only the page that asked for it knows.
+    Each game has a secret, which only the page that requested it knows.
     """
 
-    def __init__(self, settings: ChallengeSettings, offers: Offers, tell: Callable[[str], None]) -> None:
+    def __init__(self, settings: ChallengeSettings, offers: Offers, note: Callable[[str], None]) -> None:
         self.settings, self.offers = settings, offers
-        self._tell = tell
+        self._note = note
         self._server: EmbeddedServer | None = None
-        self._bouts: dict[str, Bout] = {}
-        self._tasks: dict[Bout, asyncio.Task[None]] = {}
+        self._games: dict[str, ChallengeGame] = {}
+        self._tasks: dict[ChallengeGame, asyncio.Task[None]] = {}
         self._preparing = 0
-        self._one_at_a_time = asyncio.Lock()
+        self._loading = asyncio.Lock()
 
     # -- games --
 
-    async def begin(self, order: GameRequest) -> tuple[str, Bout]:
-        """Start the bots for a game and reserve its seats; returns its secret. Raises `VindibotError`."""
+    async def begin(self, request: GameRequest) -> tuple[str, ChallengeGame]:
+        """Start the bots of a game and reserve its seats; returns its secret and the game. Raises `VindibotError`."""
         if len(self._tasks) + self._preparing >= self.settings.games:
-            raise VindibotError(f"so many games are played here already that no more have room ({self.settings.games})")
+            limit = counted(self.settings.games, "game")
+            raise VindibotError(f"no more than {limit} can run here at once: try again when a game has ended")
         self._preparing += 1
         try:
-            async with self._one_at_a_time:  # loading bots puts their folders on the path of this process
-                wanted = await asyncio.to_thread(self._read, order)
-            return await self._prepare(wanted)
+            async with self._loading:  # loading bots puts their folders on the path of this process
+                setup = await asyncio.to_thread(self._load, request)
+            return await self._prepare(setup)
         finally:
             self._preparing -= 1
 
-    def _read(self, order: GameRequest) -> BoutRequest:
-        if order.limit_ms <= self.settings.margin_ms:
+    def _load(self, request: GameRequest) -> GameSetup:
+        if request.limit_ms <= self.settings.margin_ms:
             margin = f"{self.settings.margin_ms:.0f} ms"
             raise UsageError(f"the bots leave {margin} of each move unused, for safety: give them more than that")
-        bots = [load_bot(self.offers.bot(offer).path) for offer in order.bots]
-        seed = self.settings.seed if self.settings.seed is not None else secrets.randbits(48)
-        return BoutRequest(
-            name=order.name,
-            seat=order.hero - 1,
+        bots = [load_bot(self.offers.bot(offer).path) for offer in request.bots]
+        return GameSetup(
+            name=request.name,
+            seat=request.hero - 1,
             bots=(bots[0], bots[1], bots[2]),
-            map=self.offers.map(order.map, seed=order.map_seed, size=order.size),
-            rounds=order.rounds,
-            limit_ms=order.limit_ms,
-            seed=seed,
+            map=self.offers.map(request.map, seed=request.map_seed, size=request.size),
+            rounds=request.rounds,
+            limit_ms=request.limit_ms,
+            seed=self.settings.seed if self.settings.seed is not None else secrets.randbits(48),
         )
 
-    async def _prepare(self, order: BoutRequest) -> tuple[str, Bout]:
+    async def _prepare(self, setup: GameSetup) -> tuple[str, ChallengeGame]:
         assert self._server is not None
-        bout = Bout(self._server, self.settings, order)
+        game = ChallengeGame(self._server, self.settings, setup)
         try:
-            await bout.prepare()
+            await game.prepare()
         except BaseException:
-            await bout.close()
+            await game.close()
             raise
         secret = secrets.token_urlsafe(16)
         log.add_secret(secret)
-        self._bouts[secret] = bout
-        self._tasks[bout] = asyncio.create_task(self._play(bout), name="vindibot-bout")
-        while len(self._bouts) > KEPT:
-            del self._bouts[next(iter(self._bouts))]
-        return secret, bout
+        self._games[secret] = game
+        self._tasks[game] = asyncio.create_task(self._play(game), name="vindibot-challenge")
+        while len(self._games) > MAX_GAMES:
+            del self._games[next(iter(self._games))]
+        return secret, game
 
-    async def _play(self, bout: Bout) -> None:
+    async def _play(self, game: ChallengeGame) -> None:
         try:
-            await bout.run()
+            await game.run()
         except Exception as problem:
             _log.error("a game failed", reason=f"{type(problem).__name__}: {problem}")
         finally:
-            await bout.close()
-            del self._tasks[bout]
-        self._tell(told(bout))
+            await game.close()
+            del self._tasks[game]
+        self._note(result_line(game))
 
-    def bout(self, secret: str) -> Bout | None:
-        """The bout with this secret, None if there is none."""
-        return self._bouts.get(secret)
+    def game(self, secret: str) -> ChallengeGame | None:
+        """Return the game with this secret, None if there is none."""
+        return self._games.get(secret)
 
-    # -- what happens in the rooms --
+    # -- events of the rooms --
 
     def began(self, room: Room) -> None:
         """See `RoomObserver`."""
 
-    def played(self, room: Room, order: int) -> None:
-        """See `RoomObserver`. Who has crashed will not come back: his game need not be played on."""
-        for bout in self._tasks:
-            if bout.room is room and room.crashed(room.seats[bout.order.seat]):
-                bout.leave()
+    def played(self, room: Room, move: int) -> None:
+        """See `RoomObserver`. Ends the game of a person whose hero has crashed: it cannot come back."""
+        for game in self._tasks:
+            if game.room is room and room.crashed(room.seats[game.setup.seat]):
+                game.leave()
 
     def ended(self, room: Room) -> None:
         """See `RoomObserver`."""
@@ -122,57 +121,48 @@ class Host:
 
     @contextlib.asynccontextmanager
     async def serving(self, host: str) -> AsyncIterator[EmbeddedServer]:
-        """The server with the page, for as long as the context lasts; all games end with it."""
+        """Within this context, serve the page and the games. All games end with it."""
         settings = ServerSettings(host=host, port=self.settings.port, keys="registered")
-        async with EmbeddedServer(settings, (self,), (self._add_routes,)) as self._server:
+        async with EmbeddedServer(settings, (self,), (lambda app: add_routes(app, self),)) as self._server:
             try:
                 yield self._server
             finally:
-                for bout in self._bouts.values():
-                    bout.decisions.end()
+                for game in self._games.values():
+                    game.decisions.end()
                 tasks = list(self._tasks.values())
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _add_routes(self, app: FastAPI) -> None:
-        add_routes(app, self)
 
-
-def told(bout: Bout) -> str:
-    """How a bout ended, in words for the terminal."""
-    result, order = bout.result, bout.order
+def result_line(game: ChallengeGame) -> str:
+    """Return a line about the end of a game, for the terminal."""
+    result, name, seat = game.result, game.setup.name, game.setup.seat
     if result is None:
-        return f"{order.name} left" if bout.room is not None else f"{order.name} did not come"
-    own = result.gold[order.seat]
-    rank = 1 + sum(gold > own for gold in result.gold)
-    others = ", ".join(
-        f"{name} {gold}" for seat, (name, gold) in enumerate(zip(result.names, result.gold, strict=True)) if seat != order.seat
-    )
-    return f"game {result.game_id}: {order.name} came {ORDINALS[rank]} with {own} gold ({others})"
-
-
-async def _host(host: Host, address: str, shown: Callable[[EmbeddedServer], None]) -> None:
-    """Serve until SIGINT or SIGTERM."""
-    async with host.serving(address) as server:
-        await server.until_signal(shown)
+        return f"{name} left" if game.room is not None else f"{name} did not join"
+    rivals = list(zip(result.names, result.gold, strict=True))
+    _, gold = rivals.pop(seat)
+    return f"game {result.game_id}: {result_text(name, gold, rivals)}"
 
 
 def challenge(settings: ChallengeSettings, bots: Sequence[str], console: Console, *, lan: bool, open_page: bool) -> None:
-    """Host challenges until Ctrl-C. Raises `VindibotError` for what makes it impossible."""
+    """Host challenges until Ctrl-C. Raises `VindibotError` if it cannot start."""
     with log.configured(settings.log.level, settings.log.file, console):
         offers = Offers(bots, settings.map)
         warm(console)
-        host = Host(settings, offers, lambda text: console.print(printable(text), markup=False, highlight=False, soft_wrap=True))
+        host = Host(settings, offers, lambda text: say(console, printable(text)))
 
         def show(server: EmbeddedServer) -> None:
             url = server.url + PATH
-            console.print(f"play at {url} (Ctrl-C ends it)", highlight=False, soft_wrap=True)
+            say(console, f"play at {url} (Ctrl-C ends it)")
             if lan:
-                there = f"http://{lan_address()}:{server.port}{PATH}"
-                console.print(f"in this network: {there}", style="bold", highlight=False, soft_wrap=True)
-                console.print("anybody who can reach this address may play, and see your bots decide", style="yellow")
+                say(console, f"in this network: http://{lan_address()}:{server.port}{PATH}", "bold")
+                say(console, "anybody who can reach this address may play, and see the votes of your bots", "yellow")
             if open_page and not webbrowser.open(url):
-                console.print("there is no browser that could be opened: open this address yourself", style="yellow")
+                say(console, "no browser could be opened: open this address yourself", "yellow")
 
-        asyncio.run(_host(host, ALL_INTERFACES if lan else LOOPBACK, show))
+        async def serve() -> None:
+            async with host.serving(ALL_INTERFACES if lan else LOOPBACK) as server:
+                await server.until_signal(show)
+
+        asyncio.run(serve())

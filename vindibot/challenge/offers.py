@@ -1,6 +1,6 @@
-"""What a person can choose from: the bots and the maps that are at hand.
+"""The bots and maps that the page offers.
 
-Whatever a page asks for is looked up here by an id that was handed out: no path ever comes from a page.
+A page names a bot or a map by the id of an offer, never by a path.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from sim.maps import NAMES, Map, named_map
 from vindibot.base import UsageError
 from vindibot.config import LONGEST_NAME, load_bot, load_map, places, shipped_folder, short, standard_maps
 
-#: The id of a fresh random map, and that of the map which the command names.
+#: The ids of a new random map, and of the map that the command names.
 RANDOM, NAMED = "random", "named"
-#: Seeds that are tried for a random map before giving up: few of them give none.
+#: Number of seeds that are tried for a random map. Few seeds give none.
 ATTEMPTS = 20
-#: The keys that a bot's file may have.
+#: The keys that a bot file may have.
 _KEYS = {"name", "extends", "traits"}
 
 
 @dataclass(frozen=True)
 class BotOffer:
-    """A bot's file. `where` tells it from others of its name. `problem` says why it cannot be read; whether its traits are
-    sound is known when it is loaded."""
+    """A bot file. `where` tells it from others with its name. `problem` says why the file cannot be read as TOML; its traits are
+    checked only when a game begins."""
 
     id: str
     name: str
@@ -39,7 +39,7 @@ class BotOffer:
 
 @dataclass(frozen=True)
 class MapOffer:
-    """A map under its id; `group` is what it stands under in a list. `size` is None for one that is still to be made."""
+    """A map. `group` is the heading above it in a list. `size` is None for a map that is not generated yet."""
 
     id: str
     name: str
@@ -48,7 +48,10 @@ class MapOffer:
 
 
 class Offers:
-    """The bots and maps of one command. Raises `UsageError` for a bot or map that was named and cannot be."""
+    """The bots and maps of one command. `bots` and `map_choice` are those named on the command line.
+
+    Raises `UsageError` if one of these cannot be loaded.
+    """
 
     def __init__(self, bots: Sequence[str] = (), map_choice: str = "") -> None:
         named = [Path(load_bot(bot).path) for bot in bots]
@@ -59,33 +62,34 @@ class Offers:
         self._named_bots = tuple(dict.fromkeys(named))
         chosen = named or [Path(load_bot("seed").path)]
         found = {offer.path: offer.id for offer in self.bots()}
-        #: The ids of the three bots that are offered first; who names fewer gets these in turn.
+        #: The ids of the three bots that are selected first. If the command names fewer, they take the seats in turn.
         self.chosen = tuple(found[chosen[number % len(chosen)]] for number in range(3))
 
     def bots(self) -> list[BotOffer]:
-        """The bots that are there now: those that were named, then those of the current folder, then those that ship."""
+        """Return the bots that exist now: those named by the command, then those of the current folder, then the shipped ones."""
         paths = dict.fromkeys([*self._named_bots, *(path.resolve() for path in _files())])
         offers = (_offer(path, path in self._named_bots) for path in paths)
         return [offer for offer in offers if offer is not None]
 
     def bot(self, offer_id: str) -> BotOffer:
-        """The bot with this id. Raises `UsageError`."""
+        """Return the bot with this id. Raises `UsageError`."""
         for offer in self.bots():
             if offer.id == offer_id:
                 return offer
-        raise UsageError("this bot is not there any more: load the page anew")
+        raise UsageError("this bot file no longer exists: load the page again")
 
     def maps(self) -> list[MapOffer]:
-        """All maps: a fresh one, the one that was named, those with names, the standard set."""
-        offers = [MapOffer(RANDOM, "a fresh random map", "")]
+        """Return all maps: a new random one, the one named by the command, the maps with names, the standard set."""
+        offers = [MapOffer(RANDOM, "a new random map", "")]
         if self._named_map is not None:
             offers.append(MapOffer(NAMED, self._named_map.name or "the map named on the command line", "", self._named_map.size))
         offers += [MapOffer(f"map:{name}", name, "Maps with a name", named_map(name).size) for name in NAMES]
-        offers += [MapOffer(f"set:{one.name}", one.name, "The arena's standard set", one.size) for one in _standard()]
+        standard = sorted(standard_maps(), key=lambda one: one.size)
+        offers += [MapOffer(f"set:{one.name}", one.name, "The arena's standard set", one.size) for one in standard]
         return offers
 
     def map(self, offer_id: str, *, seed: int, size: int | None = None) -> Map:
-        """The map with this id; `seed` and `size` (8..28, even) are for a random one. Raises `UsageError`."""
+        """Return the map with this id. `seed` and `size` (8..28, even) are for a random map. Raises `UsageError`."""
         if offer_id == RANDOM:
             return random_map(seed, size)
         if offer_id == NAMED and self._named_map is not None:
@@ -93,14 +97,14 @@ class Offers:
         kind, _, name = offer_id.partition(":")
         if kind == "map" and name in NAMES:
             return named_map(name)
-        found = next((one for one in _standard() if kind == "set" and one.name == name), None)
-        if found is None:
-            raise UsageError("there is no such map")
-        return found
+        for one in standard_maps():
+            if kind == "set" and one.name == name:
+                return one
+        raise UsageError("there is no such map")
 
 
 def random_map(seed: int, size: int | None = None) -> Map:
-    """The map of a seed, or of one close to it if that gives none. Raises `UsageError`."""
+    """Return the map of a seed, or of the next seed that gives one. Raises `UsageError`."""
     if size is not None and not (MIN_SIZE <= size <= MAX_SIZE and size % 2 == 0):
         raise UsageError(f"a map has an even size from {MIN_SIZE} to {MAX_SIZE}, not {size}")
     for attempt in range(ATTEMPTS):
@@ -111,12 +115,8 @@ def random_map(seed: int, size: int | None = None) -> Map:
     raise UsageError(f"no map could be made: {last}")
 
 
-def _standard() -> Sequence[Map]:
-    return sorted(standard_maps(), key=lambda one: one.size)
-
-
 def _files() -> Iterator[Path]:
-    """Every file that a bot's name could mean, in the order in which names are looked up."""
+    """Yield each file that the name of a bot can stand for, in the order in which names are looked up."""
     for place in places():
         for folder in (place, place / "bots"):
             if folder.is_dir():
@@ -124,16 +124,16 @@ def _files() -> Iterator[Path]:
 
 
 def _offer(path: Path, named: bool) -> BotOffer | None:
-    """The bot in a file; None for a file that is something else."""
+    """Return the bot of a file, None if the file is no bot file. `named` says whether the command names it."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
         data = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, RecursionError):
         return None
     except tomllib.TOMLDecodeError as problem:
-        # A slip in a bot's file: its owner is told, rather than left to wonder where it is.
-        told = f"{short(path)}: this is not TOML: {problem}"
-        return _offer_of(path, path.stem, told) if "[traits" in text or named else None
+        # The page lists a bot file with an error, with the reason.
+        reason = f"{short(path)}: this is not TOML: {problem}"
+        return _offer_of(path, path.stem, reason) if "[traits" in text or named else None
     if not (data.keys() <= _KEYS and ("traits" in data or "extends" in data)):
         return None
     name = data.get("name")

@@ -1,4 +1,4 @@
-"""What can be set for ``vindibot challenge``."""
+"""The settings of ``vindibot challenge``."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ LONGEST_NAME = 30
 
 
 class ChallengeSettings(Settings):
-    """The settings of ``vindibot challenge``. Map, rounds and times are what the page offers first; it can choose others."""
+    """The settings of ``vindibot challenge``. The page begins with this map and these rounds and times, and can change them."""
 
     map: str = Field(
         default="",
         max_length=10_000,
-        description="the map offered first: a name (m1), SIZE-SEED, or a map file; empty: a fresh random one",
+        description="the map that is selected first: a name (m1), SIZE-SEED, or a map file; empty: a new random one",
     )
-    rounds: int = Field(default=100, ge=1, le=600, description="rounds offered first: moves of each hero")
+    rounds: int = Field(default=100, ge=1, le=600, description="number of rounds that is selected first: moves per hero")
     your_limit_s: int = Field(
-        default=60, ge=0, le=86_400, description="seconds you have for a move before your hero crashes; 0: as long as you like"
+        default=60, ge=0, le=86_400, description="seconds per move of yours; after them your hero crashes; 0: no limit"
     )
-    limit_ms: int = Field(default=1000, ge=100, le=600_000, description="milliseconds the bots have for a move")
+    limit_ms: int = Field(default=1000, ge=100, le=600_000, description="milliseconds per move of the bots")
     margin_ms: float = Field(
         default=75.0,
         ge=0,
         le=60_000,
         allow_inf_nan=False,
-        description="milliseconds of each move that the bots leave unused, for safety",
+        description="milliseconds of each move that the bots leave unused; more is safer",
     )
-    seed: Seed = Field(default=None, description='seed of the bots; "random": another one each time')
+    seed: Seed = Field(default=None, description='seed of the bots; "random": a new one per game')
     port: int = Field(default=0, ge=0, le=65535, description="port of the page; 0 takes a free one")
-    games: int = Field(default=4, ge=1, le=64, description="games at once: each has worker processes for three bots")
+    games: int = Field(default=4, ge=1, le=64, description="largest number of games at once; each starts workers for three bots")
     pool: PoolSettings = PoolSettings()
     recording: RecordingSettings = RecordingSettings()
     log: LogSettings = LogSettings()

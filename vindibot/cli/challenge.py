@@ -43,12 +43,12 @@ def challenge_command(bots: tuple[str, ...], config: str | None, lan: bool, open
     """
     from vindibot.base import terminal
     from vindibot.challenge import challenge
-    from vindibot.games import refusal
+    from vindibot.games import recording_folder_problem
 
     loaded = load_settings(ChallengeSettings, config, overrides(options), SPELLED)
     if loaded.settings.margin_ms >= loaded.settings.limit_ms:
         raise loaded.refuse("margin_ms", "must be less than limit_ms, or the bots have no time to think")
     recording = loaded.settings.recording
-    if recording.enabled and (problem := refusal(recording.folder)):
+    if recording.enabled and (problem := recording_folder_problem(recording.folder)):
         raise loaded.refuse("recording.folder", problem)
     challenge(loaded.settings, bots, terminal(), lan=lan, open_page=open_page)

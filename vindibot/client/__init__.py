@@ -1,4 +1,4 @@
-"""One player's side of the wire: joining, moves, replies, and what to do when the network fails."""
+"""The client of a game server: joining, moves, replies, and recovery from faults of the network."""
 
 import lazy_loader
 

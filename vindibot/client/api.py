@@ -1,7 +1,7 @@
-"""The line to one server for one game: the requests of the protocol, each sent once, and the replies judged.
+"""The requests of the protocol for one game, each sent once, and the meaning of the replies.
 
-What to do after a fault is decided elsewhere (`vindibot.client.game_client`); nothing here waits, repeats or raises because of
-what the server or the network does.
+A fault of the server or the network is returned, not raised. `vindibot.client.game_client` decides how to go on; nothing here
+waits or repeats a request.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import time
 import structlog
 from pydantic import SecretStr
 
+from sim.game import DIRECTIONS
 from vindibot.base import Redactor, ServerAddress, add_secret
-from vindibot.client.replies import Meaning, Verdict, judge
-from vindibot.client.transport import Reply, Transport, TransportError, Within, look_up
-from vindibot.games import Answer, direction_word
+from vindibot.client.replies import Meaning, Verdict, fault_verdict, judge
+from vindibot.client.transport import Transport, TransportError, Within, look_up
+from vindibot.games import Answer
 
-#: Idle requests by which the network is measured before joining, and what each may take, in seconds.
+#: Number of idle requests that measure the network before joining, and the time limits of each in seconds.
 IDLE_REQUESTS = 3
 IDLE_WITHIN = Within(connect=2.0, head=3.0, body=2.0)
 
@@ -25,11 +26,11 @@ _log = structlog.get_logger("vindibot.client.game_client")
 
 
 class GameApi:
-    """One server, one key, one game. The key goes to the joining request only, the token to orders only, both to the
-    configured origin only.
+    """The requests of one game on one server with one key.
 
-    `time_limit` is the server's, in seconds, where it states one (else None). `understands_turn` tells whether it is a
-    server that lets an order name its turn. `network_seconds` is what the network takes for a request and its answer.
+    The key is sent with the joining request only, the token with moves only, and both to the configured origin only.
+    `time_limit` is the server's time limit of a move in seconds, None if it states none. `understands_turn` is True if the server
+    accepts the turn of a move.
     """
 
     def __init__(self, address: ServerAddress, key: SecretStr) -> None:
@@ -45,7 +46,8 @@ class GameApi:
 
     @property
     def network_seconds(self) -> float:
-        """The median of some idle requests, and not less than the fastest connection took; 0 while nothing is known."""
+        """Seconds on the network for a request and its reply: the median of the idle requests, at least the time of the fastest
+        connection; 0 before a measurement."""
         return max(self._idle_seconds or 0.0, self._transport.connect_seconds or 0.0)
 
     async def aclose(self) -> None:
@@ -53,15 +55,19 @@ class GameApi:
         await self._transport.aclose()
 
     async def reach(self) -> None:
-        """Find the server, and measure the network on the first call that succeeds. Raises `TransportError` where there is
-        no connection; a server that merely does not answer an idle request is found."""
+        """Look up the server, and measure the network on the first call that succeeds.
+
+        Raises `TransportError` without a connection. A server that does not answer an idle request is no error.
+        """
         await look_up(self.address)
         if self._idle_seconds is not None:
             return
         times: list[float] = []
         for _ in range(IDLE_REQUESTS):
+            before = time.monotonic()
             try:
-                times.append(await self._idle())
+                reply = await self._transport.get(self.address.url("/"), IDLE_WITHIN)
+                times.append(reply.head_at - before)
             except TransportError:
                 if not times and self._transport.connect_seconds is None:
                     raise
@@ -70,13 +76,8 @@ class GameApi:
             self._idle_seconds = statistics.median(times)
             _log.debug("measured the network", requests=len(times), milliseconds=round(1000 * self.network_seconds, 2))
 
-    async def _idle(self) -> float:
-        before = time.monotonic()
-        reply = await self._transport.get(self.address.url("/"), IDLE_WITHIN)
-        return reply.head_at - before
-
     async def join(self, mode: str, turns: int | None, map_text: str | None, within: Within) -> Verdict:
-        """Ask for a game; the reply comes when it is our turn for the first time."""
+        """Ask for a game. The reply comes on our first turn."""
         form = {"key": self._key.get_secret_value()}
         if turns is not None:
             form["turns"] = str(turns)
@@ -85,18 +86,17 @@ class GameApi:
         return await self._post(self.address.url(f"/api/{mode}"), form, within)
 
     async def move(self, direction: int, turn: int | None, within: Within) -> Verdict:
-        """Send an order; the reply comes on our next turn. `turn`, the turn the order is for, is left out for servers that
-        do not know about it."""
-        form = {"dir": direction_word(direction)}
+        """Send a move. The reply comes on our next turn. `turn` is sent only to servers that understand it."""
+        form = {"dir": DIRECTIONS[direction]}
         if turn is not None and self.understands_turn:
             form["turn"] = str(turn)
         return await self._post(self._play_url, form, within)
 
     async def _post(self, url: str, form: dict[str, str], within: Within) -> Verdict:
         try:
-            reply: Reply = await self._transport.post(url, form, within)
+            reply = await self._transport.post(url, form, within)
         except TransportError as fault:
-            return Verdict(Meaning.REFUSED if fault.final else Meaning.LOST, fault.message, sent=fault.sent)
+            return fault_verdict(fault)
         verdict = judge(reply, self.redact)
         if verdict.answer is None:
             return verdict
@@ -105,7 +105,7 @@ class GameApi:
         return self._follow(verdict, verdict.answer)
 
     def _follow(self, verdict: Verdict, answer: Answer) -> Verdict:
-        """Learn where the next order goes."""
+        """Store the token as a secret, and the URL for the next move."""
         self.redact.add(answer.token, token=True)
         add_secret(answer.token, token=True)
         try:
@@ -113,6 +113,6 @@ class GameApi:
         except ValueError as error:
             return Verdict(Meaning.MALFORMED, f"playUrl: {error}", status=verdict.status)
         if not self._play_url and not self.address.owns(answer.play_url):
-            _log.warning("the server calls itself by another address; orders go to the one given", address=str(self.address))
+            _log.warning("the server states another address of itself; moves go to the one given", address=str(self.address))
         self._play_url = url
         return verdict

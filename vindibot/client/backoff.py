@@ -1,4 +1,4 @@
-"""How long to go on trying, and how long to pause in between."""
+"""Time limits of repeated attempts, and the pauses between them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 
-#: Waits that many seconds; tests put something in its place that does not.
+#: Waits a number of seconds. Tests replace it.
 Pause = Callable[[float], Awaitable[None]]
 
 
 class TimeBudget:
-    """A stock of seconds, None for an endless one. Time that passes uses it up, and so does a pause, by its stated length
-    even where it was cut short. Wall clocks do not matter."""
+    """A limited number of seconds, None for no limit. Time that passes counts, and a pause counts with its full length."""
 
     def __init__(self, seconds: float | None) -> None:
         self._seconds = seconds
@@ -26,12 +25,12 @@ class TimeBudget:
 
     @property
     def left(self) -> float | None:
-        """Seconds still there, at least 0; None for endless."""
+        """Remaining seconds, at least 0; None for no limit."""
         return None if self._seconds is None else max(0.0, self._seconds - self.spent)
 
     @property
     def exhausted(self) -> bool:
-        """Whether nothing is left."""
+        """Whether no time is left."""
         left = self.left
         return left is not None and left < 0.001
 
@@ -43,8 +42,10 @@ class TimeBudget:
 
 
 class Backoff:
-    """Pauses that double from `first` to `last` seconds, each shortened by up to half at random (but never below `first`),
-    so that many clients do not come back at the same moment."""
+    """Pauses that double from `first` to `last` seconds.
+
+    Each is shortened by up to half at random, but not below `first`, so that many clients do not come back at the same moment.
+    """
 
     def __init__(self, first: float, last: float, rng: random.Random) -> None:
         self._first = first
@@ -53,10 +54,10 @@ class Backoff:
         self._next = first
 
     def next(self) -> float:
-        """The next pause in seconds."""
+        """Return the next pause in seconds."""
         length, self._next = self._next, min(self._last, 2 * self._next)
         return max(self._first, length * self._rng.uniform(0.5, 1.0))
 
     def reset(self) -> None:
-        """Begin again with the shortest."""
+        """Start again with the shortest pause."""
         self._next = self._first

@@ -1,8 +1,8 @@
-"""A player's side of one game over HTTP: join, then order after order until the game ends, whatever the network does.
+"""The client of one game over HTTP: it joins and sends moves until the game ends, and recovers from faults.
 
-The law is that a game is not lost to a fault that passes. A lost reply is followed by one repeat of the order at once; a
-server that then says it is not our turn has accepted the first one, and is asked again in short intervals, with a harmless
-order, until it hands out a state. What cannot be cured ends the game with a named reason and the server's words.
+A temporary fault must not lose the game. After a lost reply the move is repeated once at once. If the server then answers that it
+is not our turn, it has accepted the first one: the client sends Stay in short intervals until it receives a state. A permanent
+fault ends the game with a `Reason` and the server's text.
 """
 
 from __future__ import annotations
@@ -22,51 +22,53 @@ from sim.game import DIRECTIONS, PLIES_PER_ROUND, STAY
 from vindibot.base import ServerAddress, check_key
 from vindibot.client.api import GameApi
 from vindibot.client.backoff import Backoff, Pause, TimeBudget
-from vindibot.client.replies import Meaning, Verdict
+from vindibot.client.replies import Meaning, Verdict, fault_verdict
 from vindibot.client.transport import TransportError, Within
 from vindibot.games import Answer, Outcome, ProtocolError, Reason, check_answer, check_hero_id
 
-#: Pauses between attempts to join, and between repeats of an order, in seconds: the first and the longest.
+#: Pauses between attempts to join, and between repeats of a move, in seconds: the first and the longest.
 JOIN_PAUSES = (0.25, 30.0)
-ORDER_PAUSES = (0.05, 0.15)
-#: How often a server out of step is asked again.
+MOVE_PAUSES = (0.05, 0.15)
+#: Seconds between requests while the client is out of step with the server.
 RESYNC_PAUSE = 0.15
-#: A server refuses an order at once, and keeps one that it has accepted until our next turn: when the reply is lost after more
-#: than these seconds (and the time on the network), the order has been accepted.
+#: A server refuses a move at once, and answers an accepted one on our next turn. If a reply is lost later than these seconds (and
+#: the time on the network), the move was accepted.
 ACCEPTED_AFTER = 0.15
-#: A joining request that is answered with a page, or with status 500, is not repeated more often than this.
-JOIN_REPEATS = 3
-#: The same for an order that is refused without a known reason.
-ORDER_REPEATS = 2
+#: Largest number of joining requests that are answered with a page, or with status 500.
+MAX_JOINS = 3
+#: Largest number of times that a move is refused without a known reason.
+MAX_REFUSALS = 2
 
 _log = structlog.get_logger("vindibot.client.game_client")
 _T = TypeVar("_T")
 
-#: Chooses a direction 0..4 for a state, which was received at a moment of `time.monotonic`.
+#: Chooses a direction 0..4 for a state that was received at a time of `time.monotonic`.
 Decide = Callable[[Answer, float], Awaitable[int]]
 
 
 class ClientSettings(BaseModel):
-    """What one game over HTTP needs to know. Times are seconds."""
+    """The settings of one game over HTTP. Times are in seconds."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     server: str = Field(description="address of the server, such as http://localhost:8080")
     key: SecretStr = Field(description="the bot's key on that server")
     mode: Literal["training", "arena"] = "training"
-    turns: int | None = Field(None, description="training: rounds to play; None for the server's default")
-    map: str | None = Field(None, description="training: a map's name or text; None for a random one")
-    allow_old_domain: bool = Field(False, description="send the key even to vindinium.org, which belongs to strangers now")
-    time_limit: float = Field(1.0, gt=0, description="for a move, where the server does not state its own")
-    connect_timeout: float = Field(60.0, ge=0, description="to go on trying to reach a server before a game")
-    join_timeout: float | None = Field(None, gt=0, description="to wait for a game; None: training 10 minutes, arena for ever")
-    move_timeout: float = Field(15.0, gt=0, description="to wait for the opponents between two of our turns")
-    resync_timeout: float = Field(30.0, gt=0, description="to go on after a lost answer")
-    report_every: float = Field(10.0, gt=0, description="between two reports that we still wait for a game")
+    turns: int | None = Field(None, description="training: length of the game in rounds; None for the server's default")
+    map: str | None = Field(None, description="training: name or text of a map; None for a random one")
+    allow_old_domain: bool = Field(False, description="send the key even to vindinium.org, which has another owner now")
+    time_limit: float = Field(1.0, gt=0, description="time limit of a move if the server states none")
+    connect_timeout: float = Field(60.0, ge=0, description="time limit to reach the server before a game")
+    join_timeout: float | None = Field(
+        None, gt=0, description="time limit until a game begins; None: training 10 minutes, arena no limit"
+    )
+    move_timeout: float = Field(15.0, gt=0, description="time limit for the moves of the opponents between two of our turns")
+    resync_timeout: float = Field(30.0, gt=0, description="time limit to recover from a lost answer")
+    report_every: float = Field(10.0, gt=0, description="time between two reports while we wait for a game")
 
     @property
     def join_seconds(self) -> float | None:
-        """How long to wait for a game; None for ever."""
+        """Time limit until a game begins; None for no limit."""
         if self.join_timeout is None and self.mode == "training":
             return 600.0
         return self.join_timeout
@@ -74,10 +76,10 @@ class ClientSettings(BaseModel):
 
 @dataclass(frozen=True)
 class ClientResult:
-    """What came of one `play`: how it ended, and the last state we saw (None if we never joined).
+    """The result of `GameClient.play`.
 
-    `moves` counts the turns we decided, `faults` the replies that were lost or useless, `lost_turns` the turns that were
-    played by a harmless order while the client was out of step.
+    `last` is the last answer, None if we did not join. `moves` is the number of turns that we decided, `faults` of replies that
+    were lost or invalid, `lost_turns` of our turns that were played with Stay while the client was out of step.
     """
 
     outcome: Outcome
@@ -88,26 +90,26 @@ class ClientResult:
 
 
 class ClientEvents:
-    """What a client tells while it plays; override what is of interest. Called in the event loop: be quick."""
+    """Callbacks of a client; override those you need. They run in the event loop and must return quickly."""
 
     def retrying(self, problem: str, pause: float) -> None:
-        """The server could not be joined because of `problem`; the next attempt follows after `pause` seconds."""
+        """Joining failed because of `problem`; the next attempt follows after `pause` seconds."""
 
     def waiting(self, seconds: float) -> None:
-        """Still waiting for the game to begin, for `seconds` by now."""
+        """The game has not begun after `seconds`."""
 
     def joined(self, answer: Answer) -> None:
-        """The game has begun. Its id and the number of our hero can be relied on; the state has not been checked yet."""
+        """The game has begun. Its id and our hero's id are valid; the state is not checked yet."""
 
     def fault(self, turn: int, problem: str) -> None:
-        """The reply to the order of `turn` was lost or useless; the client goes on."""
+        """The reply to the move of `turn` was lost or invalid; the client goes on."""
 
     def resynchronised(self, turn: int, lost_turns: int) -> None:
-        """A state was received again after a fault: `turn`; so many of our turns were played without a decision."""
+        """The state of `turn` was received after a fault; `lost_turns` of our turns were played without a decision."""
 
 
 class _Ended(Exception):  # noqa: N818 - not an error
-    """Leaves the loop of the game from wherever it is."""
+    """Ends the game from any depth of the client."""
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
@@ -115,17 +117,16 @@ class _Ended(Exception):  # noqa: N818 - not an error
 
 
 class GameClient:
-    """Plays one game. Use it as ``async with GameClient(settings) as client: result = await client.play(decide)``.
+    """Plays one game: ``async with GameClient(settings) as client: result = await client.play(decide)``.
 
-    Raises `UsageError` at once for an address or a key that cannot be used; what a server or the network does later ends in
-    a `ClientResult`, never in an exception. Cancelling `play` closes the connection and ends at once. `pause` and `rng` are
-    arguments for the sake of tests.
+    Raises `UsageError` for an address or a key that is not valid. Later faults of the server or the network lead to a
+    `ClientResult`, never to an exception. Cancelling `play` closes the connection at once. `pause` and `rng` are for tests.
     """
 
     def __init__(self, settings: ClientSettings, *, pause: Pause = asyncio.sleep, rng: random.Random | None = None) -> None:
         self.settings = settings
         self.address = ServerAddress.parse(settings.server, allow_old_domain=settings.allow_old_domain)
-        self._line = GameApi(self.address, check_key(settings.key.get_secret_value(), "the key"))
+        self._api = GameApi(self.address, check_key(settings.key.get_secret_value(), "the key"))
         self._pause = pause
         self._rng = rng or random.Random()
         self._stop = asyncio.Event()
@@ -138,27 +139,29 @@ class GameClient:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self._line.aclose()
+        await self._api.aclose()
 
     @property
     def time_limit(self) -> float:
-        """Seconds for a move, as the server states it, or else as configured."""
-        return self._line.time_limit if self._line.time_limit is not None else self.settings.time_limit
+        """Time limit of a move in seconds: the server's, or the configured one."""
+        return self._api.time_limit if self._api.time_limit is not None else self.settings.time_limit
 
     @property
     def network_seconds(self) -> float:
-        """Seconds that an order and its answer spend on the way, measured before joining; 0 while nothing is known."""
-        return self._line.network_seconds
+        """Seconds on the network for a move and its reply, measured before joining; 0 before a measurement."""
+        return self._api.network_seconds
 
     def stop_after_turn(self) -> None:
-        """End soon and in order: an order that is being decided is still sent and its answer awaited, then `play` returns
-        "interrupted". Without a game, or out of step with the server, it returns at once. May be called repeatedly."""
+        """Make `play` return "interrupted" after this turn: the move is still decided, sent and answered.
+
+        Before a game, or out of step with the server, `play` returns at once. Can be called repeatedly.
+        """
         self._stop.set()
 
     async def play(self, decide: Decide, events: ClientEvents | None = None) -> ClientResult:
-        """Join and play to the end. `decide` is called once per turn of ours, with rising turns.
+        """Join, play to the end, and return the result. `decide` is called once per own turn, in ascending order.
 
-        A state that contradicts itself ends the game; it is not given to `decide`. Errors of `decide` pass through, except
+        A state that contradicts itself ends the game without a call of `decide`. An error of `decide` is raised, except
         `ProtocolError`, which ends the game too.
         """
         self._events = events if events is not None else ClientEvents()
@@ -174,28 +177,28 @@ class GameClient:
         except ProtocolError as error:
             ended = _Ended(Reason.PROTOCOL_ERROR, f"{self.address} sent a state that cannot be played: {error.message}")
         finally:
-            await self._line.aclose()
+            await self._api.aclose()
         outcome = ended.outcome
         self._log.debug("the game is over", reason=str(outcome.reason), message=outcome.message, faults=self._faults)
         return ClientResult(outcome, self._last, self._moves, self._faults, self._lost_turns)
 
     def _check_end(self, answer: Answer) -> None:
-        """Take a new state in, and leave the game if it is the last one. Raises `ProtocolError` if it contradicts itself."""
+        """Store a new state, and end the game if it is the last one. Raises `ProtocolError` if it contradicts itself."""
         check_answer(answer)
         before, self._last = self._last, answer
         self._log = self._log.bind(turn=answer.game.turn)
         if answer.hero.crashed:
             turn = before.game.turn if before is not None else answer.game.turn
-            _end(Reason.TIMEOUT, f"the order of turn {turn} came too late, the game is forfeited")
+            _end(Reason.TIMEOUT, f"the move of turn {turn} came too late, the game is forfeited")
         if answer.game.finished:
             _end(Reason.FINISHED, f"the game is finished after {answer.game.turn} plies")
         if self._stop.is_set():
-            _end(Reason.INTERRUPTED, f"stopped as asked, on turn {answer.game.turn}")
+            _end(Reason.INTERRUPTED, f"stopped on request, on turn {answer.game.turn}")
 
     # ---- Joining ----
 
     async def _join(self) -> tuple[Answer, float]:
-        """The first state, and when it was received."""
+        """Return the first answer, and the time when it was received."""
         waiting = TimeBudget(self.settings.join_seconds)
         reaching = TimeBudget(self.settings.connect_timeout)
         backoff = Backoff(*JOIN_PAUSES, self._rng)
@@ -205,13 +208,11 @@ class GameClient:
             verdict = await self._join_once(waiting)
             if verdict.answer is not None:
                 return self._joined(verdict.answer), verdict.received_at
-            self._check_join(verdict)
             repeats += verdict.meaning is Meaning.GARBLED or verdict.status == 500
-            if repeats >= JOIN_REPEATS:
-                self._give_up_joining(verdict)
+            self._check_join(verdict, repeats)
             if waiting.exhausted:
                 _end(Reason.NO_GAME, f"no game on {self.address} within {waiting.spent:.0f} s")
-            if time.monotonic() - begun > JOIN_PAUSES[1]:  # it was reached, and for long: begin anew
+            if time.monotonic() - begun > JOIN_PAUSES[1]:  # it was connected for long: start again
                 reaching = TimeBudget(self.settings.connect_timeout)
                 backoff.reset()
             pause = max(backoff.next(), verdict.retry_after or 0.0)
@@ -225,14 +226,12 @@ class GameClient:
 
     async def _join_once(self, waiting: TimeBudget) -> Verdict:
         try:
-            await self._unless_stopped(self._line.reach())
+            await self._unless_stopped(self._api.reach())
         except TransportError as fault:
-            return Verdict(Meaning.REFUSED if fault.final else Meaning.LOST, fault.message)
+            return fault_verdict(fault)
         settings = self.settings
-        training = settings.mode == "training"
-        request = self._line.join(
-            settings.mode, settings.turns if training else None, settings.map if training else None, Within(head=waiting.left)
-        )
+        turns, map_text = (settings.turns, settings.map) if settings.mode == "training" else (None, None)
+        request = self._api.join(settings.mode, turns, map_text, Within(head=waiting.left))
         return await self._unless_stopped(request, self._report_waiting)
 
     def _report_waiting(self, seconds: float) -> None:
@@ -251,107 +250,100 @@ class GameClient:
         self._events.joined(answer)
         return answer
 
-    def _check_join(self, verdict: Verdict) -> None:
-        """Leave where the server's answer is final."""
+    def _check_join(self, verdict: Verdict, repeats: int) -> None:
+        """End the game if the server's answer is final, or was a page or status 500 for `MAX_JOINS` times."""
         if verdict.meaning is Meaning.UNKNOWN:
             _end(Reason.REFUSED, f"{self.address} does not know /api/{self.settings.mode}: {verdict.words}")
         if verdict.meaning is Meaning.MALFORMED:
             _end(Reason.PROTOCOL_ERROR, f"{self.address} does not speak the protocol: {verdict.words}")
         if verdict.meaning not in (Meaning.LOST, Meaning.BUSY, Meaning.GARBLED):
             _end(Reason.REFUSED, f"{self.address} refuses: {verdict.words}" if verdict.status else verdict.words)
-
-    def _give_up_joining(self, verdict: Verdict) -> NoReturn:
-        if verdict.status == 500:
+        if repeats >= MAX_JOINS and verdict.status == 500:
             hint = " (the original server answers so to a map that it cannot read)" if self.settings.map else ""
             _end(Reason.REFUSED, f"{self.address} fails with status 500{hint}: {verdict.words}")
-        _end(Reason.PROTOCOL_ERROR, f"{self.address} is not a Vindinium server: {verdict.words}")
+        if repeats >= MAX_JOINS:
+            _end(Reason.PROTOCOL_ERROR, f"{self.address} is not a Vindinium server: {verdict.words}")
 
-    # ---- Orders ----
+    # ---- Moves ----
 
     async def _exchange(self, previous: Answer, received_at: float, direction: int) -> tuple[Answer, float]:
-        """Send the order for the state `previous`, and return the next state with the moment it was received.
+        """Send the move for the state `previous`, and return the next answer with the time when it was received.
 
-        As long as the server may not have the order it is repeated. Later, and once the server has said that it is not our
-        turn, repeats are harmless, unless the server knows by the turn in the order that it is a repeat.
+        The move is repeated while the server may not have it. Later, and once the server has answered that it is not our turn,
+        Stay is sent instead, unless the server recognises a repeat by its turn.
         """
         turn = previous.game.turn
         timeout = TimeBudget(self.settings.resync_timeout)
-        backoff = Backoff(*ORDER_PAUSES, self._rng)
+        backoff = Backoff(*MOVE_PAUSES, self._rng)
         faults = refusals = 0
         out_of_step = False
         while True:
             begun = time.monotonic()
-            verdict = await self._order(direction, turn, out_of_step)
+            verdict = await self._send_move(direction, turn, out_of_step)
             if verdict.answer is not None and self._is_next(verdict.answer, previous):
                 if faults:
-                    self._in_step_again(verdict.answer, turn)
+                    self._resynchronised(verdict.answer, turn)
                 return verdict.answer, verdict.received_at
-            self._check_order(verdict, turn)
+            self._check_move(verdict, turn)
             faults += 1
             refusals += verdict.meaning is Meaning.REFUSED
-            problem = (
-                verdict.words or f"the server answered with turn {verdict.answer.game.turn if verdict.answer else '?'} again"
-            )
-            self._faulty(turn, problem)
-            if verdict.status == 200:  # answers and questions may have got out of step on this connection
-                await self._line.aclose()
+            problem = verdict.words
+            if verdict.answer is not None:
+                problem = f"the server answered with turn {verdict.answer.game.turn} again"
+            self._faults += 1
+            self._log.warning("the reply to a move was lost or invalid", problem=problem)
+            self._events.fault(turn, problem)
+            if verdict.status == 200:  # requests and replies of this connection may be out of step
+                await self._api.aclose()
             now = time.monotonic()
             accepted = verdict.meaning is Meaning.WAIT or (verdict.sent and now - begun > ACCEPTED_AFTER + self.network_seconds)
             out_of_step = out_of_step or accepted or now > received_at + self.time_limit
             if self._stop.is_set() and out_of_step:
-                _end(Reason.INTERRUPTED, f"stopped as asked, on turn {turn}, whose answer was lost")
-            if refusals >= ORDER_REPEATS:
-                _end(Reason.REFUSED, f"{self.address} refuses the order of turn {turn}: {problem}")
+                _end(Reason.INTERRUPTED, f"stopped on request, on turn {turn}; its answer was lost")
+            if refusals >= MAX_REFUSALS:
+                _end(Reason.REFUSED, f"{self.address} refuses the move of turn {turn}: {problem}")
             if timeout.exhausted:
-                self._give_up_order(verdict, turn, problem, timeout.spent)
+                malformed = verdict.meaning in (Meaning.MALFORMED, Meaning.GARBLED)
+                reason = Reason.PROTOCOL_ERROR if malformed else Reason.UNREACHABLE
+                _end(reason, f"gave the game up on turn {turn} after {timeout.spent:.0f} s: {problem}")
             if faults > 1 or verdict.meaning in (Meaning.WAIT, Meaning.BUSY):
                 await timeout.pause(RESYNC_PAUSE if out_of_step else backoff.next(), self._pause)
 
-    async def _order(self, direction: int, turn: int, out_of_step: bool) -> Verdict:
+    async def _send_move(self, direction: int, turn: int, out_of_step: bool) -> Verdict:
         limit = self.time_limit
         within = Within(connect=max(0.25, limit / 3), head=max(self.settings.move_timeout, 4 * limit), body=max(0.25, limit / 2))
-        if out_of_step and not self._line.understands_turn:
-            return await self._line.move(STAY, None, within)
-        self._log.debug("order", direction=DIRECTIONS[direction])
-        return await self._line.move(direction, turn, within)
+        if out_of_step and not self._api.understands_turn:
+            return await self._api.move(STAY, None, within)
+        self._log.debug("move", direction=DIRECTIONS[direction])
+        return await self._api.move(direction, turn, within)
 
     def _is_next(self, answer: Answer, previous: Answer) -> bool:
-        """Whether a state is one that we have not seen: the same game, and later. A crash ends a game without a ply."""
+        """Return whether a state is a later one of the same game. A crash ends a game without a ply."""
         check_hero_id(answer)
         game, before = answer.game, previous.game
         if game.id != before.id or answer.hero.id != previous.hero.id:
             return False
         return game.turn > before.turn or (game.finished and game.turn == before.turn)
 
-    def _check_order(self, verdict: Verdict, turn: int) -> None:
-        """Leave where the server's answer is final."""
+    def _check_move(self, verdict: Verdict, turn: int) -> None:
+        """End the game if the server's answer is final."""
         if verdict.meaning is Meaning.TIMED_OUT:
-            _end(Reason.TIMEOUT, f"the order of turn {turn} came too late, the game is forfeited: {verdict.words}")
+            _end(Reason.TIMEOUT, f"the move of turn {turn} came too late, the game is forfeited: {verdict.words}")
         if verdict.meaning is Meaning.UNKNOWN:
-            _end(Reason.UNKNOWN_GAME, f"{self.address} no longer knows this game or our place in it: {verdict.words}")
+            _end(Reason.UNKNOWN_GAME, f"{self.address} does not know this game or our token any more: {verdict.words}")
         if verdict.meaning is Meaning.OVER:
             _end(Reason.FINISHED, f"the game is finished; its last state was lost after turn {turn}: {verdict.words}")
 
-    def _faulty(self, turn: int, problem: str) -> None:
-        self._faults += 1
-        self._log.warning("no use for the reply to an order", problem=problem)
-        self._events.fault(turn, problem)
-
-    def _in_step_again(self, answer: Answer, turn: int) -> None:
+    def _resynchronised(self, answer: Answer, turn: int) -> None:
         lost = max(0, (answer.game.turn - turn - 1) // PLIES_PER_ROUND)
         self._lost_turns += lost
         self._log.info("in step with the server again", new_turn=answer.game.turn, lost_turns=lost)
         self._events.resynchronised(answer.game.turn, lost)
 
-    def _give_up_order(self, verdict: Verdict, turn: int, problem: str, spent: float) -> NoReturn:
-        malformed = verdict.meaning in (Meaning.MALFORMED, Meaning.GARBLED)
-        reason = Reason.PROTOCOL_ERROR if malformed else Reason.UNREACHABLE
-        _end(reason, f"gave the game up on turn {turn} after {spent:.0f} s: {problem}")
-
     # ---- Stopping ----
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, _T], report: Callable[[float], None] | None = None) -> _T:
-        """The result of `work`, or leave at once when asked to stop. `report` is told now and then how long it takes."""
+        """Return the result of `work`, or end at once on a request to stop. `report` is called now and then with the seconds."""
         begun = time.monotonic()
         task = asyncio.ensure_future(work)
         stop = asyncio.ensure_future(self._stop.wait())
@@ -359,7 +351,7 @@ class GameClient:
             while not task.done():
                 await asyncio.wait((task, stop), timeout=self.settings.report_every, return_when=asyncio.FIRST_COMPLETED)
                 if self._stop.is_set() and not task.done():
-                    _end(Reason.INTERRUPTED, "stopped as asked, before a game began")
+                    _end(Reason.INTERRUPTED, "stopped on request, before a game began")
                 if report is not None and not task.done():
                     report(time.monotonic() - begun)
             return task.result()

@@ -1,7 +1,6 @@
-"""What a server's reply to a player means: a state of the game, or which of the protocol's refusals.
+"""The meaning of a server's reply to a player: a state of the game, or one of the protocol's refusals.
 
-The texts are those of the original server (``Vindinium - Time out! You must play faster``); only their telling parts are
-looked for, in any case.
+Refusals are recognised by parts of the original server's texts (``Vindinium - Time out! You must play faster``), in any case.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from email.utils import parsedate_to_datetime
 from enum import Enum
 
 from vindibot.base import Redactor
-from vindibot.client.transport import Reply
+from vindibot.client.transport import Reply, TransportError
 from vindibot.games import LIMIT_HEADER, Answer, ProtocolError, UnreadableError, read_answer
 
-#: Statuses that a repeat may cure: the server, or something before it, is overloaded or starting.
+#: Statuses after which a repeat may succeed: the server or a proxy is overloaded or starting.
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class Meaning(Enum):
-    """What a reply says."""
+    """The meaning of a reply."""
 
     ANSWER = "a state of the game"
     WAIT = "not our turn"
@@ -28,7 +27,7 @@ class Meaning(Enum):
     OVER = "the game is finished"
     UNKNOWN = "unknown game or token"
     BUSY = "try again"
-    GARBLED = "success, but nothing readable"
+    GARBLED = "success, but no JSON"
     MALFORMED = "JSON, but not the protocol's"
     REFUSED = "refused for good"
     LOST = "no reply at all"
@@ -36,9 +35,14 @@ class Meaning(Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A reply, judged. `words` are the server's own (one line, without secrets) or what was wrong; `status` is 0 for no reply;
-    `retry_after` the seconds that the server asked to wait, `limit` the time limit of a move in seconds, where stated; `sent`
-    is False where it is certain that the server has not seen the request."""
+    """The meaning of a reply.
+
+    - `words`: the server's text (one line, without secrets), or the fault.
+    - `status`: the HTTP status, 0 without a reply.
+    - `retry_after`: the seconds that the server asks us to wait, None if not stated.
+    - `limit`: the time limit of a move in seconds, None if not stated.
+    - `sent`: False if the server has certainly not received the request.
+    """
 
     meaning: Meaning
     words: str = ""
@@ -51,12 +55,12 @@ class Verdict:
 
 
 def judge(reply: Reply, redact: Redactor) -> Verdict:
-    """What `reply` means. Never raises; the words hold no secret that `redact` knows or recognises."""
+    """Return the meaning of a reply. Never raises; `words` contain no secret that `redact` knows or recognises."""
     if reply.status == 200:
         return _success(reply, redact)
     words = _words(reply, redact)
     if reply.status == 400:
-        meaning = _refusal(_words(reply, Redactor()).lower())  # as sent: a token may be a word of a refusal
+        meaning = _refusal(_words(reply, Redactor()).lower())  # not redacted: a token may be a word of a refusal
     elif reply.status == 404:
         meaning = Meaning.UNKNOWN
     elif reply.status in _BUSY:
@@ -68,6 +72,11 @@ def judge(reply: Reply, redact: Redactor) -> Verdict:
     else:
         meaning = Meaning.GARBLED if reply.status < 300 else Meaning.REFUSED
     return Verdict(meaning, words, status=reply.status, retry_after=_retry_after(reply))
+
+
+def fault_verdict(fault: TransportError) -> Verdict:
+    """Return the meaning of a request without a reply."""
+    return Verdict(Meaning.REFUSED if fault.final else Meaning.LOST, fault.message, sent=fault.sent)
 
 
 def _success(reply: Reply, redact: Redactor) -> Verdict:
@@ -91,14 +100,14 @@ def _refusal(words: str) -> Meaning:
 
 
 def _words(reply: Reply, redact: Redactor) -> str:
-    said = redact.excerpt(reply.body, 300)
-    if "html" in reply.headers.get("content-type", "") or said.startswith("<"):
-        said = f"an HTML page that begins {said[:80]!r}"
-    return said or f"status {reply.status} without a word"
+    text = redact.excerpt(reply.body, 300)
+    if "html" in reply.headers.get("content-type", "") or text.startswith("<"):
+        text = f"an HTML page that begins {text[:80]!r}"
+    return text or f"status {reply.status} without text"
 
 
 def _limit(reply: Reply) -> float | None:
-    """The time limit of a move in seconds, where the server states it."""
+    """Return the time limit of a move in seconds, None if the server states none."""
     try:
         milliseconds = float(reply.headers.get(LIMIT_HEADER, ""))
     except ValueError:
@@ -107,7 +116,7 @@ def _limit(reply: Reply) -> float | None:
 
 
 def _retry_after(reply: Reply) -> float | None:
-    """Seconds to wait: a number, or a date, which is compared with the date of the reply and not with our own clock."""
+    """Return the seconds to wait. A date is compared with the date of the reply, not with our clock."""
     stated = reply.headers.get("retry-after", "").strip()
     if stated.isascii() and stated.isdigit():
         return float(stated[:9])

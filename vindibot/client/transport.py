@@ -1,9 +1,8 @@
-"""One request with a total deadline, on a disposable httpx client.
+"""HTTP requests with a total time limit each.
 
-httpx limits the time of each read, not of a request, so a body that dribbles outlives any timeout of its own; and a
-cancelled request can keep its slot in the connection pool for ever. So each request has one clock here (until the head of
-the answer, and from there until the last byte), and after any fault or cancellation the client is thrown away: the next
-request begins on a fresh connection.
+httpx limits the time of each read, not of a request, so a slow body can exceed every timeout. A cancelled request can also keep
+its place in the connection pool for ever. So each request here has a limit until the head of the answer, and one from there to
+the last byte. After a fault or a cancellation the httpx client is closed, and the next request opens a new connection.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ import httpx
 from vindibot import __version__
 from vindibot.base import Redactor, ServerAddress, VindibotError, redact_library_logs
 
-#: An idle connection is not used again after this many seconds; servers close them after 5 (uvicorn) or more.
+#: Seconds after which an idle connection is not used again; servers close it after 5 (uvicorn) or more.
 KEEPALIVE_SECONDS = 4.0
-#: No answer of the protocol comes near this size.
+#: Largest size of an answer in bytes; answers of the protocol are much smaller.
 MAX_BODY_BYTES = 1 << 20
 _HEADERS = {"User-Agent": f"vindibot/{__version__}", "Accept": "application/json", "Accept-Encoding": "identity"}
 _CLOSE_SECONDS = 1.0
 
 
 class TransportError(VindibotError):
-    """Nothing usable came back: no connection, a cut one, an answer too late or too long.
+    """A request failed: there was no connection, it broke off, or the answer was too late or too long.
 
-    `final` is set where trying again is pointless (a certificate that does not fit), `sent` unless it is certain that the
-    server has seen nothing of the request.
+    `final` is True if a repeat cannot succeed (a certificate that is not trusted). `sent` is False if the server has certainly
+    received nothing of the request.
     """
 
     def __init__(self, message: str, exit_code: int = 1, *, final: bool = False, sent: bool = True) -> None:
@@ -49,7 +48,7 @@ class TransportError(VindibotError):
 
 @dataclass(frozen=True)
 class Reply:
-    """A whole answer: header names in lower case, and the moments (`time.monotonic`) of its head and of its last byte."""
+    """A whole answer. Header names are in lower case; `head_at` and `received_at` (last byte) are times of `time.monotonic`."""
 
     status: int
     headers: Mapping[str, str]
@@ -60,7 +59,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Within:
-    """The seconds a request may take: to connect; in all until the head of the answer (None: any time); then for its body."""
+    """Time limits of a request in seconds: to connect; until the head of the answer (None: no limit); then for its body."""
 
     connect: float = 10.0
     head: float | None = 15.0
@@ -68,9 +67,9 @@ class Within:
 
 
 class Transport:
-    """Requests to one server, one at a time, without redirects. Faults are `TransportError`; nothing else is raised.
+    """Sends requests to one server, one at a time, without redirects. Raises `TransportError` for every fault.
 
-    `connect_seconds` is the shortest time that a connection took so far, or None before the first.
+    `connect_seconds` is the time of the fastest connection so far, None before the first.
     """
 
     def __init__(self, address: ServerAddress, redact: Redactor) -> None:
@@ -82,19 +81,21 @@ class Transport:
         redact_library_logs()
 
     async def get(self, url: str, within: Within) -> Reply:
-        """Fetch a page."""
+        """Send a GET request and return the reply."""
         return await self._request("GET", url, None, within)
 
     async def post(self, url: str, form: Mapping[str, str], within: Within) -> Reply:
-        """Send a form."""
+        """Send a form in a POST request and return the reply."""
         return await self._request("POST", url, form, within)
 
     @asynccontextmanager
     async def stream(
         self, url: str, headers: Mapping[str, str], *, connect: float = 10.0, quiet: float = 60.0
     ) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
-        """Fetch a page that may never end: its status, and its body in pieces as they come. `quiet` seconds without a sign of
-        life are a fault. Faults within the block, while the pieces are read, are `TransportError` too."""
+        """Open a page that may never end; gives its status and the pieces of its body as they arrive.
+
+        `quiet` seconds without data are a fault. Faults while the block reads the pieces raise `TransportError` too.
+        """
         client = self._client = self._client or _open(self._address)
         timeout = httpx.Timeout(quiet, connect=connect, pool=connect)
         try:
@@ -110,7 +111,7 @@ class Transport:
         raise fault
 
     async def aclose(self) -> None:
-        """Close the connection, if there is one. The next request opens another."""
+        """Close the connection if there is one. The next request opens a new one."""
         client, self._client = self._client, None
         if client is not None:
             with suppress(TimeoutError, httpx.HTTPError, OSError):
@@ -147,7 +148,7 @@ class Transport:
             await self.aclose()
             raise
         await self.aclose()
-        # Raised out here, so that the library's error, which refers to the request with its secrets, is no part of it.
+        # Raised outside the handler: httpx's error refers to the request with its secrets and must not be the context.
         raise fault
 
     async def _trace(self, event: str, info: Any) -> None:
@@ -158,15 +159,15 @@ class Transport:
             self.connect_seconds = seconds if self.connect_seconds is None else min(seconds, self.connect_seconds)
 
     def _fault(self, error: Exception, within: Within) -> TransportError:
-        said = self._redact(str(error)) or type(error).__name__
+        text = self._redact(str(error)) or type(error).__name__
         if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
             return TransportError(f"no connection to {self._address} within {_seconds(within.connect)}", sent=False)
         if isinstance(error, httpx.ConnectError):
             reason, final = _reason(error)
-            return TransportError(f"cannot connect to {self._address}: {reason or said}", final=final, sent=False)
+            return TransportError(f"cannot connect to {self._address}: {reason or text}", final=final, sent=False)
         if isinstance(error, _TooLongError):
             return TransportError(f"an answer of more than {MAX_BODY_BYTES} bytes")
-        return TransportError(f"the connection to {self._address} broke off: {said}")
+        return TransportError(f"the connection to {self._address} broke off: {text}")
 
 
 class _TooLongError(httpx.StreamError):
@@ -187,9 +188,9 @@ def _seconds(seconds: float | None) -> str:
 
 
 def _reason(error: BaseException) -> tuple[str, bool]:
-    """What the system said about a failed connection ("" if nothing), and whether it is final: a TLS that does not fit."""
+    """Return the system's reason for a failed connection ("" if none), and whether it is final: a fault of TLS."""
     cause: BaseException | None = error
-    seen: list[BaseException] = []  # errors that are raised again can be causes of each other
+    seen: list[BaseException] = []  # errors can be causes of each other
     while cause is not None and cause not in seen:
         seen.append(cause)
         if isinstance(cause, ConnectionRefusedError):
@@ -211,7 +212,7 @@ def _reason(error: BaseException) -> tuple[str, bool]:
 
 
 def _open(address: ServerAddress) -> httpx.AsyncClient:
-    """A client with one connection. Costs 0.2 ms: certificates are loaded once per process, and only where needed."""
+    """Return a client with one connection, in 0.2 ms: certificates are loaded once per process, and only if needed."""
     proxy = _proxy(address)
     context = _trusting() if address.scheme == "https" or proxy is not None else _trusting_nobody()
     limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEPALIVE_SECONDS)
@@ -222,14 +223,14 @@ def _open(address: ServerAddress) -> httpx.AsyncClient:
 
 
 def _proxy(address: ServerAddress) -> str | None:
-    """The proxy that the environment names for this server, if any; never one for this machine."""
+    """Return the proxy for this server in the environment, if any; None for this machine."""
     if address.is_loopback or proxy_bypass(address.host):
         return None
     return getproxies().get(address.scheme)
 
 
 def _socket_options() -> list[tuple[int, int, int]]:
-    """TCP's own signs of life: waiting for opponents may take hours, and a machine that is gone should be noticed."""
+    """Return the options for TCP keepalive: a wait for opponents may take hours, and a lost machine must be noticed."""
     options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4)):
         if hasattr(socket, name):
@@ -247,34 +248,34 @@ def _trusting_nobody() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-# ---- Names ----
+# ---- Host names ----
 
 
 async def look_up(address: ServerAddress) -> None:
-    """Look up the server's name; a `TransportError` if that fails. Can be cancelled at once.
+    """Look up the server's host name. Raises `TransportError` if that fails. Can be cancelled at once.
 
-    asyncio looks names up in threads that a program waits for when it ends, which offline takes many seconds. Here a
-    daemon thread asks first, so that whoever presses Ctrl-C meanwhile is free at once.
+    asyncio looks names up in threads that must finish before the program can end, which takes many seconds offline. A daemon
+    thread looks the name up first, so that Ctrl-C ends the program at once.
     """
     if address.is_numeric or _proxy(address) is not None:
         return
     loop = asyncio.get_running_loop()
     found: asyncio.Future[str | None] = loop.create_future()
 
-    def tell(problem: str | None) -> None:
+    def set_result(problem: str | None) -> None:
         if not found.done():
             found.set_result(problem)
 
-    def ask() -> None:
+    def resolve() -> None:
         problem = None
         try:
             socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             problem = getattr(error, "strerror", None) or "it is no host name"
-        with suppress(RuntimeError):  # the loop is gone: nobody wants to know any more
-            loop.call_soon_threadsafe(tell, problem)
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(set_result, problem)
 
-    threading.Thread(target=ask, name="look-up", daemon=True).start()
+    threading.Thread(target=resolve, name="look-up", daemon=True).start()
     problem = await found
     if problem is not None:
         raise TransportError(f"cannot connect to {address}: the host's name cannot be looked up ({problem})")

@@ -33,7 +33,7 @@ from vindibot.config import Bot, Config, PlaySettings, build, cores, load_bot, s
 from vindibot.devtools import catalogue
 from vindibot.devtools.conformance import usual
 from vindibot.engine import Agent, Deadline, Pool, voters, warm
-from vindibot.games import Ballot, BallotEntry, why_not_into
+from vindibot.games import Ballot, BallotEntry, unwritable_reason
 from vindibot.server import EmbeddedServer
 
 Level = Literal["ok", "note", "broken"]
@@ -126,7 +126,7 @@ def check_recordings(settings: PlaySettings) -> Finding:
     if not settings.recording.enabled:
         return Finding("recordings", "ok", "games are not recorded, as configured")
     folder = settings.recording.folder.absolute()
-    if problem := why_not_into(folder):
+    if problem := unwritable_reason(folder):
         advice = "choose another folder: --recordings FOLDER, or recording.folder in the configuration"
         return Finding("recordings", "broken", f"nothing can be written to {short(folder)}: {problem}", advice)
     free = shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from rich.console import Console
+from rich.segment import SegmentLines
 from rich.table import Table
 from rich.text import Text
 
@@ -15,8 +16,8 @@ from behaviours.base import SearchInfo
 from sim.game import BEER_COST, DIRECTIONS, HERO_SHIFT, MINE, OFFSET, TAVERN, TILE_BITS, WALL, row_column
 from vindibot.base import printable, say
 from vindibot.engine import debug_command
-from vindibot.games import Ballot, BallotEntry, RecordedTurn, Recording, write_line
-from vindibot.terminal import Picture, Shot, layout, rounds
+from vindibot.games import Ballot, BallotEntry, RecordedTurn, Recording, write_pv
+from vindibot.terminal import Frame, layout, rounds
 
 _STATUS_STYLES = {"ok": "", "late": "yellow", "benched": "red", "killed": "red", "error": "red", "void": "red"}
 
@@ -28,10 +29,10 @@ def explain(
     for line in heading(recording, own):
         say(console, line)
     if board:
-        shot = Shot(own.games, recording.me, recording.names)
-        lines = layout(shot, console.width, 200, colour=console.color_system is not None)
+        frame = Frame(own.games, recording.me, recording.names)
+        lines = layout(frame, console.width, 200, colour=console.color_system is not None)
         if lines is not None:
-            console.print(Picture(lines))
+            console.print(SegmentLines(lines, new_lines=True))
     console.print()
     console.print(votes_table(own.ballot))
     for line in [*verdict(own.ballot), *remarks(own.ballot), *how_to_see(own.ballot, recording, own.turn)]:
@@ -156,7 +157,7 @@ def info_words(info: SearchInfo) -> str:
     if info.nodes is not None:
         words.append(f"{info.nodes:,} nodes")
     if info.pv:
-        line = write_line(tuple(info.pv))
+        line = write_pv(info.pv)
         words.append("expects " + " ".join(line[start : start + 4] for start in range(0, len(line), 4)))
     if info.goal is not None:
         words.append("target ({}, {})".format(*row_column(info.goal)))

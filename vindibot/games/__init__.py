@@ -1,4 +1,4 @@
-"""What a game is, on the wire and at rest: protocol, ballots, recordings, game records, and whether they obey the rules."""
+"""Games as data: protocol, ballots, recordings, game records, histories, and their check by the rules."""
 
 import lazy_loader
 

@@ -20,7 +20,6 @@ from .game_record import (
 from .history import (
     GameHistory as GameHistory,
     Ply as Ply,
-    players_in as players_in,
 )
 from .newest import (
     find_recording as find_recording,
@@ -29,7 +28,9 @@ from .newest import (
 from .outcome import (
     Outcome as Outcome,
     Reason as Reason,
+    ranks as ranks,
     reason_of as reason_of,
+    result_text as result_text,
 )
 from .protocol import (
     LIMIT_HEADER as LIMIT_HEADER,
@@ -40,7 +41,6 @@ from .protocol import (
     UnreadableError as UnreadableError,
     check_answer as check_answer,
     check_hero_id as check_hero_id,
-    direction_word as direction_word,
     encode_json as encode_json,
     from_games as from_games,
     read_answer as read_answer,
@@ -57,12 +57,15 @@ from .recording import (
     RecordingError as RecordingError,
     TraitHeader as TraitHeader,
     read_recording as read_recording,
-    refusal as refusal,
-    why_not_into as why_not_into,
+    recording_folder_problem as recording_folder_problem,
+    unwritable_reason as unwritable_reason,
 )
 from .verify import verify_files as verify_files
 from .views import (
     NODES as NODES,
     view as view,
 )
-from .vote_line import write_line as write_line
+from .vote_line import (
+    write_entry as write_entry,
+    write_pv as write_pv,
+)

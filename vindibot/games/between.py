@@ -1,8 +1,7 @@
-"""The moves between two states that one player saw, told from the states alone.
+"""The moves between two states that one player saw, derived from the states alone.
 
-A player sees the game only when it is its turn. What happened in between follows from the heroes' last directions: each hero
-moves at most once between two of its turns. Every guess is checked: the moves are played, and the state that comes out must
-equal the one that was seen.
+A player sees the game only on its own turns. The moves in between follow from the heroes' last directions: each hero moves at
+most once between two turns of the player. The result is checked: the moves are played and must lead to the state that was seen.
 """
 
 from __future__ import annotations
@@ -28,11 +27,10 @@ from sim.rules import step
 
 
 def moves_between(before: Games, after: Games) -> tuple[list[int], Games] | None:
-    """The moves that lead from one state to another at most four plies later, and the state that they lead to; None if the
-    other does not follow. Both states are a `sim.game.Game`.
+    """Return the moves that lead from one state to another at most four plies later, and the state after them.
 
-    A hero's last direction in `after` is its move, except that a crash leaves the last direction alone and sets the flag
-    instead. A game ended by a crash does not count its last ply.
+    Returns None if `after` does not follow from `before`. A hero's last direction in `after` is its move; a crash sets the
+    `crashed` flag instead. If a crash ends the game, that ply does not count as a turn.
     """
     start, end = before[0], after[0]
     ended_by_crash = end["status"] == ALL_CRASHED
@@ -44,7 +42,7 @@ def moves_between(before: Games, after: Games) -> tuple[list[int], Games] | None
     for number in range(1, count + 1):
         move = move_between(before, after, int(games[0]["turn"]) % PLIES_PER_ROUND)
         if ended_by_crash and number == count and not end["hero"]["crashed"].all():
-            games[0]["training"] = 1  # whatever we were told: only in a training game one crash is the end
+            games[0]["training"] = 1  # only in a training game, a single crash is the end
         if move == NO_DIRECTION or not step(games, 0, move):
             return None
         moves.append(move)
@@ -55,15 +53,15 @@ def moves_between(before: Games, after: Games) -> tuple[list[int], Games] | None
 
 
 def move_between(before: Games, after: Games, hero: int) -> int:
-    """The move (0..4, `CRASH`) of a hero that moved once between two states; `NO_DIRECTION` if it never moved."""
+    """Return the move (0..4, `CRASH`) of a hero that moved once between two states; `NO_DIRECTION` if it never moved."""
     last = after[0]["hero"][hero]
     return CRASH if last["crashed"] and not before[0]["hero"][hero]["crashed"] else int(last["last_dir"])
 
 
-def opening(games: Games) -> Games | None:
-    """The state before the first ply, from a state of the first round; None if it cannot be told.
+def first_state_before(games: Games) -> Games | None:
+    """Return the state before the first ply, from a state of the first round; None if it cannot be derived.
 
-    All heroes stood on their spawn squares, and a mine that belongs to a hero which has just gone for it was nobody's.
+    All heroes stand on their spawn squares, and the mines that heroes took by their first move have no owner.
     """
     turn = int(games[0]["turn"])
     if turn == 0 and games[0]["status"] == RUNNING:
@@ -87,7 +85,7 @@ def opening(games: Games) -> Games | None:
 
 
 def _shows(state: Games, games: Games) -> bool:
-    """Whether a state of the wire shows this game; it tells neither the kind of game nor whether squares are shared."""
+    """Return whether a state equals this game, apart from `training` and `shared`, which are not in the protocol."""
     state = copy_of(state)
     state[0]["training"], state[0]["shared"] = games[0]["training"], games[0]["shared"]
     return equal(state, games)

@@ -1,37 +1,28 @@
-"""Files that hold a game, whichever kind they are: a recording of ours, or game records as servers and arenas keep them."""
+"""Files that hold games of any kind: recordings of our bots, or game records of a server or an arena."""
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 from pathlib import Path
 from typing import Literal
 
 from vindibot.base import UsageError
 from vindibot.games.game_record import GameRecord, read_records
+from vindibot.games.lines import read_lines
 from vindibot.games.recording import FORMAT, Recording, read_recording
 
-#: "recording" is one game as a bot of ours saw it, "records" are game records, "original" are games recorded from the
-#: original server, with every state (see `vindibot.games.verify`).
+#: "recording": one game as our bot saw it; "records": game records; "original": games recorded from the original server, with
+#: every state (see `vindibot.games.verify`).
 Kind = Literal["recording", "records", "original"]
-#: Ids that are listed to somebody who has to choose.
-_LISTED = 5
-#: A first line that is longer than this is none of ours.
-_LONGEST = 1 << 24
+#: Largest number of ids that an error message lists.
+_MAX_LISTED = 5
 
 
 def kind_of(path: Path) -> Kind:
-    """What a file holds, judged by its first line. Raises `UsageError` for a file that is none of these or cannot be read."""
+    """Return the kind of a file by its first line. Raises `UsageError` if it is of none of these kinds, or cannot be read."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder; give a recording or a file of game records")
-    try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
-            first = lines.readline(_LONGEST)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
-        raise UsageError(f"{path}: the file is cut off or damaged ({problem})") from None
-    except OSError as problem:
-        raise UsageError(f"{path}: cannot be read: {problem.strerror or problem}") from None
+    _, first = next(read_lines(path, UsageError), (0, b""))
     try:
         value = json.loads(first)
     except (ValueError, RecursionError):
@@ -49,27 +40,29 @@ def kind_of(path: Path) -> Kind:
 
 
 def read_game_file(path: Path, game: str | None = None) -> Recording | GameRecord:
-    """The game in a file. `game` chooses among several records: an id (of two with the same the last one, as in an arena's
-    results), or a number from 1.
+    """Return the game in a file.
 
-    Raises `UsageError` where it must be said, or cannot be, which game is meant, and `VindibotError` for a bad file.
+    `game` chooses one of several records: its id, or its number from 1. If two records have the same id, as in the results of an
+    arena, the last one is taken.
+
+    Raises `UsageError` if `game` is missing or fits no record, and `VindibotError` for a file that cannot be read.
     """
     kind = kind_of(path)
     if kind == "original":
-        raise UsageError(f"{path}: these are games of the original server; only `vindibot verify` reads them")
+        raise UsageError(f"{path} holds games of the original server; only `vindibot verify` reads them")
     if kind == "recording":
         recording = read_recording(path)
         if game not in (None, recording.header.game, "1"):
-            raise UsageError(f"{path} is the recording of game {recording.header.game} alone, there is no {game!r:.60} in it")
+            raise UsageError(f"{path} is the recording of game {recording.header.game} alone; it does not hold {game!r:.60}")
         return recording
     records = list(read_records(path))
     by_name = {str(number): record for number, record in enumerate(records, 1)} | {record.id: record for record in records}
-    if game is None and len(by_name) <= 2:  # one id and one number
+    ids = list(dict.fromkeys(record.id for record in records))
+    if game is None and len(records) == 1:
         return records[0]
     if game is not None and game in by_name:
         return by_name[game]
-    ids = list(dict.fromkeys(record.id for record in records))
-    known = ", ".join(ids[:_LISTED]) + (", ..." if len(ids) > _LISTED else "")
+    known = ", ".join(ids[:_MAX_LISTED]) + (", ..." if len(ids) > _MAX_LISTED else "")
     if game is None:
         raise UsageError(f"{path} holds {len(ids)} games: choose one with --game, by its id or number ({known})")
     raise UsageError(f"{path}: there is no game {game!r:.60}; it holds {len(ids)} ({known})")

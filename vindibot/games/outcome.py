@@ -1,7 +1,11 @@
-"""How a game ended, or a player's part in it: one set of reasons for recordings, results, records, reports and messages."""
+"""The end of a game, or of a player's part in it: its reason, and the ranks of the heroes.
+
+Recordings, results, records, reports and messages use the same reasons.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -9,69 +13,85 @@ from sim.game import ALL_CRASHED, RUNNING, TURN_MAX
 
 
 class Reason(StrEnum):
-    """Why a game, or a player's part in it, was over. Files have these words; tables list them in this order."""
+    """The reason why a game, or a player's part in it, ended. Files contain these words; tables list them in this order."""
 
-    #: The game was played to its last turn; a player answered every turn of its own.
+    #: The game was played to its last turn; the player answered all its turns.
     FINISHED = "finished"
-    #: All four heroes had crashed.
+    #: All four heroes have crashed.
     ALL_CRASHED = "all-crashed"
-    #: A tournament ended the game: no place could change any more.
+    #: A tournament ended the game because no place could change any more.
     ADJUDICATED = "adjudicated"
-    #: A player's move came too late, or used up the time of the whole game.
+    #: A move of the player was late, or used up its time for the whole game.
     TIMEOUT = "timeout"
-    #: A player answered what is no move.
+    #: The player's answer was no move.
     ILLEGAL = "illegal"
-    #: A player wrote more than anybody reads.
+    #: The player wrote more output than is read.
     FLOOD = "flood"
-    #: A player took more memory than it may.
+    #: The player exceeded its memory limit.
     MEMORY = "memory"
-    #: A player raised an error, or its process ended.
+    #: The player raised an error, or its process ended.
     CRASH = "crash"
-    #: A player did not come up in its start-up time, so it never moved.
+    #: The player did not start in its start-up time, so it never moved.
     STALL = "stall"
-    #: The server's answer cannot be used.
+    #: The server's answer does not follow the protocol.
     PROTOCOL_ERROR = "protocol-error"
     #: The server refused a request for good.
     REFUSED = "refused"
     #: The server no longer knows the game.
     UNKNOWN_GAME = "unknown-game"
-    #: The server was not reached.
+    #: The server could not be reached.
     UNREACHABLE = "unreachable"
-    #: No game began while we waited.
+    #: No game began within the time limit for joining.
     NO_GAME = "no-game"
-    #: The game was stopped, or what is known of it breaks off.
+    #: The game was stopped, or the rest of it is unknown.
     INTERRUPTED = "interrupted"
-    #: The game could not be played to its end anywhere.
+    #: The game could not be played to its end.
     ABORTED = "aborted"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of a game, or of a player's part in it: the reason, and what else is known, in words for people."""
+    """The end of a game, or of a player's part in it: the reason, and a sentence for people."""
 
     reason: Reason = Reason.FINISHED
     message: str = ""
 
     @property
     def finished(self) -> bool:
-        """Whether everything was played as it should be."""
+        """Whether the game was played to its end."""
         return self.reason is Reason.FINISHED
 
     @property
     def exit_code(self) -> int:
-        """The exit code of a command that played this game and nothing else: 0 finished, 130 interrupted, 1 for any failure."""
+        """The exit code of a command that played this game alone: 0 finished, 130 interrupted, 1 for any failure."""
         return {Reason.FINISHED: 0, Reason.INTERRUPTED: 130}.get(self.reason, 1)
 
 
+_ORDINALS = ("first", "second", "third", "fourth")
 _OF_STATUS = {TURN_MAX: Reason.FINISHED, ALL_CRASHED: Reason.ALL_CRASHED, RUNNING: Reason.INTERRUPTED}
 _STATUS = {Reason.FINISHED: TURN_MAX, Reason.ALL_CRASHED: ALL_CRASHED}
 
 
 def reason_of(status: int) -> Reason:
-    """The reason why a game ended whose last known state has this `status` (of `sim.game`); a running one was interrupted."""
+    """Return the reason for the end of a game by the `status` (of `sim.game`) of its last state: "interrupted" if it runs."""
     return _OF_STATUS[status]
 
 
 def status_of(reason: Reason) -> int:
-    """The `status` (of `sim.game`) of the last state of a game that ended for this reason."""
+    """Return the `status` (of `sim.game`) of the last state of a game that ended for this reason."""
     return _STATUS.get(reason, RUNNING)
+
+
+def ranks(gold: Sequence[int]) -> list[int]:
+    """Return the rank of each hero by its gold: 1 is the best, equal gold shares a rank. ``[5, 9, 5, 0]`` gives 2, 1, 2, 4."""
+    return [1 + sum(other > own for other in gold) for own in gold]
+
+
+def result_text(name: str, gold: int, rivals: Sequence[tuple[str, int]]) -> str:
+    """Return the result of a hero in words: ``seed came first with 12 gold (stay 3, stay 2, stay 0)``.
+
+    `rivals` are the names and gold of the other heroes.
+    """
+    rank = ranks([gold, *(other for _, other in rivals)])[0]
+    others = ", ".join(f"{rival} {other}" for rival, other in sorted(rivals, key=lambda rival: -rival[1]))
+    return f"{name} came {_ORDINALS[rank - 1]} with {gold} gold ({others})"

@@ -1,8 +1,8 @@
-"""The wire: the JSON that a server sends, as typed models, and the way from there to a game of `sim` and back.
+"""The protocol: typed models of the JSON that a server sends, and the conversion to a game of `sim` and back.
 
-The names of the fields in Python are those of the wire in snake case (``mineCount`` is `mine_count`). On the wire ``x`` is
-the ROW, ``y`` the column, hero ids are 1..4, and ``turn`` counts plies. Unknown fields are ignored; a missing or ill-typed
-one is a `ProtocolError` that names its path, as in ``game.heroes[2].life``. No token appears in an error or a repr.
+Fields have the protocol's names in snake case (``mineCount`` is `mine_count`). In the protocol ``x`` is the ROW, ``y`` the
+column, hero ids are 1..4, and ``turn`` counts plies. Unknown fields are ignored. A missing field or one of a wrong type raises
+`ProtocolError` with its path, such as ``game.heroes[2].life``. Errors and reprs contain no token.
 """
 
 from __future__ import annotations
@@ -36,45 +36,45 @@ from sim.game import (
 )
 from vindibot.base import VindibotError
 
-#: The header of every answer of our own server that states the time limit of a move, in milliseconds.
+#: The header with the time limit of a move in milliseconds, in every answer of our own server.
 LIMIT_HEADER = "X-Vindibot-Time-Limit"
 
 Int32 = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
 
 class ProtocolError(VindibotError):
-    """An answer that is not what the protocol promises; the message names the path of the offending field."""
+    """An answer does not follow the protocol. The message names the path of the wrong field."""
 
 
 class UnreadableError(ProtocolError):
-    """An answer that is not JSON, or JSON that no state of a game needs: nested too deep, or with huge numbers."""
+    """An answer is not JSON, or JSON that is nested too deep or has huge numbers."""
 
 
 class WireModel(BaseModel):
-    """A JSON object of the protocol: immutable, strict about types, tolerant of fields it does not know."""
+    """A JSON object of the protocol: immutable, with strict types; unknown fields are ignored."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, strict=True, extra="ignore")
 
-    def wire(self) -> dict[str, Any]:
-        """As on the wire: the protocol's names and order, fields without a value left out."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object with the protocol's names and order, without the fields that are None."""
         return self.model_dump(by_alias=True, exclude_none=True)
 
 
 class StateModel(WireModel):
-    """A part of a game's state: what we do not know in it is kept, so that a recording has what the server said."""
+    """A part of a game's state. Unknown fields stay in it, so that recordings contain everything the server sent."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class Position(StateModel):
-    """A place on the board: `x` is the row, `y` the column, both from 0 at the top left."""
+    """A square of the board: `x` is the row, `y` the column, both from 0 at the top left."""
 
     x: Int32
     y: Int32
 
 
 class HeroState(StateModel):
-    """One hero. `user_id` and `elo` are absent for the server's own bots, `last_dir` before the first order."""
+    """One hero. `user_id` and `elo` are None for the server's own bots, `last_dir` before the hero's first move."""
 
     id: Int32
     name: str
@@ -90,10 +90,23 @@ class HeroState(StateModel):
 
 
 class BoardState(StateModel):
-    """The board: `tiles` has two characters for each of size x size squares, row by row, heroes laid over."""
+    """The board: `tiles` has two characters for each of size x size squares, row by row. A hero hides the tile of its square."""
 
     size: Int32
     tiles: str
+
+
+@dataclass(frozen=True)
+class Player:
+    """The player of a hero. The server's own bots have no `user_id` and no `elo`."""
+
+    name: str
+    user_id: str | None = None
+    elo: int | None = None
+
+
+#: The players of heroes 1..4 while nothing is known of them.
+UNKNOWN_PLAYERS = (Player(""),) * 4
 
 
 class GameState(StateModel):
@@ -106,9 +119,14 @@ class GameState(StateModel):
     board: BoardState
     finished: bool
 
+    @property
+    def players(self) -> tuple[Player, ...]:
+        """The players of heroes 1..4."""
+        return tuple(Player(hero.name, hero.user_id, hero.elo) for hero in self.heroes)
+
 
 class Answer(WireModel):
-    """What a player is told: the game, his own hero, and where to send the next order. The token is a secret."""
+    """The server's answer to a player: the game, the player's hero, and the URL for the next move. The token is a secret."""
 
     game: GameState
     hero: HeroState
@@ -121,12 +139,12 @@ _Model = TypeVar("_Model", bound=WireModel)
 
 
 def read_answer(body: bytes | str) -> Answer:
-    """The answer in `body` (JSON). Raises `ProtocolError`."""
+    """Return the answer in `body` (JSON). Raises `ProtocolError`."""
     return _read(Answer, body)
 
 
 def read_game(body: bytes | str | dict[str, Any]) -> GameState:
-    """The game object in `body`: JSON, or what JSON was decoded to. Raises `ProtocolError`."""
+    """Return the game object in `body`: JSON, or decoded JSON. Raises `ProtocolError`."""
     return _read(GameState, json.dumps(body) if isinstance(body, dict) else body)
 
 
@@ -135,7 +153,7 @@ def _read(model: type[_Model], body: bytes | str) -> _Model:
         return model.model_validate_json(body)
     except ValidationError as error:
         problems = error.errors(include_input=False, include_url=False, include_context=False)
-    # Raised out here, so that the validation error, which quotes its input, is no part of the exception.
+    # Raised outside the handler: the validation error quotes its input and must not be the context of this one.
     first = problems[0]
     path = _path(first["loc"])
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -145,8 +163,7 @@ def _read(model: type[_Model], body: bytes | str) -> _Model:
 
 
 def check_answer(answer: Answer) -> None:
-    """Raise `ProtocolError` if the state contradicts itself (see `to_games`), or if it is not the turn of the hero whom the
-    answer is for."""
+    """Raise `ProtocolError` if the state contradicts itself (see `to_games`), or if it is not the turn of the answer's hero."""
     check_hero_id(answer)
     game, number = answer.game, answer.hero.id
     to_games(game)
@@ -156,7 +173,7 @@ def check_answer(answer: Answer) -> None:
 
 
 def check_hero_id(answer: Answer) -> None:
-    """Raise `ProtocolError` if the answer is for a hero that no game has."""
+    """Raise `ProtocolError` unless the answer's hero id is 1..4."""
     if not 1 <= answer.hero.id <= PLIES_PER_ROUND:
         raise ProtocolError(f"hero.id: {answer.hero.id} is not in 1..{PLIES_PER_ROUND}")
 
@@ -170,29 +187,24 @@ def _path(location: Sequence[str | int]) -> str:
 _BY_WORD = {word.lower(): direction for direction, word in enumerate(DIRECTIONS)}
 
 
-def direction_word(direction: int) -> str:
-    """The word of the wire for a direction 0..4."""
-    return DIRECTIONS[direction]
-
-
 def read_direction(text: str) -> int:
-    """The direction 0..4 that a word of the wire means: any case, trimmed, and anything unknown is Stay."""
+    """Return the direction 0..4 of a word of the protocol, in any case, with spaces around. An unknown word is Stay."""
     return _BY_WORD.get(text.strip().lower(), STAY)
 
 
-# ---- From the wire to a game ----
+# ---- From the protocol to a game ----
 
 
 def to_games(state: GameState) -> Game:
-    """The game that a state of the wire shows, in a new array.
+    """Return the game of a state, in a new array.
 
-    Whether it is a training game is not on the wire: the flag is 0. What is below a hero is air, since the wire hides it.
-    Raises `ProtocolError` for a state that contradicts itself, and for boards that are not square or too large for us.
+    The mode of the game is not in the state: `training` is 0. A hero hides the tile of its square, which becomes air.
+    Raises `ProtocolError` for a state that contradicts itself, and for a board that is not square or too large.
     """
     _check_turn(state)
     size = state.board.size
     if not 1 <= size <= MAX_SIZE:
-        raise ProtocolError(f"game.board.size: boards of 1 to {MAX_SIZE} rows can be played, this one has {size}")
+        raise ProtocolError(f"game.board.size: a board must have 1 to {MAX_SIZE} rows, this one has {size}")
     if len(state.board.tiles) != 2 * size * size:
         raise ProtocolError(
             f"game.board.tiles: a square board of size {size} has {2 * size * size} characters, not {len(state.board.tiles)}"
@@ -231,12 +243,12 @@ def _check_turn(state: GameState) -> None:
 def _check_hero(hero: HeroState, index: int, owned: int) -> None:
     where = f"game.heroes[{index}]"
     if hero.id != index + 1:
-        raise ProtocolError(f"{where}.id: {hero.id} stands in the place of hero {index + 1}")
+        raise ProtocolError(f"{where}.id: {hero.id} is in the place of hero {index + 1}")
     if not 0 <= hero.life <= MAX_LIFE:
         raise ProtocolError(f"{where}.life: {hero.life} is not in 0..{MAX_LIFE}")
     if hero.gold < 0:
         raise ProtocolError(f"{where}.gold: {hero.gold} is negative")
-    # Up to four mines may be hidden below heroes (odd hand-made maps only).
+    # On odd hand-made maps, heroes may hide up to four mines.
     if not owned <= hero.mine_count <= owned + 4:
         raise ProtocolError(f"{where}.mineCount: {hero.mine_count}, but the board shows {owned}")
 
@@ -251,21 +263,14 @@ def _fill(games: Game, state: GameState) -> None:
         record["crashed"] = hero.crashed
 
 
-# ---- From a game to the wire ----
-
-
-@dataclass(frozen=True)
-class Player:
-    """Who plays a hero, as the wire shows it. The server's own bots have no `user_id` and no `elo`."""
-
-    name: str
-    user_id: str | None = None
-    elo: int | None = None
+# ---- From a game to the protocol ----
 
 
 def from_games(games: Games, index: int = 0, *, game_id: str, players: Sequence[Player]) -> dict[str, Any]:
-    """The game object of ``games[index]`` as on the wire: the fields in the protocol's order, those without a value left
-    out. `players` are heroes 1..4. All heroes must be on the board."""
+    """Return the protocol's game object of ``games[index]``: fields in the protocol's order, without those that are None.
+
+    `players` are those of heroes 1..4. All heroes must be on the board.
+    """
     heroes = games["hero"][index].tolist()
     return {
         "id": game_id,
@@ -301,5 +306,5 @@ def _position(square: int) -> dict[str, int]:
 
 
 def encode_json(value: Any) -> bytes:
-    """Compact JSON in UTF-8, as the original server writes it."""
+    """Return compact JSON in UTF-8, as the original server writes it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,13 +1,13 @@
-"""Recordings: what a bot saw, thought and did in one game, as a file of JSON lines.
+"""Recordings: the states, votes and moves of a bot in one game, as a file of JSON lines.
 
-The first line is the header (`Header`): bot, traits and weights, our hero, the server. Then comes one line for each turn
-of ours, with the server's game object as it came, the votes and milliseconds of every trait, the sums and the order; the
-last line says how the game ended. Each line is written at once, so a crash loses at most the line being written.
+The first line is the header (`Header`): bot, traits and weights, our hero, the server. Then each of our turns has a line: the
+server's game object, the votes and milliseconds of every trait, the sums and the move. The last line is the outcome. Each line
+is written at once: a crash loses only an unfinished line.
 
-The plies between two turns of ours are not stored: they follow from the heroes' last directions through the rules
-(`vindibot.games.GameHistory`). Where that does not work out, because a turn was lost, the gap is marked.
+The plies between two of our turns are not stored: they follow from the heroes' last directions and the rules
+(`vindibot.games.GameHistory`). If they do not, because a turn was lost, the history has a gap.
 
-No key, token or play URL is ever written.
+A recording contains no key, token or play URL.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from vindibot import __version__
 from vindibot.base import VindibotError, short
 from vindibot.games.ballot import Ballot
 from vindibot.games.outcome import Outcome, Reason
-from vindibot.games.protocol import GameState, ProtocolError, read_game, to_games
+from vindibot.games.protocol import UNKNOWN_PLAYERS, GameState, Player, ProtocolError, read_game, to_games
 from vindibot.games.vote_line import Five, VoteLine, read_number, write_entry, write_number
 
-#: The file's format and the newest version of it that this program writes and reads.
+#: The format of the file, and the version that this program writes and reads.
 FORMAT: Final = "vindibot-recording"
 VERSION: Final = 2
-#: The release that reads the version before it.
+#: The release that reads the version before.
 READER_BEFORE: Final = "0.1.0"
-#: How the file of a recording ends.
+#: The end of a recording's file name.
 SUFFIX = ".jsonl"
 
 _SECRETS = frozenset({"key", "token", "playUrl", "viewUrl", "play_url", "view_url"})
@@ -49,7 +49,7 @@ _log = structlog.get_logger("vindibot.games.recording")
 
 
 class RecordingError(VindibotError):
-    """A recording that cannot be read; the message names file, line and reason."""
+    """A recording cannot be read. The message names the file, the line and the reason."""
 
 
 class _RecordingLine(BaseModel):
@@ -57,7 +57,7 @@ class _RecordingLine(BaseModel):
 
 
 class TraitHeader(_RecordingLine):
-    """A trait of the bot: the label in its file, the weight, what `use` names, and its parameters."""
+    """A trait of the bot: its label, weight, `use` and parameters in the bot file."""
 
     label: str
     weight: float
@@ -66,7 +66,11 @@ class TraitHeader(_RecordingLine):
 
 
 class Header(_RecordingLine):
-    """The first line. `hero` is our hero's id 1..4, `server` scheme, host and port only, `started` ISO 8601 with zone."""
+    """The first line.
+
+    `hero` is our hero's id 1..4, `server` has scheme, host and port, `limit_ms` is the time limit of a move, `started` has ISO
+    8601 with zone.
+    """
 
     format: Literal["vindibot-recording"] = FORMAT
     version: int = Field(VERSION, ge=VERSION, le=VERSION)
@@ -84,14 +88,14 @@ class Header(_RecordingLine):
     @field_validator("server")
     @classmethod
     def _origin(cls, server: str) -> str:
-        """Only scheme, host and port: whatever else a URL holds (user, password, query) may be a secret."""
+        """Return scheme, host and port only: user, password and query of a URL may be secrets."""
         parts = urlsplit(server)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.scheme and parts.netloc else ""
 
 
 @dataclass(frozen=True)
 class RecordedTurn:
-    """One turn of ours: the state as on the wire and as a `sim.game.Game`, and the ballot."""
+    """One of our turns: the state of the protocol, the same state as a game of `sim`, and the ballot."""
 
     turn: int
     state: GameState
@@ -101,7 +105,7 @@ class RecordedTurn:
 
 @dataclass(frozen=True)
 class LastState:
-    """The last state of a game that reached us, as on the wire and as a `sim.game.Game`."""
+    """The last state that we received: the state of the protocol, and the same state as a game of `sim`."""
 
     state: GameState
     games: Games = field(repr=False, compare=False)
@@ -111,16 +115,16 @@ class LastState:
 
 
 class Recorder:
-    """Writes one recording into `folder`, which is made if need be; the file's name follows from the header.
+    """Writes one recording into `folder`, which is created if necessary. The file is named by the header.
 
-    Nothing here raises into the game: where the disk refuses, one warning is logged, the game goes on, and the recording
-    lacks the turns that could not be written. `path` is None if there is no file at all.
+    An error of the disk is logged once and not raised: the game goes on, and the recording lacks the turns that could not be
+    written. `path` is None if there is no file at all.
     """
 
     def __init__(self, folder: Path, header: Header) -> None:
         self.path: Path | None = None
         self._file = -1
-        self._whole = 0  # bytes up to the end of the last whole line
+        self._size = 0  # bytes of the whole lines
         self._warned = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -130,7 +134,7 @@ class Recorder:
         self._write(header.model_dump(mode="json"))
 
     def turn(self, state: GameState | Mapping[str, Any], ballot: Ballot) -> None:
-        """Record a turn of ours: the state as it came, and what the vote came to."""
+        """Record one of our turns: the state as received, and the ballot."""
         raw = _raw(state)
         votes = [write_entry(entry) for entry in ballot.entries]
         line = {"turn": raw["turn"], "move": DIRECTIONS[ballot.direction], "votes": votes, "sums": ballot.sums}
@@ -138,17 +142,17 @@ class Recorder:
         self._write(line | {"state": raw})
 
     def finish(self, outcome: Outcome, state: GameState | Mapping[str, Any] | None = None) -> None:
-        """Record how the game ended for us, with the last state if it reached us, and close the file."""
-        # A last resort: an error's text might quote the URL of a request.
+        """Record the outcome, and the last state if we received it, and close the file."""
+        # The text of an error may quote the URL of a request.
         message = re.sub(r"(/api/[^/\s]+/)[^/\s]+(/play)", r"\1...\2", outcome.message)
-        told: dict[str, Any] = {"reason": outcome.reason, "message": message}
+        line: dict[str, Any] = {"reason": outcome.reason, "message": message}
         if state is not None:
-            told["state"] = _raw(state)
-        self._write({"outcome": told})
+            line["state"] = _raw(state)
+        self._write({"outcome": line})
         self.close()
 
     def close(self) -> None:
-        """Close the file; a recording without an outcome is one of an interrupted game."""
+        """Close the file. Without `finish` the recording has no outcome."""
         if self._file >= 0:
             file, self._file = self._file, -1
             try:
@@ -168,13 +172,13 @@ class Recorder:
         text = json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=_plain)
         data = text.encode("utf-8", "backslashreplace") + b"\n"
         try:
-            if os.lseek(self._file, 0, os.SEEK_END) != self._whole:
-                os.ftruncate(self._file, self._whole)  # half a line, from when the disk was full
-                os.lseek(self._file, self._whole, os.SEEK_SET)
+            if os.lseek(self._file, 0, os.SEEK_END) != self._size:
+                os.ftruncate(self._file, self._size)  # a part of a line, written when the disk was full
+                os.lseek(self._file, self._size, os.SEEK_SET)
             written = 0
             while written < len(data):
                 written += os.write(self._file, data[written:])
-            self._whole += len(data)
+            self._size += len(data)
         except OSError as error:
             self._warn("the recording will lack turns", error)
 
@@ -184,19 +188,19 @@ class Recorder:
             _log.warning(f"{what}: {error.strerror or error}", path=str(self.path or error.filename or ""))
 
 
-def refusal(folder: Path) -> str:
-    """What is wrong with the folder of recordings, to be said before the first game; empty if games can be recorded there."""
-    problem = why_not_into(folder)
+def recording_folder_problem(folder: Path) -> str:
+    """Return why games cannot be recorded in this folder, and what to do; empty if they can."""
+    problem = unwritable_reason(folder)
     return f"cannot be written to: {problem}; name another folder, or record nothing (--no-recording)" if problem else ""
 
 
-def why_not_into(folder: Path) -> str:
-    """Why no recording can be written into a folder, which need not be there yet; empty if one can. Leaves nothing behind."""
-    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(path))
-    if not there.is_dir():
-        return f"{short(there)} is not a folder"
+def unwritable_reason(folder: Path) -> str:
+    """Return why no file can be written into a folder that exists or can be created; empty if one can. Leaves no file behind."""
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(path))
+    if not existing.is_dir():
+        return f"{short(existing)} is not a folder"
     try:
-        with tempfile.TemporaryFile(dir=there, buffering=0) as file:
+        with tempfile.TemporaryFile(dir=existing, buffering=0) as file:
             file.write(b"\n")
     except OSError as error:
         return error.strerror or str(error)
@@ -204,7 +208,7 @@ def why_not_into(folder: Path) -> str:
 
 
 def _create(folder: Path, header: Header) -> tuple[int, Path]:
-    """A new file, never one that exists. The game's id comes from a server: it must not lead out of the folder."""
+    """Create a new file and return its descriptor and path. The game's id, sent by a server, cannot lead out of the folder."""
     when = re.sub(r"[^0-9T]", "", header.started[:19]).replace("T", "-")
     parts = [re.sub(r"[^A-Za-z0-9_-]+", "-", part)[:40].strip("-") or "x" for part in (when, header.bot, header.game)]
     name = "-".join([*parts, f"hero{header.hero}"])
@@ -214,16 +218,16 @@ def _create(folder: Path, header: Header) -> tuple[int, Path]:
             return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), path
         except FileExistsError:
             continue
-    raise OSError(f"{folder} has a thousand recordings of this game")
+    raise OSError(f"{folder} already has 1000 recordings of this game")
 
 
 def _raw(state: GameState | Mapping[str, Any]) -> dict[str, Any]:
-    raw = state.wire() if isinstance(state, GameState) else state
+    raw = state.to_json() if isinstance(state, GameState) else state
     return {key: value for key, value in raw.items() if key not in _SECRETS}
 
 
 def _plain(value: Any) -> Any:
-    """numpy's numbers and arrays as JSON, and anything else that a trait's parameters may hold as text."""
+    """Return numbers and arrays of numpy as JSON, and any other value of a trait's parameters as text."""
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else str(value)
 
 
@@ -249,8 +253,11 @@ class _OutcomeLine(_RecordingLine):
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording as read. `turns` are our turns in order; `outcome` is None where the file has none, because the game was
-    interrupted, `last` where no last state reached us; `cut` says that the last line was cut off and left out."""
+    """A recording that was read.
+
+    `turns` are our turns in order. `outcome` is None if the file has none because the game was interrupted, `last` if we received
+    no last state. `cut` is True if the last line was cut off; it is left out.
+    """
 
     path: Path
     header: Header
@@ -265,13 +272,18 @@ class Recording:
         return self.header.hero - 1
 
     @property
+    def players(self) -> tuple[Player, ...]:
+        """The players of heroes 1..4; their names are empty if no state was recorded."""
+        seen = self.turns[0] if self.turns else self.last
+        return seen.state.players if seen is not None else UNKNOWN_PLAYERS
+
+    @property
     def names(self) -> tuple[str, ...]:
-        """The names of heroes 1..4; empty strings where no state was recorded."""
-        state = self.turns[0].state if self.turns else self.last.state if self.last else None
-        return tuple(hero.name for hero in state.heroes) if state else ("", "", "", "")
+        """The names of heroes 1..4, empty if no state was recorded."""
+        return tuple(player.name for player in self.players)
 
     def turn(self, turn: int) -> RecordedTurn:
-        """Our turn with the wire's number `turn`. Raises `RecordingError`, which names the nearest ones, if there is none."""
+        """Return our turn with the protocol's number `turn`. If there is none, raises `RecordingError` with the nearest turns."""
         for recorded in self.turns:
             if recorded.turn == turn:
                 return recorded
@@ -280,15 +292,17 @@ class Recording:
         raise RecordingError(f"{self.path}: turn {turn} is not a recorded turn of hero {self.header.hero}; {hint}", 2)
 
     def recent(self, turn: int, rounds: int | None = None) -> Games:
-        """The games of our turns before `turn`, oldest first; only the last `rounds` of them if given."""
+        """Return the states of our turns before `turn`, oldest first; only the last `rounds` of them if given."""
         before = [own.games for own in self.turns if own.turn < turn]
         before = before if rounds is None else before[max(0, len(before) - rounds) :]
         return np.concatenate(before) if before else np.zeros(0, GAME)
 
 
 def read_recording(path: Path | str) -> Recording:
-    """Read a recording. A last line that was cut off is left out and noted (`Recording.cut`); anything else that is wrong
-    raises `RecordingError` with the file's name, the line and the reason."""
+    """Return the recording in a file. An unfinished last line is left out (`Recording.cut`).
+
+    Any other fault raises `RecordingError` with the file, the line and the reason.
+    """
     path = Path(path)
     try:
         data = path.read_bytes()
@@ -303,7 +317,7 @@ def read_recording(path: Path | str) -> Recording:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
-            # Zeros at the end are what some file systems leave of a line when the power goes.
+            # After a power failure, some file systems leave zeros instead of the last line.
             if number > 1 and number == len(lines) and (not ended or not line.strip(b"\0")):
                 cut = True
                 break
@@ -318,7 +332,7 @@ def read_recording(path: Path | str) -> Recording:
 
 @contextmanager
 def _located(path: Path, number: int) -> Iterator[None]:
-    """Turns what is wrong with a line into an error that says which line of which file it is."""
+    """Put file and line before the message of an error about a line."""
     try:
         yield
     except ValidationError as error:

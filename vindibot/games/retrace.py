@@ -1,12 +1,12 @@
-"""Recordings of ours and game records against the rules: does each state follow from the one before and the moves?
+"""Check our recordings and game records by the rules: does each state follow from the one before and the moves?
 
-A recording holds the states that our hero saw, and what every hero was ordered in between follows from them; it is played
-again, and each state that was seen must come out. Where turns were lost there is nothing to compare. A game record has no
-states but the end: all its orders must be possible, and lead to the end that it tells.
+A recording contains the states that our hero saw. The moves in between follow from them; they are played, and must lead to the
+next state. Lost turns are skipped. A game record has no states: its moves must be possible and lead to the ending that it states.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,19 +14,51 @@ from sim.board import draw
 from sim.game import DIRECTIONS, PLIES_PER_ROUND, RUNNING, Games
 from sim.rules import step
 from vindibot.games.between import move_between
-from vindibot.games.differences import Difference, Tally
 from vindibot.games.game_record import GameRecord, GameRecordError
 from vindibot.games.history import GameHistory
 from vindibot.games.recording import Recording
 
 
+@dataclass(frozen=True)
+class Difference:
+    """The first state of a game that differs from the rules. `ply` counts from 0; `before`, `expected` and `got` are drawings."""
+
+    game: str
+    ply: int
+    move: str
+    before: str
+    expected: str
+    got: str
+
+
+@dataclass
+class Tally:
+    """The results of the checks: numbers of `games` and `states`, and messages.
+
+    `differences` has an entry per game with a wrong state, `problems` a sentence per game that is wrong without a state to show.
+    `skipped` tells which states could not be checked, and why. `remarks` are for people.
+    """
+
+    games: int = 0
+    states: int = 0
+    differences: list[Difference] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def mismatches(self) -> int:
+        """The number of wrong games."""
+        return len(self.differences) + len(self.problems)
+
+
 def retrace_recording(recording: Recording, tally: Tally) -> None:
-    """Add what comes of a recording to `tally`: its states, the first one that does not follow, and what was lost."""
+    """Check a recording, and add its states, its first wrong state and its lost turns to `tally`."""
     tally.games += 1
     game = recording.header.game
     history = GameHistory.of(recording)
     if history.begins_late:
-        tally.skipped.append(f"{recording.path.name}, game {game}: the beginning is not known")
+        tally.skipped.append(f"{recording.path.name}, game {game}: the first turns are missing")
     for number in history.gaps:
         start, end = history.turn(number), history.turn(number + 1)
         if end - start > PLIES_PER_ROUND:
@@ -40,39 +72,35 @@ def retrace_recording(recording: Recording, tally: Tally) -> None:
 
 
 def _difference(game: str, before: Games, seen: Games) -> Difference:
-    """The boards of a state that does not follow: as it was seen, and as far as the orders lead."""
+    """Return the boards of a state that does not follow: as it was seen, and as the moves lead to it."""
     games = before.copy()
     start = int(games[0]["turn"])
     move = ""
     while games[0]["status"] == RUNNING and int(games[0]["turn"]) < int(seen[0]["turn"]):
         code = move_between(before, seen, int(games[0]["turn"]) % PLIES_PER_ROUND)
-        move = "Crash" if code == len(DIRECTIONS) else DIRECTIONS[code] if code >= 0 else "no order"
+        move = "Crash" if code == len(DIRECTIONS) else DIRECTIONS[code] if code >= 0 else "no move"
         if code < 0 or not step(games, 0, code):
             break
     return Difference(game, start, move, draw(before), draw(seen), draw(games))
 
 
 def _compare_moves(recording: Recording, tally: Tally) -> None:
-    """Whether the game shows the orders that we decided on: one that came late, or was lost, is told."""
-    known = [(own.turn, own.games, own.ballot.direction) for own in recording.turns]
-    if recording.last is not None:
-        known.append((int(recording.last.games[0]["turn"]), recording.last.games, 0))
-    for (turn, _, direction), (later, games, _) in pairwise(known):
-        hero = games[0]["hero"][recording.me]
-        if turn < later <= turn + PLIES_PER_ROUND and not hero["crashed"] and hero["last_dir"] != direction:
+    """Add a remark for each of our moves that the next state does not show: it came late, or was lost."""
+    seen = [own.games for own in recording.turns] + ([recording.last.games] if recording.last is not None else [])
+    for own, (before, after) in zip(recording.turns, pairwise(seen), strict=False):
+        hero, move = after[0]["hero"][recording.me], own.ballot.direction
+        plies = int(after[0]["turn"]) - int(before[0]["turn"])
+        if 0 < plies <= PLIES_PER_ROUND and not hero["crashed"] and hero["last_dir"] != move:
             shown = DIRECTIONS[int(hero["last_dir"])]
-            tally.remarks.append(
-                f"{recording.path.name}, turn {turn}: we ordered {DIRECTIONS[direction]}, the game shows {shown}"
-            )
+            tally.remarks.append(f"{recording.path.name}, turn {own.turn}: we moved {DIRECTIONS[move]}, the game shows {shown}")
 
 
 def retrace_record(record: GameRecord, tally: Tally, path: Path) -> None:
-    """Add what comes of a game record to `tally`."""
+    """Check a game record, and add the results to `tally`."""
     tally.games += 1
     try:
-        history = GameHistory.begun(record)
-        tally.states += 1
-        tally.states += history.play_all(record.moves)
-        history.check(record)
+        history = GameHistory.before_first_ply(record)
+        tally.states += 1 + history.play_all(record.moves)
+        history.check_matches(record)
     except GameRecordError as problem:
         tally.problems.append(f"{path.name}: {problem.message}")

@@ -1,14 +1,12 @@
-"""Recorded games against the rules: replay every move and compare every state.
+"""Check recorded games by the rules: play every move and compare every state.
 
-The files hold one game per line as JSON, gzipped or not: the state before the first ply as on the wire (``init``), the
-spawn squares, the moves, and after each move the whole state. The first difference is shown as two boards side by side.
+A file of the original server has a game per line as JSON, gzipped or not: the state before the first ply in the protocol
+(``init``), the spawn squares, the moves, and the whole state after each move. The first difference is shown as two boards.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -19,47 +17,32 @@ from rich.console import Console
 from sim.board import BoardError, draw, read_tiles, tile_text
 from sim.game import ALL_CRASHED, CRASH, DIRECTIONS, NO_DIRECTION, RUNNING, TURN_MAX, Games, place_heroes, row_column, square
 from vindibot.base import UsageError, VindibotError
-from vindibot.games.differences import Difference, Tally
 from vindibot.games.game_file import kind_of
 from vindibot.games.game_record import read_records
 from vindibot.games.history import GameHistory
+from vindibot.games.lines import read_lines
 from vindibot.games.protocol import ProtocolError, read_game, to_games
 from vindibot.games.recording import read_recording
-from vindibot.games.retrace import retrace_record, retrace_recording
+from vindibot.games.retrace import Difference, Tally, retrace_record, retrace_recording
 
 _ENDS = {"TurnMax": TURN_MAX, "AllCrashed": ALL_CRASHED}
 _MOVES = {**{word: direction for direction, word in enumerate(DIRECTIONS)}, "Crash": CRASH}
 
 
 class VerifyError(VindibotError):
-    """A file of recorded games that cannot be read; the message names the file and the line."""
+    """A file of recorded games cannot be read. The message names the file and the line."""
 
 
 def read_games(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The games of a file (.gz or plain), each with the number of its line. Raises `VerifyError`."""
-    number = 0
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield number, _decode(path, number, line)
-    except UnicodeDecodeError:
-        raise VerifyError(f"{path}, after line {number}: this is not text; a file of recorded games is JSON lines") from None
-    except EOFError:
-        raise VerifyError(f"{path}, after line {number}: the file is cut off; fetch or record it again") from None
-    except (gzip.BadGzipFile, zlib.error) as problem:
-        raise VerifyError(f"{path}, after line {number}: the gzip data is damaged ({problem}); fetch it again") from None
-    except OSError as problem:
-        raise VerifyError(f"{path}: {problem.strerror or problem}") from None
+    """Yield the games of a file (.gz or plain), each with the number of its line. Raises `VerifyError`."""
+    for number, line in read_lines(path, VerifyError):
+        yield number, _decode(path, number, line)
 
 
-def _decode(path: Path, number: int, line: str) -> dict[str, Any]:
+def _decode(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         game = json.loads(line)
-    except json.JSONDecodeError as problem:
-        message = f"{path}, line {number}, column {problem.colno}: {problem.msg}; every line is one game as JSON"
-        raise VerifyError(message) from None
-    except (ValueError, RecursionError) as problem:  # a number of too many digits; nested too deep
+    except (ValueError, RecursionError) as problem:
         raise VerifyError(f"{path}, line {number}: {problem}; every line is one game as JSON") from None
     if not isinstance(game, dict) or not {"id", "spawns", "init", "moves", "states"} <= game.keys():
         raise VerifyError(f"{path}, line {number}: this is no recorded game (id, spawns, init, moves and states are needed)")
@@ -69,7 +52,7 @@ def _decode(path: Path, number: int, line: str) -> dict[str, Any]:
 
 
 def first_state(game: dict[str, Any]) -> Games:
-    """The state before the first ply of a recorded game. Raises `ProtocolError` where it cannot be played."""
+    """Return the state before the first ply of a recorded game. Raises `ProtocolError` if it cannot be played."""
     games = to_games(read_game(game["init"]))
     games[0]["training"] = bool(game.get("training"))
     games[0]["hero"]["spawn"] = [square(row, column) for row, column in game["spawns"]]
@@ -78,15 +61,17 @@ def first_state(game: dict[str, Any]) -> Games:
 
 
 def original_game(game: dict[str, Any]) -> GameHistory:
-    """A recorded game as its moves lead through the rules, up to the first move that cannot be played. Raises
-    `ProtocolError` where it cannot be played at all."""
+    """Return a recorded game as the rules play its moves, up to the first move that cannot be played.
+
+    Raises `ProtocolError` if the first state cannot be played.
+    """
     history = GameHistory(str(game["id"]), first=first_state(game))
     history.play_all([_MOVES.get(word, NO_DIRECTION) for word in game["moves"]])
     return history
 
 
 def agrees(games: Games, state: list[Any]) -> bool:
-    """Whether ``games[0]`` is the recorded `state`: [turn, finished, tiles, heroes]."""
+    """Return whether ``games[0]`` equals the recorded `state`: [turn, finished, tiles, heroes]."""
     record = games[0]
     if [int(record["turn"]), bool(record["status"] != RUNNING), tile_text(games)] != state[:3]:
         return False
@@ -99,7 +84,7 @@ def agrees(games: Games, state: list[Any]) -> bool:
 
 
 def _recorded_board(games: Games, state: list[Any]) -> str:
-    """A drawing of the recorded `state`; `games` lends what a state does not tell (spawns, tiles below heroes)."""
+    """Return a drawing of the recorded `state`. Spawn squares and tiles below heroes are not in it; they come from `games`."""
     turn, finished, text, heroes = state
     shown = games.copy()
     record = shown[0]
@@ -117,7 +102,7 @@ def _recorded_board(games: Games, state: list[Any]) -> str:
 
 
 def verify_game(game: dict[str, Any]) -> tuple[int, Difference | None]:
-    """Replay one recorded game; the number of states compared, and the first that differs.
+    """Play one recorded game. Returns the number of states compared, and the first difference.
 
     Raises `ProtocolError` for a game that cannot be played here (a board that is not square).
     """
@@ -136,11 +121,16 @@ def verify_game(game: dict[str, Any]) -> tuple[int, Difference | None]:
 
 
 def verify(paths: Iterable[Path], tally: Tally | None = None) -> Tally:
-    """Replay all games of all files, whichever kind they are (`vindibot.games.game_file`). Raises `VindibotError` for a file that
-    cannot be read; `tally` keeps what was done."""
+    """Check all games of all files of any kind (`vindibot.games.game_file`), and return the results, added to `tally` if given.
+
+    Raises `VindibotError` for a file that cannot be read.
+    """
     tally = tally if tally is not None else Tally()
     for path in paths:
-        kind = _kind(path)
+        try:
+            kind = kind_of(path)
+        except UsageError:
+            kind = "original"  # its reader names the fault
         if kind == "recording":
             retrace_recording(read_recording(path), tally)
         elif kind == "records":
@@ -149,14 +139,6 @@ def verify(paths: Iterable[Path], tally: Tally | None = None) -> Tally:
         else:
             _verify_original(path, tally)
     return tally
-
-
-def _kind(path: Path) -> str:
-    """The kind of a file; what is none is taken for games of the original server, whose reader says what is wrong with it."""
-    try:
-        return kind_of(path)
-    except UsageError:
-        return "original"
 
 
 def _verify_original(path: Path, tally: Tally) -> None:
@@ -175,7 +157,7 @@ def _verify_original(path: Path, tally: Tally) -> None:
 
 
 def side_by_side(recorded: str, ours: str) -> str:
-    """Two drawings beside each other, line by line, with a mark between lines that differ."""
+    """Return two drawings beside each other, with a mark between lines that differ."""
     lines = list(zip_longest(recorded.splitlines(), ours.splitlines(), fillvalue=""))
     width = max(len(one) for one, _ in lines)
     marked = [("recorded", " ", "ours"), *((one, " " if one == other else "!", other) for one, other in lines)]
@@ -183,31 +165,22 @@ def side_by_side(recorded: str, ours: str) -> str:
 
 
 def report(tally: Tally) -> str:
-    """The tally for people: what was skipped, the first difference as boards, and a line with the numbers."""
+    """Return the results as text: remarks, skipped states, problems, the first difference as boards, and a line of numbers."""
     lines = [f"note: {remark}" for remark in tally.remarks]
     lines += [f"skipped: {reason}" for reason in tally.skipped]
     lines += [f"wrong: {problem}" for problem in tally.problems]
     if tally.differences:
         first = tally.differences[0]
-        lines += [
-            f"game {first.game}, ply {first.ply}: {first.move}",
-            first.before,
-            side_by_side(first.expected, first.got),
-        ]
-    numbers = [
-        (tally.games, "games"),
-        (tally.states, "states"),
-        (tally.mismatches, "mismatches"),
-        (len(tally.skipped), "skipped"),
-    ]
-    lines.append(", ".join(f"{number} {what}" for number, what in numbers))
+        boards = side_by_side(first.expected, first.got)
+        lines += [f"game {first.game}, ply {first.ply}: {first.move}", first.before, boards]
+    lines.append(f"{tally.games} games, {tally.states} states, {tally.mismatches} mismatches, {len(tally.skipped)} skipped")
     return "\n".join(lines)
 
 
 def verify_files(paths: Iterable[Path | str], console: Console) -> int:
-    """The command: verify the files, print the report, return the exit code (0 all equal, 1 anything else).
+    """Check the files, print the report, and return the exit code: 0 if all games are right, 1 if not.
 
-    What was verified before a file that cannot be read is still reported.
+    A file that cannot be read is printed, and the check goes on with the next one.
     """
     tally = Tally()
     code = 0

@@ -1,4 +1,4 @@
-"""What a trait sees: a view made from a drawn board, a game, or a turn of a recording."""
+"""Views for traits, made from a drawn board, a game, or a turn of a recording."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim.game import ABSENT, GAME, Game
 from vindibot.games.newest import LAST, find_recording
 from vindibot.games.recording import SUFFIX, Recording, read_recording
 
-#: The nodes that a view's budget has if none are given: enough to see an idea, and the same on any machine.
+#: Default budget of a view in nodes.
 NODES = 10_000
 
 
@@ -27,17 +27,17 @@ def view(
     seed: int | None = None,
     recent: Sequence[str | Game] = (),
 ) -> View:
-    """What a trait sees, with hero `me` (0..3) to move.
+    """Return the view of a trait, with hero `me` (0..3) to move.
 
-    `source` is a drawn board or a game (which is copied), or a recording or its path (a string that
-    ends in ``.jsonl`` is a path; ``last`` is the newest recording in ``recordings/``). `turn` is the wire's number.
+    `source` is a drawn board, a game (which is copied), a recording, or the path of one (a string that ends in ``.jsonl`` is a
+    path; ``last`` is the newest recording in ``recordings/``). `turn` is the protocol's number. The budget has `nodes` nodes
+    (None: no limit).
 
-    - A drawn board or a game: without `turn`, its own is moved on until it is the turn of `me`. Without `me`, it is the
-      hero whose turn it is, or the next who is on the board. `recent` are boards of our turns before, oldest first.
-    - A recording: `turn` must be one of those recorded; hero, history and seed are those of the recording.
+    - A drawn board or a game: without `turn`, its own turn advances to the next one of `me`. Without `me`, it is the next hero to
+      move that is on the board. `recent` are boards of our turns before, oldest first.
+    - A recording: `turn` must be one of the recorded turns; hero, history and seed are those of the recording.
 
-    The budget has `nodes` nodes (None: no limit). Raises ValueError (`sim.board.BoardError` for the drawing) and
-    `vindibot.games.recording.RecordingError` for what cannot be.
+    Raises ValueError (`sim.board.BoardError` for the drawing) and `vindibot.games.recording.RecordingError`.
     """
     if isinstance(source, os.PathLike) or (isinstance(source, str) and (source == LAST or source.endswith(SUFFIX))):
         source = read_recording(find_recording(source) if isinstance(source, str) else Path(source))
@@ -53,7 +53,7 @@ def view(
 
 
 def _to_move(games: Game, turn: int | None, me: int | None) -> int:
-    """Set the turn of a drawn game so that `me` is to move; returns `me`."""
+    """Set the turn of a drawn game so that `me` is to move, and return `me`."""
     game = games[0]
     present = [hero for hero in range(4) if game["hero"][hero]["pos"] != ABSENT[hero]]
     now = int(game["turn"]) if turn is None else turn
@@ -61,10 +61,10 @@ def _to_move(games: Game, turn: int | None, me: int | None) -> int:
         order = [(now + later) % 4 for later in range(4)] if turn is None else [now % 4]
         me = next((hero for hero in order if hero in present), None)
     if me is None or me not in present:
-        missing = "nobody who could be to move" if me is None else f"no hero with the index {me} (@{me + 1})"
-        raise ValueError(f"there is {missing} on this board")
+        missing = "hero that could be to move" if me is None else f"hero with the index {me} (@{me + 1})"
+        raise ValueError(f"there is no {missing} on this board")
     if turn is not None and turn % 4 != me:
-        raise ValueError(f"turn {turn} is hero {turn % 4 + 1}'s, not hero {me + 1}'s (me={me})")
+        raise ValueError(f"on turn {turn}, hero {turn % 4 + 1} moves, not hero {me + 1} (me={me})")
     now += (me - now) % 4
     if now >= game["max_turns"]:
         raise ValueError(f"turn {now} is past the end: this game has {game['max_turns']} turns")
@@ -76,9 +76,9 @@ def _recorded(
     recording: Recording, turn: int | None, me: int | None, nodes: int | None, seed: int | None, recent: Sequence[str | Game]
 ) -> View:
     if turn is None:
-        raise ValueError("say which turn of the recording: view(recording, turn=...)")
+        raise ValueError("a recording needs a turn: view(recording, turn=...)")
     if me is not None and me != recording.me:
-        raise ValueError(f"the recording is hero {recording.header.hero}'s (me={recording.me}); he cannot be changed")
+        raise ValueError(f"the recording is of hero {recording.header.hero} (me={recording.me}); it cannot be changed")
     if len(recent):
         raise ValueError("a recording has its own history")
     games = recording.turn(turn).games.copy()

@@ -1,12 +1,13 @@
-"""One trait's part in a turn as it stands in a recording: label, weight, votes, time, status, and the thought if there is one.
+"""The votes of one trait as a recording stores them: label, weight, votes, time, status, and the result of a search if any.
 
-Of a thought (`behaviours.base.SearchInfo`) only what is set is written. The line, its principal variation, is a word with a
-letter for each ply, ``.`` for Stay; the goal is a square as on the wire, [x, y] with x the row.
+Only the fields of a `behaviours.base.SearchInfo` that are set are written. The principal variation is text with a letter per ply,
+``.`` for Stay; the goal is a square of the protocol, [x, y] with x the row.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,8 +16,8 @@ from behaviours.base import LONGEST_PV, SearchInfo
 from sim.game import MAX_SIZE, row_column, square
 from vindibot.games.ballot import BallotEntry, Status
 
-#: How the directions 0..4 of a principal variation are written.
-LINE_LETTERS = ".NSEW"
+#: The letters of the directions 0..4 in a principal variation.
+PV_LETTERS = ".NSEW"
 
 Five = Annotated[list[float], Field(min_length=5, max_length=5)]
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -24,7 +25,7 @@ _Place = Annotated[int, Field(ge=0, lt=MAX_SIZE)]
 
 
 class VoteLine(BaseModel):
-    """A trait's part as read; `entry` gives it back as a line of the ballot."""
+    """The votes of a trait as read; `entry` converts them."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -41,37 +42,36 @@ class VoteLine(BaseModel):
     goal: tuple[_Place, _Place] | None = None
 
     def entry(self) -> BallotEntry:
-        """As a line of the ballot."""
-        pv = tuple(map(LINE_LETTERS.index, self.pv))
+        """Return the entry of the ballot."""
+        pv = tuple(map(PV_LETTERS.index, self.pv))
         goal = None if self.goal is None else square(*self.goal)
         votes = None if self.votes is None else tuple(self.votes)
         info = SearchInfo(votes, self.depth, self.score, self.nodes, pv, goal)
-        said = info if info != SearchInfo(votes) else None
-        return BallotEntry(self.label, self.weight, self.votes, read_number(self.ms), self.status, self.note, said)
+        searched = info if info != SearchInfo(votes) else None
+        return BallotEntry(self.label, self.weight, self.votes, read_number(self.ms), self.status, self.note, searched)
 
 
 def write_entry(entry: BallotEntry) -> dict[str, Any]:
-    """A line of the ballot as JSON, what `VoteLine` reads."""
+    """Return an entry of the ballot as JSON that `VoteLine` reads."""
     line = vars(entry) | {"ms": write_number(entry.ms)}
     info = line.pop("info")
     if info is not None:
         goal = None if info.goal is None else row_column(info.goal)
-        path = write_line(info.pv)
-        told = {"depth": info.depth, "score": info.score, "nodes": info.nodes, "pv": path or None, "goal": goal}
-        line |= {key: value for key, value in told.items() if value is not None}
+        found = {"depth": info.depth, "score": info.score, "nodes": info.nodes, "pv": write_pv(info.pv) or None, "goal": goal}
+        line |= {key: value for key, value in found.items() if value is not None}
     return line
 
 
-def write_line(line: tuple[int, ...]) -> str:
-    """A principal variation as a word: ``N.ES``."""
-    return "".join(LINE_LETTERS[direction] for direction in line)
+def write_pv(pv: Sequence[int]) -> str:
+    """Return a principal variation as text: ``N.ES``."""
+    return "".join(PV_LETTERS[direction] for direction in pv)
 
 
 def write_number(value: float) -> float | None:
-    """Milliseconds for JSON, which has no infinity (there is no deadline in tests) and no NaN."""
+    """Return milliseconds for JSON; None for infinity (tests have no deadline) and NaN."""
     return round(float(value), 3) if math.isfinite(value) else None
 
 
 def read_number(value: float | None) -> float:
-    """The inverse of `write_number`; NaN for what could not be written."""
+    """Return the inverse of `write_number`; NaN for None."""
     return math.nan if value is None else value

@@ -68,7 +68,7 @@ class Archive:
         del self._started[room]
         gold: list[int] = room.games[0]["hero"]["gold"].tolist()
         if ending is not Reason.INTERRUPTED:
-            for user in filter(None, map(self._users.by_id, fields["who"])):
+            for user in filter(None, map(self._users.by_id, fields["player_ids"])):
                 user.played = time.time()
         ratings = [(user.id, user.elo, user.games, user.mu, user.sigma) for user in rated]
         if rated:
@@ -118,7 +118,7 @@ class Archive:
         players = [seat.player for seat in room.seats]
         return {
             "names": tuple(player.name for player in players),
-            "who": tuple(player.user_id for player in players),
+            "player_ids": tuple(player.user_id for player in players),
             "started": self._started[room],
             "extra": {"elo": [player.elo for player in players], "time_limit_ms": room.time_limit_ms, "pace": room.pace},
         }

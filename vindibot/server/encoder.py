@@ -7,7 +7,7 @@ from typing import Protocol
 
 from vindibot.games import GameHistory, Ply, encode_json, from_games
 from vindibot.server.room import Room
-from vindibot.viewer import StateWriter, ending_of, results
+from vindibot.viewer import StateWriter, result_of
 
 
 class Encoder(Protocol):
@@ -67,4 +67,4 @@ class PageEncoder:
 
     def end(self, history: GameHistory) -> bytes | None:
         """See `Encoder`."""
-        return encode_json({"ending": ending_of(history), "results": results(history.last)})
+        return encode_json(result_of(history))

@@ -39,7 +39,7 @@ class GameRow:
     finished: float
     gold: tuple[int, ...]
     names: tuple[str, ...]
-    who: tuple[str | None, ...]
+    player_ids: tuple[str | None, ...]
 
     @property
     def winner(self) -> int | None:
@@ -50,7 +50,7 @@ class GameRow:
     @property
     def heroes(self) -> list[tuple[int, str, str | None, int | None]]:
         """Number (1..4), name, id (of a registered bot, else None) and gold (None if unknown) of each hero."""
-        return list(zip(range(1, 5), self.names, self.who, self.gold or (None,) * 4, strict=True))
+        return list(zip(range(1, 5), self.names, self.player_ids, self.gold or (None,) * 4, strict=True))
 
 
 #: The columns of a bot beside its key, in the order of `User`.
@@ -79,7 +79,7 @@ def begin_game(connection: sqlite3.Connection, record: GameRecord) -> None:
     game = (record.id, "running", record.training, record.finished.timestamp(), dumps(record).decode())
     sql = "INSERT INTO games (id, state, training, finished, record) VALUES (?, ?, ?, ?, ?)"
     number = connection.execute(sql, game).lastrowid
-    seats = [(bot, number, seat) for seat, bot in enumerate(record.who) if bot is not None]
+    seats = [(bot, number, seat) for seat, bot in enumerate(record.player_ids) if bot is not None]
     connection.executemany("INSERT INTO seats (bot, game, seat) VALUES (?, ?, ?)", seats)
 
 
@@ -92,7 +92,7 @@ def end_game(connection: sqlite3.Connection, record: GameRecord, gold: Sequence[
         (state, finished, json.dumps(list(gold)), rated, dumps(record).decode(), record.id),
     )
     if state == "finished":
-        played = [(finished, bot) for bot in set(record.who) if bot is not None]
+        played = [(finished, bot) for bot in set(record.player_ids) if bot is not None]
         connection.executemany("UPDATE bots SET played = ? WHERE id = ?", played)
 
 
@@ -122,7 +122,7 @@ def list_games(
         # Distinct, since a bot may have several seats in a game.
         chosen = "FROM (SELECT DISTINCT game FROM seats WHERE bot = ?) JOIN games ON number = game WHERE number < ?"
         wanted.insert(0, bot)
-    columns = "number, id, state, training, finished, gold, json_extract(record, '$.names'), json_extract(record, '$.who')"
+    columns = "number, id, state, training, finished, gold, json_extract(record, '$.names'), json_extract(record, '$.player_ids')"
     query = f"SELECT {columns} {chosen} AND state != 'running' ORDER BY number DESC LIMIT ?"
     return [
         GameRow(number, game_id, state, bool(training), finished, *(tuple(json.loads(text)) for text in texts))

@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import Sequence
 
-from sim.game import PLIES_PER_ROUND
+from sim.game import PLIES_PER_ROUND, SEATS
 from sim.generator import GeneratorError, generate
 from sim.maps import Map, MapError, UnknownMapError, read_map
 from vindibot.base import UsageError
@@ -14,7 +14,7 @@ from vindibot.games import Player
 from vindibot.server.archive import Archive
 from vindibot.server.database import Database
 from vindibot.server.game_rows import User
-from vindibot.server.match import NO_LIMITS, SEATS, Claim, Match, Matchmaker
+from vindibot.server.match import NO_LIMITS, Claim, Match, Matchmaker
 from vindibot.server.refusal import Refusal, closing_refusal, game_error
 from vindibot.server.registrations import Registrations
 from vindibot.server.room import GRACE_ROUNDS, Room, RoomObserver, RoomSeat

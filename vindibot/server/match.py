@@ -6,13 +6,13 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from sim.game import SEATS
 from sim.maps import Map
 from vindibot.games import Reason
 from vindibot.server.game_rows import User
 from vindibot.server.ratings import winner_of
 from vindibot.server.room import Room, Waiter
 
-SEATS = 4
 #: Every seat has the time limit of its match.
 NO_LIMITS: tuple[int | None, ...] = (None,) * SEATS
 

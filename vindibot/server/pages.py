@@ -11,10 +11,9 @@ from typing import Any
 from fastapi.responses import HTMLResponse
 
 from sim.board import draw
-from sim.game import ALL_CRASHED, RUNNING, Games
+from sim.game import ALL_CRASHED, RUNNING, SEATS, Games
 from vindibot.base import render
 from vindibot.games import Player, Reason
-from vindibot.server.match import SEATS
 from vindibot.server.ratings import winner_of
 from vindibot.server.room import Room
 from vindibot.server.thumbnail import thumbnail

@@ -56,7 +56,8 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX games_running ON games (state) WHERE state = 'running';
     """,
     """
-    UPDATE games SET record = json_set(json_remove(record, '$.orders'), '$.version', 2,
+    UPDATE games SET record = json_set(json_remove(record, '$.orders', '$.who'), '$.version', 2,
+        '$.player_ids', json_extract(record, '$.who'),
         '$.moves', json_extract(record, '$.orders'), '$.ending', CASE json_extract(record, '$.ending')
         WHEN 'TurnMax' THEN 'finished' WHEN 'AllCrashed' THEN 'all-crashed' ELSE 'interrupted' END);
     """,

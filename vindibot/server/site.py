@@ -20,7 +20,7 @@ from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
 from vindibot.server.streams import Streams
 from vindibot.server.users import RegistrationError
-from vindibot.viewer import TYPES, head, served_page, served_policy, static_files
+from vindibot.viewer import TYPES, empty_bundle, served_page, served_policy, static_files
 
 #: Archived games on the first page; running or archived games in longer lists.
 SHOWN, LISTED = 20, 50
@@ -84,7 +84,7 @@ def add_site(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
         if room is None or room.finished:
             found = await _find_record(lobby, game_id)
             if found is not None:
-                return _archived_game(found, _number(request, "ply")) if plain else _viewer(GameHistory.begun(found))
+                return _archived_game(found, _number(request, "ply")) if plain else _viewer(GameHistory.before_first_ply(found))
         if room is None:
             return not_found()
         players, plies = room.history.players, len(room.history)
@@ -100,7 +100,7 @@ def _viewer(history: GameHistory, *, live: bool = False, **addresses: str) -> HT
     """Return the page of a game, whose plies come as events."""
     if not live:
         addresses["record"] = f"/records/{history.id}"
-    bundle = head(history, title=f"game {history.id}", source="server", live=live)
+    bundle = empty_bundle(history, title=f"game {history.id}", source="server", live=live)
     markup = served_page(bundle, f"/plies/{history.id}", plain=f"/{history.id}?ply", home="/", **addresses)
     return HTMLResponse(markup, headers=HEADERS | {"Content-Security-Policy": served_policy(), "Cache-Control": "no-cache"})
 
@@ -118,7 +118,7 @@ def _file(content: bytes, kind: str) -> Response:
 
 
 def _archived_game(record: GameRecord, ply: int | None) -> HTMLResponse:
-    history = GameHistory.of_record(record)
+    history = GameHistory.of(record)
     plies = len(history)
     ply = plies if ply is None else min(max(ply, 0), plies)
     games = history.state(ply)

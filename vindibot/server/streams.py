@@ -165,7 +165,7 @@ def add_streams(app: FastAPI, streams: Streams, database: Database) -> None:
             raise HTTPException(404)
         if encoder is WireEncoder and 0 < len(record.moves) <= after:
             return Response(status_code=204)  # no more events: without this status a browser would ask again
-        history = GameHistory.of_record(record)
+        history = GameHistory.of(record)
         return streams.response(recorded(history, encoder(history), after), encoder.prelude)
 
     @app.get("/events/{game_id}", response_class=Response, responses=described)

@@ -1,4 +1,4 @@
-"""Whole games of one bot: joins, plays, records, shows, and goes on with the next."""
+"""Whole games of one bot, one after another: join, play, record, show."""
 
 import lazy_loader
 

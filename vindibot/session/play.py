@@ -1,4 +1,4 @@
-"""``vindibot play``: whole games of a bot, one after another or several at once, on a server or on one of our own."""
+"""``vindibot play``: whole games of a bot, one after another or several at once, on a server or on our embedded server."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from sim.game import SEATS
 from sim.generator import generate
 from vindibot.base import VindibotError, interrupts, log, printable, require_key
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map, map_text, named_modules
 from vindibot.engine import Needs, Voters, loading_beside, voters, warm
-from vindibot.games import Reason, refusal
+from vindibot.games import Reason, recording_folder_problem
 from vindibot.server import EmbeddedServer, ServerSettings
 from vindibot.session.player import GamePlayer, Report
 from vindibot.terminal import Display
@@ -29,16 +30,15 @@ from vindibot.viewer import LiveViewer
 
 _log = structlog.get_logger("vindibot.session.play")
 
-SEATS = 4
-#: Games in a row that end before they begin because of a useless answer; then the server is no Vindinium server.
-USELESS_JOINS = 3
-#: Seconds that the end waits for a browser that has been told to show a game.
-LAST_LOOK = 15.0
+#: Number of consecutive games that end before they begin because of an invalid answer; then no more games are tried.
+MAX_INVALID_JOINS = 3
+#: Seconds to wait at the end until the browser has loaded the games.
+BROWSER_TIMEOUT = 15.0
 
 
 @dataclass
 class Participant:
-    """A bot with a key, and whoever votes for it."""
+    """A bot, its key on the server, and the traits that vote for it."""
 
     bot: Bot
     key: SecretStr
@@ -60,8 +60,8 @@ class Session:
     key: SecretStr = field(default_factory=lambda: SecretStr(""))
     reports: list[Report] = field(default_factory=list)
     interrupted: bool = False
-    refused: bool = False  # a game was not even joined: nor would be the next
-    _useless_joins: int = 0  # in a row
+    refused: bool = False  # a game could not be joined, so the next one could not either
+    _invalid_joins: int = 0  # in a row
     _numbers: Iterator[int] = field(default_factory=lambda: iter(()))
     _playing: set[GamePlayer] = field(default_factory=set)
 
@@ -69,14 +69,14 @@ class Session:
     def settings(self) -> PlaySettings:
         return self.config.settings
 
-    # -- the games --
+    # -- Games --
 
     async def run(self) -> None:
-        """Play all games; interrupts end them in order, a second one at once."""
+        """Play all games. An interrupt ends them after their turn, a second one at once."""
         settings = self.settings
-        together = min(settings.parallel, settings.games, cores())
-        if together < min(settings.parallel, settings.games):
-            self.console.print(f"playing {together} games at once: there are no more cores", style="dim")
+        parallel = min(settings.parallel, settings.games, cores())
+        if parallel < min(settings.parallel, settings.games):
+            self.console.print(f"playing {parallel} games at once: there are no more cores", style="dim")
         self._numbers = iter(range(1, settings.games + 1))
         problem: BaseExceptionGroup[VindibotError] | None = None
         async with AsyncExitStack() as stack:
@@ -89,72 +89,68 @@ class Session:
                 await stack.enter_async_context(self._shown_in_browser())
             try:
                 async with asyncio.TaskGroup() as group:
-                    for _ in range(together):
-                        group.create_task(self._line_of_games(together))
+                    for _ in range(parallel):
+                        group.create_task(self._play_in_turn(parallel))
             except* VindibotError as problems:
                 problem = problems
         if problem is not None:
             raise _first(problem)
 
-    async def _line_of_games(self, together: int) -> None:
-        """Games one after another, with the same worker processes."""
-        async with self._entrants(together) as entrants:
+    async def _play_in_turn(self, parallel: int) -> None:
+        """Play games one after another with the same worker processes."""
+        async with self._participants(parallel) as participants:
             for number in self._numbers:
                 if self.interrupted or self.refused:
                     break
-                await self._game(number, entrants)
+                await self._game(number, participants)
 
     @asynccontextmanager
-    async def _entrants(self, together: int) -> AsyncIterator[list[Participant]]:
+    async def _participants(self, parallel: int) -> AsyncIterator[list[Participant]]:
+        """Start the voters of our bot, and of its opponents if they play on our server."""
         pool = self.settings.pool
-        share = pool.workers or max(1, cores() // together)
+        own_workers = pool.workers or max(1, cores() // parallel)
+        opponents = [(self.opponent, 1)] * (SEATS - 1) if self.opponent is not None else []
         async with AsyncExitStack() as stack:
-            entrants = []
-            for bot, workers in [(self.bot, share), *[(self.opponent, 1)] * (SEATS - 1)]:
-                if bot is None:
-                    continue
-                asked = voters(bot, workers=workers, in_process=pool.in_process, grace=pool.grace_ms / 1000, strikes=pool.strikes)
-                await asked.start()
-                stack.push_async_callback(asked.close)
+            participants = []
+            for bot, workers in [(self.bot, own_workers), *opponents]:
+                started = voters(
+                    bot, workers=workers, in_process=pool.in_process, grace=pool.grace_ms / 1000, strikes=pool.strikes
+                )
+                await started.start()
+                stack.push_async_callback(started.close)
                 key = SecretStr(self.server.register(bot.name)) if self.server is not None else self.key
                 log.add_secret(key)
-                entrants.append(Participant(bot, key, asked))
-            yield entrants
+                participants.append(Participant(bot, key, started))
+            yield participants
 
-    async def _game(self, number: int, entrants: list[Participant]) -> None:
-        """One game: ours, and those of the opponents if we bring them along."""
+    async def _game(self, number: int, participants: list[Participant]) -> None:
+        """Play one game of our bot, and of the opponents on our server."""
         seed = (self.seed + number - 1) % 2**63
         if self.server is not None:
-            self._arrange(self.server, entrants, seed, number)
-        players = [self._player(entrant, seed, seat, number) for seat, entrant in enumerate(entrants)]
+            self._arrange(self.server, participants, seed, number)
+        players = [self._player(participant, seed, seat, number) for seat, participant in enumerate(participants)]
         self._playing.update(players)
+        tasks = [asyncio.create_task(player.play()) for player in players[1:]]
         try:
-            tasks = [asyncio.create_task(player.play()) for player in players[1:]]
-            try:
-                report = await players[0].play()
-            finally:
-                for player in players[1:]:
-                    player.stop_after_turn()
-                await _finish(tasks)
+            report = await players[0].play()
         finally:
+            for player in players[1:]:
+                player.stop_after_turn()
+            await _finish(tasks)
             self._playing.difference_update(players)
         self.reports.append(report)
-        self.refused |= self._hopeless(report)
-        self._tell(number, report)
+        invalid = report.last is None and report.outcome.reason is Reason.PROTOCOL_ERROR
+        self._invalid_joins = self._invalid_joins + 1 if invalid else 0
+        self.refused |= self._invalid_joins >= MAX_INVALID_JOINS if invalid else report.last is None
+        self._print_report(number, report)
 
-    def _hopeless(self, report: Report) -> bool:
-        """Whether the next game would not begin either."""
-        useless = not report.joined and report.outcome.reason is Reason.PROTOCOL_ERROR
-        self._useless_joins = self._useless_joins + 1 if useless else 0
-        return self._useless_joins >= USELESS_JOINS if useless else not report.joined
-
-    def _player(self, entrant: Participant, seed: int, seat: int, number: int) -> GamePlayer:
+    def _player(self, participant: Participant, seed: int, seat: int, number: int) -> GamePlayer:
         settings = self.settings
-        entrant.voters.begin_game()
+        participant.voters.begin_game()
         embedded = self.server is not None
         client = ClientSettings(
             server=self.server.url if self.server is not None else settings.server,
-            key=entrant.key,
+            key=participant.key,
             mode="arena" if embedded and self.opponent is not None else settings.mode,
             turns=None if embedded else settings.rounds,
             map=None if embedded else map_text(settings.map),
@@ -165,38 +161,38 @@ class Session:
         )
         return GamePlayer(
             client,
-            entrant.bot,
-            entrant.voters,
+            participant.bot,
+            participant.voters,
             seed=seed + seat,
             margin=settings.time.margin_ms / 1000,
             nodes=settings.pool.nodes,
             folder=settings.recording.folder if settings.recording.enabled and seat == 0 else None,
             display=self.display if seat == 0 else None,
             title=f"game {number}" if settings.games > 1 else "",
-            tell=self._note if seat == 0 else None,
-            onlooker=self.viewer.game() if self.viewer is not None and seat == 0 else None,
+            notify=self._note if seat == 0 else None,
+            observer=self.viewer.game() if self.viewer is not None and seat == 0 else None,
         )
 
-    def _arrange(self, server: EmbeddedServer, entrants: list[Participant], seed: int, number: int) -> None:
-        """Reserve the seats of a game on our own server: hero 1 against its random movers, seat after seat against bots."""
-        seats = [entrant.key.get_secret_value() for entrant in entrants]
+    def _arrange(self, server: EmbeddedServer, participants: list[Participant], seed: int, number: int) -> None:
+        """Reserve the seats of a game on our server: hero 1 against random movers, or all heroes in turn against bots."""
+        seats = [participant.key.get_secret_value() for participant in participants]
         training = len(seats) == 1
         seats += ["random"] * (SEATS - len(seats))
-        turned = 0 if training else (1 - number) % SEATS
-        seats = seats[turned:] + seats[:turned]
+        first = 0 if training else (1 - number) % SEATS
+        seats = seats[first:] + seats[:first]
         board = load_map(self.settings.map) or generate(seed)
         server.lobby.arrange(board, seats, rounds=self.settings.rounds, seed=seed, training=training)
 
     @asynccontextmanager
     async def _shown_in_browser(self) -> AsyncIterator[None]:
-        """Serve the pages of our games, and open the first; at the end wait, not for long, until it has got everything."""
+        """Serve the pages of our games, and open the first. At the end, wait at most `BROWSER_TIMEOUT` until it has loaded."""
         async with LiveViewer() as self.viewer:
             self._note(f"our games are shown on {self.viewer.address}")
             opening = asyncio.create_task(self._open(self.viewer))
             try:
                 yield
-                if self.reports and not self.interrupted and not await self.viewer.told(LAST_LOOK):
-                    self._note("nobody has looked at the games; `vindibot replay RECORDING --open` shows them later")
+                if self.reports and not self.interrupted and not await self.viewer.all_sent(BROWSER_TIMEOUT):
+                    self._note("no browser has shown the games; `vindibot replay RECORDING --open` shows them later")
             finally:
                 opening.cancel()
                 await asyncio.gather(opening, return_exceptions=True)
@@ -205,13 +201,13 @@ class Session:
         await viewer.first.wait()
         page = viewer.page(next(iter(viewer.games)))
         if not await asyncio.to_thread(webbrowser.open, page):
-            self._note(f"there is no browser that could be opened: open {page} yourself")
+            self._note(f"no browser could be opened: open {page} yourself")
 
-    # -- interrupts and words --
+    # -- Interrupts and messages --
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM: the first ends the games after this turn, the second ends everything at once."""
+        """Handle Ctrl-C and SIGTERM: the first ends the games after their turn, the second ends everything at once."""
         me = asyncio.current_task()
 
         def stop() -> None:
@@ -231,34 +227,28 @@ class Session:
     def _note(self, text: str) -> None:
         self.console.print(printable(text), style="dim", markup=False, highlight=False, soft_wrap=True)
 
-    def _tell(self, number: int, report: Report) -> None:
-        ours, outcome = report.ours, report.outcome
-        words = outcome.message
-        if outcome.finished and ours is not None:
-            others = ", ".join(f"{place.name} {place.gold}" for place in report.places if not place.mine)
-            words = f"{self.bot.name} came {_ORDINALS[ours.rank]} with {ours.gold} gold ({others})"
+    def _print_report(self, number: int, report: Report) -> None:
+        outcome = report.outcome
+        text = report.result(self.bot.name)
         if report.late_turns:
-            words += f"; {report.late_turns} turns were late"
+            text += f"; {report.late_turns} turns were late"
         if report.benched:
-            words += f"; benched: {', '.join(report.benched)}"
+            text += f"; benched: {', '.join(report.benched)}"
         style = "bold green" if outcome.finished else "bold red"
-        line = printable(f"game {number}: {outcome.reason}: {words}")
+        line = printable(f"game {number}: {outcome.reason}: {text}")
         self.console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
         if report.recording is not None:
             self.console.print(f"recording: {report.recording}", style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
-_ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth"}
-
-
 def _first(group: BaseExceptionGroup[VindibotError]) -> VindibotError:
-    """The first error of a group, whatever it is nested in."""
+    """Return the first error of a group, at any depth."""
     one = group.exceptions[0]
     return _first(one) if isinstance(one, BaseExceptionGroup) else one
 
 
 async def _finish(tasks: list[asyncio.Task[Report]]) -> None:
-    """Let the opponents see the end; who has not after a moment is cancelled."""
+    """Wait 2 s for the opponents to receive the end of the game, then cancel them."""
     if not tasks:
         return
     _, late = await asyncio.wait(tasks, timeout=2.0)
@@ -270,9 +260,9 @@ async def _finish(tasks: list[asyncio.Task[Report]]) -> None:
 
 
 def play_games(config: Config[PlaySettings], console: Console) -> int:
-    """Play as configured; returns the exit code: 0 all games finished, 1 some failed, 130 interrupted.
+    """Play as configured, and return the exit code: 0 if all games finished, 1 if some failed, 130 after an interrupt.
 
-    Raises `VindibotError` for what makes playing impossible, before a game begins.
+    Raises `VindibotError` before the first game if no game can be played.
     """
     settings = config.settings
     with contextlib.ExitStack() as stack:
@@ -283,7 +273,7 @@ def play_games(config: Config[PlaySettings], console: Console) -> int:
             opponent = load_bot(settings.against) if settings.against else None
             if settings.embedded:
                 load_map(settings.map)
-            if settings.recording.enabled and (problem := refusal(settings.recording.folder)):
+            if settings.recording.enabled and (problem := recording_folder_problem(settings.recording.folder)):
                 raise config.refuse("recording.folder", problem)
             seed = settings.seed if settings.seed is not None else secrets.randbits(48)
             session = Session(config, console, bot, opponent, seed)
@@ -295,7 +285,7 @@ def play_games(config: Config[PlaySettings], console: Console) -> int:
             session.display = stack.enter_context(Display(live=settings.display != "lines"))
             session.console = session.display.console
             log.setup(settings.log.level, settings.log.file, session.console)
-        interrupts.at_once_again()  # until the session listens to it, and once it does not any more
+        interrupts.at_once_again()  # before the session handles interrupts, and after
         try:
             asyncio.run(session.run())
         except (KeyboardInterrupt, asyncio.CancelledError):
@@ -306,22 +296,21 @@ def play_games(config: Config[PlaySettings], console: Console) -> int:
 
 
 def _summary(session: Session) -> None:
-    """What all games came to, and how to go on after an interrupt."""
+    """Print the results of all games, and the command that plays the rest after an interrupt."""
     settings, reports, console = session.settings, session.reports, session.console
     if len(reports) > 1:
-        finished = [report for report in reports if report.ours is not None and report.outcome.finished]
+        finished = [report for report in reports if report.completed]
         table = Table(title=f"{escape(session.bot.name)}: {len(reports)} games", title_justify="left")
         for heading in ("finished", "first", "second", "third", "fourth", "mean gold", "late turns"):
             table.add_column(heading, justify="right")
-        ranks = [report.ours.rank for report in finished if report.ours is not None]
-        gold = [report.ours.gold for report in finished if report.ours is not None]
-        mean = f"{sum(gold) / len(gold):.1f}" if gold else "-"
+        ranks = [report.rank for report in finished]
+        mean = f"{sum(report.gold for report in finished) / len(finished):.1f}" if finished else "-"
         late = sum(report.late_turns for report in reports)
         table.add_row(str(len(finished)), *(str(ranks.count(rank)) for rank in range(1, 5)), mean, str(late))
         console.print(table)
     if settings.recording.enabled and any(report.recording for report in reports):
         console.print(f"recordings are in {settings.recording.folder}", markup=False, highlight=False, soft_wrap=True)
     if session.interrupted:
-        left = settings.games - len([report for report in reports if report.outcome.finished])
+        left = settings.games - sum(report.outcome.finished for report in reports)
         again = f"; the same command with --games {left} plays the rest" if settings.games > 1 else ""
         console.print(f"interrupted: nothing that was played is lost{again}", style="yellow")

@@ -1,4 +1,4 @@
-"""What a terminal shows: the board, live games, watched games."""
+"""Output in a terminal: the board, live games, watched games."""
 
 import lazy_loader
 

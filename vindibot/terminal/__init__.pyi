@@ -1,11 +1,10 @@
 from .board import (
-    Picture as Picture,
-    Shot as Shot,
+    Frame as Frame,
     layout as layout,
     rounds as rounds,
 )
 from .display import (
     Display as Display,
-    Shown as Shown,
+    GameDisplay as GameDisplay,
 )
 from .watch import watch_game as watch_game

@@ -1,28 +1,19 @@
-"""The picture of a game in a terminal: the board in colours, the heroes, and what our traits voted.
+"""A game drawn for a terminal: the board in colours, the heroes, and the votes of our traits.
 
-`layout` makes lines of styled text that fit a given terminal, `picture` an SVG of them for a page::
-
-    python -m vindibot.terminal.board RECORDING --turn 212 > game.svg
-
-Everything is put together from prepared pieces instead of rich's tables, because it is drawn many times a second beside a
-bot that has better things to do. Names come from other people: they are shown as text, whatever they contain.
+`layout` returns lines of styled text that fit a terminal. It uses prepared segments instead of rich's tables: it draws many times
+a second while a bot needs the processor. Names come from other people; they are shown as text, whatever they contain.
 """
 
 from __future__ import annotations
 
-import argparse
-import io
 import math
-import re
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from functools import cache
+from itertools import groupby, zip_longest
 from typing import Any
 
 from rich.cells import set_cell_size
-from rich.console import Console, ConsoleOptions
-from rich.measure import Measurement
 from rich.segment import Segment
 from rich.style import Style
 
@@ -39,18 +30,18 @@ from sim.game import (
     WALL,
     Games,
 )
-from vindibot.base import VindibotError, printable, printable_lines
-from vindibot.games import Ballot, BallotEntry, read_recording
+from vindibot.base import printable
+from vindibot.games import Ballot, BallotEntry
 
-#: A line of the picture; the widths of its segments add up to the width it was made for.
+#: A line of a layout. Its segments have the width of the layout together.
 Line = list[Segment]
 
-#: Heroes 1..4 (red, blue, green, orange), and the ground that their mines stand on.
+#: Colours of heroes 1..4 (red, blue, green, orange), and the backgrounds of their mines.
 HERO_COLOURS = ("#e5534b", "#5294f0", "#57ab5a", "#e0823d")
-_MINE_GROUNDS = ("#4a1f1f", "#1c3358", "#1f3f22", "#4d2f14")
-# Mines as seen from afar: of heroes 1..4, who are brighter themselves, and of nobody.
-_MINES_AFAR, _MINE_AFAR = ("#9c3a35", "#3766a8", "#3d7a40", "#9c5a2a"), "#777252"
-_GROUND, _WALL, _WALL_TEXT = "#161b22", "#30363d", "#444c56"
+_MINE_BACKGROUNDS = ("#4a1f1f", "#1c3358", "#1f3f22", "#4d2f14")
+# Colours of mines on the small board: of heroes 1..4 (darker than the heroes), and without an owner.
+_SMALL_MINES, _SMALL_MINE = ("#9c3a35", "#3766a8", "#3d7a40", "#9c5a2a"), "#777252"
+_AIR, _WALL, _WALL_TEXT = "#161b22", "#30363d", "#444c56"
 _TAVERN, _TAVERN_TEXT, _MINE, _MINE_TEXT = "#5c4425", "#ffd78a", "#2d2d26", "#d8d3a8"
 
 _PLAIN, _DIM, _BOLD = Style(), Style(dim=True), Style(bold=True)
@@ -60,16 +51,19 @@ _AGAINST = Style(color="red")
 _HERO_STYLES = tuple(Style(color="#0d1117", bgcolor=colour, bold=True) for colour in HERO_COLOURS)
 _HERO_TEXTS = tuple(Style(color=colour, bold=True) for colour in HERO_COLOURS)
 
-# Widths of the panel beside the board: one line for a hero (it grows with the terminal), or four short ones.
+# Widths of the panel beside the board: smallest and largest with one line per hero, and with four short lines per hero.
 _PANEL, _WIDEST, _SLIM = 50, 60, 22
 _BAR = 10
 _GAP = Segment("  ")
 
 
 @dataclass(frozen=True)
-class Shot:
-    """What a picture shows: a `sim.game.Game`, our hero 0..3, the names of heroes 1..4, the last ballot,
-    the milliseconds that were left when we decided, and how the game has ended, if it has, in a word and in a sentence."""
+class Frame:
+    """What a layout shows: a state (`sim.game.Game`), our hero (0..3), and the names of heroes 1..4.
+
+    `ballot` is our last ballot, `ms_left` the time that was left after our decision, in milliseconds. `ending` (a word) and
+    `message` (a sentence) say how the game ended.
+    """
 
     games: Games = field(repr=False)
     me: int
@@ -80,25 +74,8 @@ class Shot:
     message: str = ""
 
 
-class Picture:
-    """Lines as something that rich can print."""
-
-    def __init__(self, lines: Sequence[Line]) -> None:
-        self.lines = lines
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        newline = Segment.line()
-        for line in self.lines:
-            yield from line
-            yield newline
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        width = max((Segment.get_line_length(line) for line in self.lines), default=0)
-        return Measurement(width, width)
-
-
 def rounds(games: Games) -> tuple[int, int]:
-    """The round that is being played, from 1, and how many there are."""
+    """Return the current round (from 1) and the number of rounds."""
     turn, last = int(games[0]["turn"]), int(games[0]["max_turns"])
     total = max(1, -(-last // PLIES_PER_ROUND))
     return min(turn // PLIES_PER_ROUND + 1, total), total
@@ -108,23 +85,23 @@ def rounds(games: Games) -> tuple[int, int]:
 
 
 def _tile(tile: int) -> tuple[str, Style, str]:
-    """Text and style of a square without a hero, and its colour as seen from afar."""
+    """Return the text and the style of a square without a hero, and its colour on the small board."""
     owner = tile - MINE - 1
     if tile == TAVERN:
-        text, tables = _TAVERN_TEXT, _TAVERN
+        text, background, small = _TAVERN_TEXT, _TAVERN, _TAVERN_TEXT
     elif tile == WALL:
-        text, tables = _WALL_TEXT, _WALL
+        text, background, small = _WALL_TEXT, _WALL, _WALL
     elif 0 <= owner < 4:
-        text, tables = HERO_COLOURS[owner], _MINE_GROUNDS[owner]
+        text, background, small = HERO_COLOURS[owner], _MINE_BACKGROUNDS[owner], _SMALL_MINES[owner]
     elif tile >= MINE:
-        text, tables = _MINE_TEXT, _MINE
+        text, background, small = _MINE_TEXT, _MINE, _SMALL_MINE
     else:
-        text, tables = _GROUND, _GROUND
-    afar = _MINES_AFAR[owner] if 0 <= owner < 4 else _MINE_AFAR if tile >= MINE else text if tile == TAVERN else tables
-    return TILE_NAMES[tile], Style(color=text, bgcolor=tables, bold=tile >= TAVERN), afar
+        text, background, small = _AIR, _AIR, _AIR
+    return TILE_NAMES[tile], Style(color=text, bgcolor=background, bold=tile >= TAVERN), small
 
 
 def _square(cell: int) -> tuple[str, Style, str]:
+    """Return the text, the style and the small colour of a value of ``Game.cell``."""
     hero, tile = cell >> HERO_SHIFT, cell & TILE_BITS
     if 1 <= hero <= 4:
         return f"@{hero}", _HERO_STYLES[hero - 1], HERO_COLOURS[hero - 1]
@@ -142,7 +119,7 @@ def _rows(games: Games) -> list[list[int]]:
 
 
 def _board(games: Games) -> list[Line]:
-    """The board, two characters for each square."""
+    """Return the board with two characters per square."""
     lines = []
     for row in _rows(games):
         runs = groupby((_SQUARES[cell] for cell in row), key=lambda square: square[1])
@@ -150,30 +127,27 @@ def _board(games: Games) -> list[Line]:
     return lines
 
 
-_HALVES: dict[tuple[str, str], Style] = {}
-
-
 def _small_board(games: Games) -> list[Line]:
-    """The board in half the width and height: two squares, one above the other, are the halves of one character."""
+    """Return the board in half the width and height: one character shows two squares, one above the other."""
     rows = _rows(games)
     rows += [rows[-1]] * (len(rows) % 2)
     lines = []
     for upper, lower in zip(rows[::2], rows[1::2], strict=True):
         pairs = ((_SQUARES[above][2], _SQUARES[below][2]) for above, below in zip(upper, lower, strict=True))
-        line = []
-        for pair, run in groupby(pairs):
-            if pair not in _HALVES:
-                _HALVES[pair] = Style(color=pair[0], bgcolor=pair[1])
-            line.append(Segment("▀" * len(list(run)), _HALVES[pair]))
-        lines.append(line)
+        lines.append([Segment("▀" * len(list(run)), _half_style(*pair)) for pair, run in groupby(pairs)])
     return lines
 
 
-# ---- Beside it ----
+@cache
+def _half_style(upper: str, lower: str) -> Style:
+    return Style(color=upper, bgcolor=lower)
+
+
+# ---- Beside the board ----
 
 
 def _fit(pieces: Iterable[tuple[str, Style]], width: int) -> Line:
-    """Segments that are exactly `width` wide together: what is too long is cut off."""
+    """Return segments that are exactly `width` wide together. Text that is too long is cut off."""
     line, left = [], width
     for text, style in pieces:
         segment = Segment(text, style)
@@ -184,71 +158,63 @@ def _fit(pieces: Iterable[tuple[str, Style]], width: int) -> Line:
     return [*line, Segment(" " * left)] if left else line
 
 
-def _life(hero: Any, bar: int, signs: str) -> list[tuple[str, Style]]:
-    """Life as a bar and as a number; a hero who has crashed has the word instead of the bar."""
+def _life(hero: Any, width: int, sign: str) -> list[tuple[str, Style]]:
+    """Return the life of a hero as a bar of `width` signs and as a number. A crashed hero has the word instead of the bar."""
     life = int(hero["life"])
-    full = -(-life * bar // MAX_LIFE)
+    full = -(-life * width // MAX_LIFE)
     style = _GOOD if life > 50 else _WARN if life > 20 else _BAD
-    number = (f" {life:3d}", style)
-    return (
-        [("crashed".ljust(bar), _BAD), number]
-        if hero["crashed"]
-        else [(signs * full, style), (signs * (bar - full), _DIM), number]
-    )
+    bar = [("crashed".ljust(width), _BAD)] if hero["crashed"] else [(sign * full, style), (sign * (width - full), _DIM)]
+    return [*bar, (f" {life:3d}", style)]
 
 
-def _heading(shot: Shot, width: int) -> list[Line]:
-    played, total = rounds(shot.games)
-    where = [(f"round {played}/{total}", _BOLD), (f"  turn {int(shot.games[0]['turn'])}", _DIM)]
-    how: list[tuple[str, Style]] = [(printable(shot.ending), _BOLD)] if shot.ending else []
-    if shot.ballot is not None:
-        how.append((DIRECTIONS[shot.ballot.direction], _BOLD))
-        if shot.ballot.fallback:
-            how.append((" (fallback)", _WARN))
-    if shot.ms_left is not None and math.isfinite(shot.ms_left):
-        style = _GOOD if shot.ms_left > 100 else _WARN if shot.ms_left > 0 else _BAD
-        how.append((f"{'  ' if how else ''}{shot.ms_left:.0f} ms left", style))
+def _heading(frame: Frame, width: int) -> list[Line]:
+    """Return two lines: round and turn; ending or move, and the time that was left."""
+    played, total = rounds(frame.games)
+    time = [(f"round {played}/{total}", _BOLD), (f"  turn {int(frame.games[0]['turn'])}", _DIM)]
+    move: list[tuple[str, Style]] = [(printable(frame.ending), _BOLD)] if frame.ending else []
+    if frame.ballot is not None:
+        move.append((DIRECTIONS[frame.ballot.direction], _BOLD))
+        if frame.ballot.fallback:
+            move.append((" (fallback)", _WARN))
+    if frame.ms_left is not None and math.isfinite(frame.ms_left):
+        style = _GOOD if frame.ms_left > 100 else _WARN if frame.ms_left > 0 else _BAD
+        move.append((f"{'  ' if move else ''}{frame.ms_left:.0f} ms left", style))
     if width >= _PANEL:
-        return [_fit([*where, ("  ", _PLAIN), *how], width), _fit([(printable(shot.message), _DIM)], width)]
-    return [_fit(where[:1], width), _fit(how, width)]
+        return [_fit([*time, ("  ", _PLAIN), *move], width), _fit([(printable(frame.message), _DIM)], width)]
+    return [_fit(time[:1], width), _fit(move, width)]
 
 
-def _heroes(shot: Shot, width: int, signs: str) -> list[Line]:
-    """A table, one line for each hero."""
-    room = width - 33
-    lines = [_fit([(f"    {'hero':{room}} {'life':{_BAR + 4}} {'gold':>6} {'mines':>6}", _DIM)], width)]
-    for index, hero in enumerate(shot.games[0]["hero"]):
-        name = set_cell_size(printable(shot.names[index]), room)
-        pieces = [
-            (f" {index + 1} ", _HERO_STYLES[index]),
-            (" ", _PLAIN),
-            (name, _HERO_TEXTS[index] if index == shot.me else _PLAIN),
-        ]
-        pieces += [(" ", _PLAIN), *_life(hero, _BAR, signs), (f" {int(hero['gold']):6d} {int(hero['mines']):6d}", _PLAIN)]
-        lines.append(_fit(pieces, width))
+def _heroes(frame: Frame, width: int, sign: str) -> list[Line]:
+    """Return a table with one line per hero."""
+    name_width = width - 33
+    lines = [_fit([(f"    {'hero':{name_width}} {'life':{_BAR + 4}} {'gold':>6} {'mines':>6}", _DIM)], width)]
+    for index, hero in enumerate(frame.games[0]["hero"]):
+        name = set_cell_size(printable(frame.names[index]), name_width)
+        pieces = [(f" {index + 1} ", _HERO_STYLES[index]), (" ", _PLAIN)]
+        pieces += [(name, _HERO_TEXTS[index] if index == frame.me else _PLAIN), (" ", _PLAIN), *_life(hero, _BAR, sign)]
+        lines.append(_fit([*pieces, (f" {int(hero['gold']):6d} {int(hero['mines']):6d}", _PLAIN)], width))
     return lines
 
 
-def _slim_heroes(shot: Shot, signs: str) -> list[Line]:
-    """Three short lines for each hero."""
-    lines = []
-    for index, hero in enumerate(shot.games[0]["hero"]):
-        style = _HERO_TEXTS[index] if index == shot.me else _BOLD
-        lines.append(_fit([], _SLIM))
-        lines.append(_fit([(f" {index + 1} ", _HERO_STYLES[index]), (f" {printable(shot.names[index])}", style)], _SLIM))
-        lines.append(_fit(_life(hero, _SLIM - 4, signs), _SLIM))
-        lines.append(_fit([(f"gold {int(hero['gold'])}  mines {int(hero['mines'])}", _PLAIN)], _SLIM))
-    return lines
+def _slim_heroes(frame: Frame, sign: str) -> list[Line]:
+    """Return four short lines per hero, the first of them empty."""
+    lines: list[list[tuple[str, Style]]] = []
+    for index, hero in enumerate(frame.games[0]["hero"]):
+        style = _HERO_TEXTS[index] if index == frame.me else _BOLD
+        name = [(f" {index + 1} ", _HERO_STYLES[index]), (f" {printable(frame.names[index])}", style)]
+        lines += [[], name, _life(hero, _SLIM - 4, sign), [(f"gold {int(hero['gold'])}  mines {int(hero['mines'])}", _PLAIN)]]
+    return [_fit(line, _SLIM) for line in lines]
 
 
 def _amount(value: float, width: int) -> str:
-    """A number in `width` characters, the first of them a blank: .75, -.30, 1.25, -1.3, 250, 12720, -13k."""
+    """Return a number in `width` characters, the first of them a blank: .75, -.30, 1.25, -1.3, 250, 12720, -13k."""
     texts = [f"{value:.2f}".replace("-0.", "-.").removeprefix("0"), f"{value:.1f}", f"{value:.0f}"]
     texts += [f"{value / 1e3:.0f}k", f"{value / 1e6:.0f}M", "-big" if value < 0 else "big"]
     return next(text for text in texts if len(text) < width).rjust(width)
 
 
 def _numbers(ballot: Ballot, values: Sequence[float], chosen: Style, column: int) -> list[tuple[str, Style]]:
+    """Return a number per direction, each `column` wide: "-" where the direction has no effect, `chosen` for the move."""
     pieces = []
     for direction, value in enumerate(values):
         style = chosen if direction == ballot.direction else _AGAINST if value < 0 else _PLAIN
@@ -262,7 +228,7 @@ def _numbers(ballot: Ballot, values: Sequence[float], chosen: Style, column: int
 
 
 def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int) -> list[tuple[str, Style]]:
-    """A line of the table of votes: label, weight, weighted votes, and milliseconds or what went wrong."""
+    """Return a line of the table of votes: label, weight, weighted votes, and the milliseconds or the status."""
     answered = entry.votes is not None
     pieces = [(set_cell_size(printable(entry.label), label), _PLAIN if answered else _DIM), (_amount(entry.weight, 5), _DIM)]
     pieces += _numbers(ballot, entry.weighted, _BOLD, column) if answered else [(" " * column * len(DIRECTIONS), _PLAIN)]
@@ -272,7 +238,7 @@ def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int) -> list[
 
 
 def _votes(ballot: Ballot | None, width: int, height: int) -> list[Line]:
-    """The table of votes in at most `height` lines, [] if there is no room for any: who said what, times the weight."""
+    """Return the table of weighted votes in at most `height` lines, [] if there is no space."""
     entries = ballot.entries if ballot is not None else []
     if ballot is None or not entries or height < 4 or width < _PANEL:
         return []
@@ -288,90 +254,38 @@ def _votes(ballot: Ballot | None, width: int, height: int) -> list[Line]:
     return [_fit(row, width) for row in rows]
 
 
-# ---- Together ----
+# ---- The layout ----
 
 
-def layout(shot: Shot, width: int, height: int, *, colour: bool = True, ascii_only: bool = False) -> list[Line] | None:
-    """The picture for a terminal of `width` columns and `height` lines; None if it is too small for any.
+def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_only: bool = False) -> list[Line] | None:
+    """Return the lines for a terminal of `width` columns and `height` lines, None if the terminal is too small.
 
-    The board has two characters a square with the panel beside it, or a slim panel and the votes below, or, in a small
-    terminal with colours, half the size.
+    The first that fits of these: the board with two characters per square and the panel beside it; the same with a slim panel
+    and the votes below; in a terminal with colours, the board in half the size with the panel beside it.
     """
-    size = int(shot.games[0]["size"])
+    size = int(frame.games[0]["size"])
     sign = "=" if ascii_only else "━"
     if size <= height and 2 * size + 2 + _PANEL <= width:
-        return _wide(_board(shot.games), 2 * size, shot, width, height, sign)
+        return _wide(_board(frame.games), 2 * size, frame, width, height, sign)
     if size <= height and 2 * size + 2 + _SLIM <= width:
-        slim = [*_heading(shot, _SLIM), *_slim_heroes(shot, sign)]
+        slim = [*_heading(frame, _SLIM), *_slim_heroes(frame, sign)]
         if len(slim) <= height:
-            lines = _beside(_board(shot.games), 2 * size, slim, _SLIM)
-            return lines + _votes(shot.ballot, min(width, _WIDEST), height - len(lines))
+            lines = _beside(_board(frame.games), 2 * size, slim, _SLIM)
+            return lines + _votes(frame.ballot, min(width, _WIDEST), height - len(lines))
     if colour and not ascii_only and (size + 1) // 2 <= height and size + 2 + _PANEL <= width:
-        return _wide(_small_board(shot.games), size, shot, width, height, sign)
+        return _wide(_small_board(frame.games), size, frame, width, height, sign)
     return None
 
 
-def _wide(board: list[Line], board_width: int, shot: Shot, width: int, height: int, sign: str) -> list[Line] | None:
-    room = min(_WIDEST, width - board_width - 2)
-    panel = [*_heading(shot, room), *_heroes(shot, room, sign)]
-    panel += _votes(shot.ballot, room, height - len(panel))
-    return _beside(board, board_width, panel, room) if len(panel) <= height else None
+def _wide(board: list[Line], board_width: int, frame: Frame, width: int, height: int, sign: str) -> list[Line] | None:
+    """Return the board with the wide panel beside it, None if the panel has more than `height` lines."""
+    panel_width = min(_WIDEST, width - board_width - 2)
+    panel = [*_heading(frame, panel_width), *_heroes(frame, panel_width, sign)]
+    panel += _votes(frame.ballot, panel_width, height - len(panel))
+    return _beside(board, board_width, panel, panel_width) if len(panel) <= height else None
 
 
-def _beside(board: list[Line], wide: int, panel: list[Line], panel_width: int) -> list[Line]:
-    """Two columns; the shorter one is filled up with blanks."""
-    lines = max(len(board), len(panel))
-    left = board + [[Segment(" " * wide)]] * (lines - len(board))
-    right = panel + [_fit([], panel_width)] * (lines - len(panel))
-    return [[*one, _GAP, *other] for one, other in zip(left, right, strict=True)]
-
-
-def picture(
-    games: Games,
-    names: Sequence[str],
-    *,
-    me: int = 0,
-    ballot: Ballot | None = None,
-    ms_left: float | None = None,
-    title: str = "vindibot",
-    width: int = 120,
-) -> str:
-    """An SVG of the game as a terminal of `width` columns shows it. It refers to no other host.
-
-    `names` are those of heroes 1..4, `me` is our hero 0..3. Raises ValueError if the width is too small for the board.
-    """
-    lines = layout(Shot(games, me, names, ballot, ms_left), width, 200)
-    if lines is None:
-        raise ValueError(f"a board of {int(games[0]['size'])} rows does not fit into {width} columns")
-    shown = Picture(lines)
-    fitting = max(Segment.get_line_length(line) for line in lines)
-    console = Console(record=True, width=fitting, file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    console.print(shown)
-    svg = console.export_svg(title=printable(title), unique_id="vindibot")
-    # rich's template asks a host of others for a font; the viewer's own monospaced one will do.
-    return re.sub(r"\s*@font-face\s*\{.*?\}", "", svg, flags=re.DOTALL)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m vindibot.terminal.board RECORDING --turn N [--width COLUMNS]``: the SVG of a recorded turn on standard
-    output."""
-    parser = argparse.ArgumentParser(prog="python -m vindibot.terminal.board", description="An SVG of a recorded turn.")
-    parser.add_argument("recording")
-    parser.add_argument("--turn", type=int, required=True, help="the wire's number of a turn of the recording's hero")
-    parser.add_argument("--width", type=int, default=120, help="columns of the terminal that is shown")
-    options = parser.parse_args(arguments)
-    try:
-        recording = read_recording(options.recording)
-        own = recording.turn(options.turn)
-    except VindibotError as error:
-        print(printable_lines(error.message), file=sys.stderr)
-        return error.exit_code
-    ballot = own.ballot
-    title = f"vindibot: {recording.header.bot}"
-    args = {"me": recording.me, "ballot": ballot, "ms_left": ballot.margin_ms, "title": title, "width": options.width}
-    print(picture(own.games, recording.names, **args))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _beside(board: list[Line], board_width: int, panel: list[Line], panel_width: int) -> list[Line]:
+    """Return two columns. The shorter one is filled up with blanks."""
+    pairs = zip_longest(board, panel)
+    return [[*(left or _fit([], board_width)), _GAP, *(right or _fit([], panel_width))] for left, right in pairs]

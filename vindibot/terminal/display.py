@@ -1,17 +1,17 @@
-"""What a person sees while games are played: a live board in a terminal, a plain line per own turn elsewhere.
+"""A display of running games: a live board in a terminal, a plain line per own turn elsewhere.
 
 ::
 
     with Display() as display:
-        shown = display.game(names, me)
+        game = display.game(names, me)
         ...
-        shown.turn(games, ballot, ms_left)
+        game.turn(games, ballot, ms_left)
         ...
-        shown.finished(outcome, games)
+        game.finished(outcome, games)
 
-The game comes first. `Shown.turn` only notes what is to be seen; a thread draws the newest state, ten times a second at
-most, and writes it. A terminal that is stopped (Ctrl-S) or gone (a broken pipe) stops the thread, never the game, and no
-error of a display reaches its caller. Who prints to `Display.console` from elsewhere, as the log does, has the same.
+The display never delays a game. `GameDisplay.turn` only queues a frame. A thread draws the newest one, at most `RATE` times per
+second, and writes it. A terminal that is stopped (Ctrl-S) or gone (a broken pipe) stops the thread only, and no error of a
+display reaches its caller. The same holds for texts that other code prints to `Display.console`, such as the log.
 """
 
 from __future__ import annotations
@@ -20,49 +20,50 @@ import math
 import os
 import sys
 import threading
-import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Self, TextIO, cast
+from typing import Any, Self, TextIO, cast
 
 import structlog
 from rich.live import Live
-from rich.text import Text
+from rich.segment import SegmentLines
 
 from sim.game import DIRECTIONS, Games
-from vindibot.base import printable, terminal
+from vindibot.base import printable, say, terminal
 from vindibot.games import Ballot, Outcome
-from vindibot.terminal.board import Line, Picture, Shot, layout, rounds
+from vindibot.terminal.board import Frame, Line, layout, rounds
 
-#: Pictures per second at most.
+#: Largest number of frames drawn per second.
 RATE = 10.0
-#: Turns that may wait to be seen; the oldest are forgotten.
-EVENTS = 10_000
-#: Characters that may wait for a terminal that does not take them; more is thrown away.
+#: Largest number of queued frames; the oldest are dropped.
+LONGEST_QUEUE = 10_000
+#: Largest number of characters that wait for a terminal; further ones are dropped.
 BACKLOG = 1 << 20
-#: Seconds that the end of the program waits for the last picture to be written.
+#: Seconds that the end of the program waits until the last frame is written.
 TIMEOUT = 2.0
 
 _log = structlog.get_logger("vindibot.terminal.display")
 
 
-class _Outbox:
-    """A file for rich that never fails, and never blocks while there is a thread that takes what is in it and writes it to
-    the true one. Before and after (`threaded` is False) it is written at once."""
+class _QueuedFile:
+    """A file for rich that wraps `file` and never fails. While `threaded`, it never blocks: a thread calls `deliver`.
+
+    While `threaded` is False, each flush writes to `file` at once.
+    """
 
     def __init__(self, file: TextIO, wake: threading.Event) -> None:
-        self.true = file
+        self._file = file
         self.encoding = getattr(file, "encoding", None) or "utf-8"
         self._wake = wake
         self._texts: deque[str] = deque()
         self._waiting = 0
-        self.gone = False
+        self._broken = False
         self.threaded = False
 
     def write(self, text: str) -> int:
-        if not self.gone and self._waiting < BACKLOG:
+        if not self._broken and self._waiting < BACKLOG:
             self._texts.append(text)
             self._waiting += len(text)
         return len(text)
@@ -75,37 +76,37 @@ class _Outbox:
 
     def isatty(self) -> bool:
         with suppress(Exception):
-            return self.true.isatty()
+            return self._file.isatty()
         return False
 
     def fileno(self) -> int:
-        return self.true.fileno()
+        return self._file.fileno()
 
     def deliver(self) -> None:
-        """Write what waits. This may block; only the thread calls it, if there is one."""
-        while self._texts and not self.gone:
+        """Write the queued texts to the file. This may block; if there is a thread, only the thread calls it."""
+        while self._texts and not self._broken:
             try:
                 text = self._texts.popleft()
                 self._waiting -= len(text)
-                self.true.write(text.encode(self.encoding, "replace").decode(self.encoding))
+                self._file.write(text.encode(self.encoding, "replace").decode(self.encoding))
                 if not self._texts:
-                    self.true.flush()
+                    self._file.flush()
             except (OSError, ValueError):
                 self._give_up()
             except IndexError:
-                break  # somebody else was quicker
+                break  # another thread took the last text
 
     def _give_up(self) -> None:
-        self.gone = True
+        self._broken = True
         self._texts.clear()
-        # What Python still holds for the file would be complained about when the program ends.
+        # Otherwise Python fails to write its own buffer when the program ends, and prints an error.
         with suppress(OSError, ValueError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self.true.fileno())
-            os.close(nowhere)
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self._file.fileno())
+            os.close(null)
 
 
-class Shown:
+class GameDisplay:
     """One game on a display. Its methods return at once and raise nothing."""
 
     def __init__(self, display: Display, names: Sequence[str], me: int, title: str) -> None:
@@ -115,58 +116,53 @@ class Shown:
         self._me = me
 
     def turn(self, games: Games, ballot: Ballot | None, ms_left: float | None = None) -> None:
-        """A turn of ours: the state in which we decided, the ballot, and the milliseconds that were left."""
-        self.show(Shot(games.copy(), self._me, self._names, ballot, ms_left))
+        """Show a turn of ours: the state in which we decided, the ballot, and the milliseconds that were left."""
+        self.show(Frame(games.copy(), self._me, self._names, ballot, ms_left))
 
-    def show(self, shot: Shot) -> None:
-        """Any picture: a state that is not a turn of ours, say. What it shows must not be changed any more."""
-        self._display.note(self, shot)
+    def show(self, frame: Frame) -> None:
+        """Show a frame of any state. The caller does not change its arrays afterwards."""
+        self._display.add(self, frame)
 
     def finished(self, outcome: Outcome, games: Games | None = None) -> None:
-        """The end of the game for us, with the last state if there is one.
-
-        The last picture shows it; a line that says so is for the caller to print."""
-        shot = None
+        """Show the end of the game on the live board, if there is a last state. Where there is no board, nothing is printed."""
+        frame = None
         if games is not None:
-            shot = Shot(games.copy(), self._me, self._names, ending=outcome.reason, message=outcome.message)
-        self._display.note(self, shot, ended=True)
+            frame = Frame(games.copy(), self._me, self._names, ending=outcome.reason, message=outcome.message)
+        self._display.add(self, frame, ended=True)
 
 
 @dataclass(frozen=True)
 class _Event:
-    """Something to be seen: a turn, or the last state of a game. `staged` if it is for the live board; `line` if it is
-    worth a line where there is none, which then begins with `title`."""
+    """A queued frame. `on_board` says whether the live board shows it. Without a board it becomes a line that begins with
+    `title`, or no line if `title` is None."""
 
-    shot: Shot
-    staged: bool
-    line: bool
-    title: str
+    frame: Frame
+    on_board: bool
+    title: str | None
 
 
 class Display:
-    """Shows games on `file` (standard output if None): live, if it is a terminal that is large enough, else in lines.
+    """Shows games on `file` (standard output if None): on a live board if this is a terminal of sufficient size, else as lines.
 
-    `live` False means lines anywhere. `width` and `height` are those of the terminal unless they are given. If several
-    games are shown at once the live board stays with the first until it ends.
+    If `live` is False, always as lines. `width` and `height` replace those of the terminal. If several games are shown at once,
+    the live board shows the first until it ends.
     """
 
     def __init__(
         self, file: TextIO | None = None, *, live: bool = True, width: int | None = None, height: int | None = None
     ) -> None:
         self._wake, self._stop = threading.Event(), threading.Event()
-        self._outbox = _Outbox(file if file is not None else sys.stdout, self._wake)
-        #: Prints among the pictures or lines without disturbing them, and without ever blocking.
-        self.console = terminal(file=cast("TextIO", self._outbox), width=width, height=height)
-        self._wanted = live and self.console.is_terminal and not self.console.is_dumb_terminal
-        self._running: list[Shown] = []
-        self._events: deque[_Event] = deque(maxlen=EVENTS)
+        self._output = _QueuedFile(file if file is not None else sys.stdout, self._wake)
+        #: Prints above the live board or between the lines. It never blocks.
+        self.console = terminal(file=cast("TextIO", self._output), width=width, height=height)
+        self._live_board = live and self.console.is_terminal and not self.console.is_dumb_terminal
+        self._running: list[GameDisplay] = []
+        self._events: deque[_Event] = deque(maxlen=LONGEST_QUEUE)
         self._live: Live | None = None
         self._thread: threading.Thread | None = None
-        #: Processor seconds that the thread has used.
-        self.seconds = 0.0
 
     def __enter__(self) -> Self:
-        self._outbox.threaded = True
+        self._output.threaded = True
         self._thread = threading.Thread(target=self._work, name="vindibot-display", daemon=True)
         self._thread.start()
         return self
@@ -177,22 +173,22 @@ class Display:
         if self._thread is not None:
             self._thread.join(TIMEOUT)
 
-    def game(self, names: Sequence[str], me: int, title: str = "") -> Shown:
-        """Begin to show a game: the names of heroes 1..4, our hero 0..3, and what to call the game among several."""
-        shown = Shown(self, names, me, title)
-        self._running.append(shown)
-        return shown
+    def game(self, names: Sequence[str], me: int, title: str = "") -> GameDisplay:
+        """Begin to show a game. `names` are of heroes 1..4, `me` is our hero (0..3). `title` tells the game from others."""
+        game = GameDisplay(self, names, me, title)
+        self._running.append(game)
+        return game
 
-    def note(self, shown: Shown, shot: Shot | None, *, ended: bool = False) -> None:
-        """In the game's thread: what is to be seen, and nothing more."""
-        if shown not in self._running:
+    def add(self, game: GameDisplay, frame: Frame | None, *, ended: bool = False) -> None:
+        """Queue a frame of a game. The game's own thread calls this."""
+        if game not in self._running:
             return
-        if shot is not None:
-            title = f"{printable(shown.title)}: " if shown.title and len(self._running) > 1 else ""
-            self._events.append(_Event(shot, shown is self._running[0], not ended, title))
+        if frame is not None:
+            title = f"{printable(game.title)}: " if game.title and len(self._running) > 1 else ""
+            self._events.append(_Event(frame, game is self._running[0], None if ended else title))
             self._wake.set()
         if ended:
-            self._running.remove(shown)
+            self._running.remove(game)
 
     # ---- In the thread ----
 
@@ -203,68 +199,60 @@ class Display:
                 self._wake.clear()
                 self._show()
                 self._stop.wait(1 / RATE if self._live is not None else 0)
-            self._show(last=True)
-            self._outbox.threaded = False
+            self._show()
+            self._end_live()
+            self._output.threaded = False
+            self._output.deliver()
         except Exception as error:
-            self._wanted, self._outbox.threaded = False, False
+            self._live_board, self._output.threaded = False, False
             _log.warning("the display has failed and is off; the game goes on", error=repr(error))
 
-    def _show(self, last: bool = False) -> None:
-        """Draw the newest state, or print a line for each; then write it all."""
-        started = time.thread_time()
+    def _show(self) -> None:
+        """Draw the newest frame, or print a line per frame; then write to the file."""
         events: list[_Event] = []
         while self._events:
             events.append(self._events.popleft())
-        newest = next((event.shot for event in reversed(events) if event.staged), None)
-        picture = self._layout(newest) if newest is not None and self._wanted else None
-        if picture is not None:
-            self._draw(picture)
-        elif newest is not None or not self._wanted:
+        newest = next((event.frame for event in reversed(events) if event.on_board), None)
+        lines = self._layout(newest) if newest is not None and self._live_board else None
+        if lines is not None:
+            self._draw(lines)
+        elif newest is not None or not self._live_board:
             self._end_live()
             for event in events:
-                if event.line:
-                    self.console.print(Text(event.title + turn_line(event.shot)), soft_wrap=True)
-        if last:
-            self._end_live()
-        self.seconds += time.thread_time() - started
-        self._outbox.deliver()
+                if event.title is not None:
+                    say(self.console, event.title + turn_line(event.frame))
+        self._output.deliver()
 
-    def _layout(self, shot: Shot) -> list[Line] | None:
+    def _layout(self, frame: Frame) -> list[Line] | None:
         width, height = self.console.size
         colour = self.console.color_system is not None and not self.console.no_color
-        ascii_only = not self._outbox.encoding.lower().startswith("utf")
-        return layout(shot, width, height - 1, colour=colour, ascii_only=ascii_only)
+        ascii_only = not self._output.encoding.lower().startswith("utf")
+        return layout(frame, width, height - 1, colour=colour, ascii_only=ascii_only)
 
     def _draw(self, lines: list[Line]) -> None:
         if self._live is None:
-            self._live = Live(
-                console=self.console,
-                auto_refresh=False,
-                redirect_stdout=False,
-                redirect_stderr=False,
-                vertical_overflow="crop",
-            )
+            options: dict[str, Any] = {"auto_refresh": False, "redirect_stdout": False, "redirect_stderr": False}
+            self._live = Live(console=self.console, vertical_overflow="crop", **options)
             self._live.start()
-        self._live.update(Picture(lines), refresh=True)
+        self._live.update(SegmentLines(lines, new_lines=True), refresh=True)
 
     def _end_live(self) -> None:
-        """Leave the last picture where it is, and go on below."""
+        """End the live board. Its last frame stays above the next lines."""
         if self._live is not None:
             self._live.stop()
             self._live = None
 
 
-def turn_line(shot: Shot) -> str:
-    """A turn of ours in one line."""
-    game = shot.games[0]
-    hero, (played, total) = game["hero"][shot.me], rounds(shot.games)
-    ballot = shot.ballot
+def turn_line(frame: Frame) -> str:
+    """Return one line about a turn of ours: round, move, our hero, the milliseconds left, and traits without votes."""
+    hero, (played, total) = frame.games[0]["hero"][frame.me], rounds(frame.games)
+    ballot = frame.ballot
     parts = [f"round {played}/{total}"]
     if ballot is not None:
         parts[0] += f" {DIRECTIONS[ballot.direction]}{' (fallback)' if ballot.fallback else ''}"
-    name = printable(shot.names[shot.me])
-    parts.append(f"@{shot.me + 1} {name} life {hero['life']} gold {hero['gold']} mines {hero['mines']}")
-    if shot.ms_left is not None and math.isfinite(shot.ms_left):
-        parts.append(f"{shot.ms_left:.0f} ms left")
+    name = printable(frame.names[frame.me])
+    parts.append(f"@{frame.me + 1} {name} life {hero['life']} gold {hero['gold']} mines {hero['mines']}")
+    if frame.ms_left is not None and math.isfinite(frame.ms_left):
+        parts.append(f"{frame.ms_left:.0f} ms left")
     missing = [f"{printable(entry.label)} {entry.status}" for entry in ballot.entries if entry.status != "ok"] if ballot else []
     return " · ".join(parts + missing)

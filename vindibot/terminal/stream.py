@@ -1,4 +1,4 @@
-"""A live game on a server, by server-sent events: its states as they come, through lost connections, to its end."""
+"""A client of the server-sent events of a live game. It connects again when a connection is lost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 import httpx
@@ -17,39 +17,38 @@ from vindibot.base import Redactor, ServerAddress, UsageError, VindibotError
 from vindibot.client import Transport, TransportError
 from vindibot.games import GameState, read_game
 
-#: Seconds between two attempts to get through again, at first and at most.
-FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
-#: Seconds after which no more attempts are made.
+#: Seconds between two attempts to connect again: the first time, and at most. The time doubles with each attempt.
+FIRST_BACKOFF, LONGEST_BACKOFF = 0.25, 5.0
+#: Seconds without a connection after which no more attempts are made.
 TIMEOUT = 60.0
-#: An event is one state, or a list of ids; what is longer than this is none.
+#: Largest number of bytes of an event. An event is one state, or a list of ids.
 LONGEST_EVENT = 1 << 20
 
 
 @dataclass(frozen=True)
 class GameAddress:
-    """A game on a server; `game` is empty for whatever is played there now."""
+    """A game on a server. An empty `game` stands for the newest running game."""
 
     server: ServerAddress
     game: str = ""
 
     @classmethod
     def parse(cls, text: str) -> GameAddress:
-        """Read the address of a game's page (``http://localhost:9000/abcd1234``), of its events, or of a server alone.
+        """Return the game at the address of its page (``http://localhost:9000/abcd1234``), of its events, or of a server.
 
-        Raises `UsageError`; an address for orders, which holds a token, is refused and not repeated.
+        Raises `UsageError`, also for an address for moves. Its message does not repeat that address, which holds a token.
         """
         if "/api/" in text:
             raise UsageError("this is an address for bots; give that of the game's page, such as http://localhost:9000/abcd1234")
-        whole = ServerAddress.parse(text.partition("#")[0].partition("?")[0])
-        prefix, _, game = whole.prefix.rpartition("/")
-        address = ServerAddress(whole.scheme, whole.host, whole.port, prefix.removesuffix("/events"))
-        return cls(address, game)
+        page = ServerAddress.parse(text.partition("#")[0].partition("?")[0])
+        prefix, _, game = page.prefix.rpartition("/")
+        return cls(replace(page, prefix=prefix.removesuffix("/events")), game)
 
 
 async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerSentEvent, None]:
-    """Yield the events with data in a body that comes in pieces; a last one that is not whole is left out.
+    """Yield the events with data in a body that comes in pieces, without an incomplete last one.
 
-    Raises `VindibotError` for a body in which no event ends within `LONGEST_EVENT` bytes.
+    Raises `VindibotError` if an event does not end within `LONGEST_EVENT` bytes.
     """
     pending = 0
 
@@ -58,47 +57,49 @@ async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerSentEvent
         async for piece in pieces:
             pending += len(piece)
             if pending > LONGEST_EVENT:
-                raise VindibotError("the server's stream is no list of events")
+                raise VindibotError("the server's answer is no stream of events")
             yield piece
 
     source = EventSource(httpx.Response(200, headers={"Content-Type": "text/event-stream"}, content=counted()))
-    async with aclosing(source.aiter_sse()) as found:
-        async for event in found:
+    async with aclosing(source.aiter_sse()) as received:
+        async for event in received:
             pending = 0
             if event.data:
                 yield event
 
 
 class Watcher:
-    """Follows games of one server. `tell` gets a line when something takes time: a lost connection, no game yet."""
+    """Follows games of one server. It calls `note` with a line while it waits: for a connection, or for a game to begin."""
 
-    def __init__(self, server: ServerAddress, tell: Callable[[str], None] = lambda text: None) -> None:
+    def __init__(self, server: ServerAddress, note: Callable[[str], None] = lambda text: None) -> None:
         self.server = server
-        self._tell = tell
+        self._note = note
         self._transport = Transport(server, Redactor())
 
     async def newest(self) -> str:
-        """The id of the game that began last among those that are played; waits until there is one."""
+        """Return the id of the running game that began last; waits until there is one. Raises `VindibotError`."""
         waiting = False
-        async with aclosing(self._events("/now-playing", "there is no list of games")) as found:
-            async for event in found:
+        async with aclosing(self._events("/now-playing", "there is no list of games")) as lists:
+            async for event in lists:
                 try:
                     ids = json.loads(event.data)
                 except (ValueError, RecursionError):
-                    raise VindibotError(f"{self.server} sends a list of games that is no JSON") from None
+                    raise VindibotError(f"{self.server} sends a list of games that is not JSON") from None
                 if isinstance(ids, list) and ids:
                     return str(ids[0])
                 if not waiting:
-                    self._tell("no game is played at the moment; waiting for the next")
+                    self._note("no game is running; waiting for the next")
                     waiting = True
         raise VindibotError(f"{self.server} has ended its list of games")
 
     async def states(self, game: str) -> AsyncGenerator[GameState, None]:
-        """The states of a game from its first ply to its end, each once. Raises `VindibotError` where there is no such
-        game, or no way to the server any more."""
+        """Yield the states of a game from its first ply to its end, each once.
+
+        Raises `VindibotError` if the game does not exist, or if the server can no longer be reached.
+        """
         turn = -1
-        async with aclosing(self._events(f"/events/{quote(game, safe='')}", f"there is no game {game!r:.60}")) as found:
-            async for event in found:
+        async with aclosing(self._events(f"/events/{quote(game, safe='')}", f"there is no game {game!r:.60}")) as received:
+            async for event in received:
                 state = read_game(event.data)
                 if state.turn > turn or state.finished:
                     turn = state.turn
@@ -111,14 +112,17 @@ class Watcher:
         await self._transport.aclose()
 
     async def _events(self, path: str, missing: str) -> AsyncGenerator[ServerSentEvent, None]:
-        """The events of a stream, going on after the last one when the connection breaks. It is over when the server ends it
-        and, asked once more (which only makes sense where events have ids), has nothing to add."""
-        last, began = "", False
+        """Yield the events of a stream; go on after the last one when the connection breaks.
+
+        The stream is over when the server ends it and a second request brings no further event. Without ids of events there is
+        no second request. Raises `VindibotError` with the text `missing` if there is no such stream.
+        """
+        last_id, began = "", False
         failing_since: float | None = None
-        pause = FIRST_PAUSE
+        backoff = FIRST_BACKOFF
         while True:
-            news = False
-            headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
+            received = False
+            headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last_id} if last_id else {})
             try:
                 async with self._transport.stream(self.server.url(path), headers) as (status, pieces):
                     if status == 204 or (status == 404 and began):
@@ -126,21 +130,22 @@ class Watcher:
                     if status == 404:
                         raise VindibotError(f"{missing} on {self.server}")
                     if status != 200 and status < 500:
-                        raise VindibotError(f"{self.server} has no events there: it answers with status {status}")
+                        raise VindibotError(f"{self.server} sends no events: it answers with status {status}")
                     if status != 200:
                         raise TransportError(f"{self.server} answers with status {status}")
                     async for event in events(pieces):
-                        last, news, began = event.id or last, True, True
-                        failing_since, pause = None, FIRST_PAUSE
+                        last_id, received, began = event.id or last_id, True, True
+                        failing_since, backoff = None, FIRST_BACKOFF
                         yield event
-            except TransportError as fault:
-                failing_since = failing_since if failing_since is not None else time.monotonic()
-                nowhere = not began and not fault.sent
-                if fault.final or nowhere or time.monotonic() - failing_since > TIMEOUT:
+            except TransportError as error:
+                now = time.monotonic()
+                failing_since = failing_since if failing_since is not None else now
+                never_reached = not began and not error.sent
+                if error.final or never_reached or now - failing_since > TIMEOUT:
                     raise
-                self._tell(f"{fault.message}; trying again")
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
+                self._note(f"{error.message}; trying again")
+                await asyncio.sleep(backoff)
+                backoff = min(2 * backoff, LONGEST_BACKOFF)
             else:
-                if not news or not last:
+                if not received or not last_id:
                     return

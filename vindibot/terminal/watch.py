@@ -1,32 +1,31 @@
-"""``vindibot watch``: a game in the terminal, live or recorded, by keys; a line for each ply where there is no terminal."""
+"""``vindibot watch``: show a game in the terminal, live or recorded. Without a terminal, print a line per ply."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 import os
 import re
 import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 from pathlib import Path
 
 from rich.console import Console
 
-from vindibot.base import UsageError, printable, terminal
+from vindibot.base import UsageError, printable, say, terminal
 from vindibot.games import GameHistory
-from vindibot.terminal.board import Shot
-from vindibot.terminal.display import Display, Shown
-from vindibot.terminal.lines import ending_of, lines_of, move_word
+from vindibot.terminal.board import Frame
+from vindibot.terminal.display import Display, GameDisplay
+from vindibot.terminal.lines import ending_text, lines_of, move_word
 from vindibot.terminal.stream import GameAddress, Watcher
 
-#: Plies a second at speed 1, and the speeds there are.
-PACE = 4.0
+#: Plies per second at speed 1, and the range of speeds.
+PLIES_PER_SECOND = 4.0
 SLOWEST, FASTEST = 0.25, 64.0
-#: What a key does; a step is in plies.
+#: Plies by which a key moves forward.
 STEPS = {"right": 1, "left": -1, "down": 4, "up": -4, ".": 1, ",": -1, "n": 1, "p": -1, "l": 1, "h": -1, "j": 4, "k": -4}
 KEYS = "space, arrows, + -, Home End, q"
 _SEQUENCES = {"A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F": "end", "1~": "home", "4~": "end"}
@@ -34,18 +33,19 @@ _KEY = re.compile(r"\x1b[\[O]([A-DHF]|[14]~)|\x1b\[[0-9;]*[@-~]|(.)", re.DOTALL)
 
 
 def keys_in(text: str) -> Iterator[str]:
-    """The keys in what a terminal sent: letters, "up", "down", "left", "right", "home", "end"; others are left out."""
-    for found in _KEY.finditer(text):
-        if found[1] is not None:
-            yield _SEQUENCES[found[1]]
-        elif found[2] is not None:
-            yield found[2]
+    """Yield the keys in a text from a terminal: characters, "up", "down", "left", "right", "home", "end". Skip other keys."""
+    for match in _KEY.finditer(text):
+        if match[1] is not None:
+            yield _SEQUENCES[match[1]]
+        elif match[2] is not None:
+            yield match[2]
 
 
-class Projector:
-    """Where in a game we are, and how it moves on; no terminal, no clock of its own. Times are seconds.
+class Playback:
+    """The position in a game that is shown, and its speed. It uses neither a terminal nor a clock: `now` is a time in seconds.
 
-    `position` is the number of the state that is shown. A viewer that follows a live game is always at its newest state.
+    `position` is the number of the state that is shown. If `following`, that is always the newest state of a live game. `turn`
+    is the wire's turn to begin at; playback pauses there. `quit` says that the user wants to leave.
     """
 
     def __init__(
@@ -55,17 +55,17 @@ class Projector:
         self.position = 0 if turn is None else history.at_turn(turn)
         self.following = following
         self.paused = turn is not None and not following
-        self.over = False  # whether the viewer wants to leave
+        self.quit = False
         self._since = now  # when the state that is shown was due
 
     def press(self, key: str, now: float) -> None:
-        """A key was pressed."""
+        """Do what a key stands for (see `keys_in`). Other keys do nothing."""
         last = len(self.history)
         if key in ("q", "Q", "\x04"):
-            self.over = True
+            self.quit = True
         elif key == " ":
-            again = self.paused and self.history.complete and self.position == last
-            self.paused, self.position = not self.paused, 0 if again else self.position
+            restart = self.paused and self.history.complete and self.position == last
+            self.paused, self.position = not self.paused, 0 if restart else self.position
             self.following = False
         elif key in STEPS:
             self.paused, self.following = True, False
@@ -83,69 +83,70 @@ class Projector:
         self._since = now
 
     def advance(self, now: float) -> None:
-        """Move on to where the viewer should be by now."""
+        """Go on to the state that is due now."""
         last = len(self.history)
         if self.following:
             self.position = last
         elif not self.paused and self.position < last:
-            due = int((now - self._since) * self.speed * PACE)
+            plies_per_second = self.speed * PLIES_PER_SECOND
+            due = int((now - self._since) * plies_per_second)
             if due <= 0:
                 return
-            self._since += due / (self.speed * PACE)
+            self._since += due / plies_per_second
             self.position = min(last, self.position + due)
-        if self.position >= last:  # a live game goes on from here
+        if self.position >= last:  # follow a live game from its newest state on
             self._since = now
             self.following = self.following or not (self.history.complete or self.paused)
 
     @property
     def moving(self) -> bool:
-        """Whether the next state comes by itself."""
+        """Whether the next state comes without a key."""
         return not self.paused and not self.following and self.position < len(self.history)
 
     def wait(self, now: float) -> float | None:
-        """Seconds until something changes by itself, None for never."""
-        return max(0.0, self._since + 1 / (self.speed * PACE) - now) if self.moving else None
+        """Return the seconds until the next state is due, None if no state is due."""
+        return max(0.0, self._since + 1 / (self.speed * PLIES_PER_SECOND) - now) if self.moving else None
 
-    def shot(self) -> Shot:
-        """The picture of the state that is shown, with what the keys have done to it."""
+    def frame(self) -> Frame:
+        """Return the state that is shown, with our votes if they are known, else with the last move or the ending."""
         history, number = self.history, self.position
         ply = history[number - 1] if number else None
         games = ply.after if ply is not None else history.state(0)
         at_end = history.complete and number == len(history)
-        state = "the end" if at_end else "paused" if self.paused else "live" if self.following else f"{self.speed:g}x"
+        mode = "the end" if at_end else "paused" if self.paused else "live" if self.following else f"{self.speed:g}x"
         mover = ply.mover if ply is not None else None
-        said = f"@{ply.mover + 1} {move_word(ply.move)}" if ply and ply.mover is not None and ply.move is not None else ""
+        move = f"@{ply.mover + 1} {move_word(ply.move)}" if ply and ply.mover is not None and ply.move is not None else ""
         ballot = history.ballots.get(number)
-        left = ballot.margin_ms if ballot is not None and math.isfinite(ballot.margin_ms) else None
-        me = history.me if history.me is not None else mover if mover is not None else 0
-        message = "" if ballot is not None else ending_of(history) if at_end else said
-        return Shot(games, me, history.names, ballot, left, message, f"{state} | {KEYS}")
+        left = ballot.margin_ms if ballot is not None else None
+        me = history.me if history.me is not None else mover or 0
+        ending = "" if ballot is not None else ending_text(history) if at_end else move
+        return Frame(games, me, history.names, ballot, left, ending, f"{mode} | {KEYS}")
 
 
-async def _follow(history: GameHistory, watcher: Watcher, game: str, grown: Callable[[], None]) -> None:
-    """Let a history grow with what a server tells of its game."""
+async def _follow(history: GameHistory, watcher: Watcher, game: str, changed: asyncio.Event) -> None:
+    """Append the states of a game on a server to its history, and set `changed` each time."""
     try:
         async with aclosing(watcher.states(game)) as states:
             async for state in states:
                 history.append(state)
-                grown()
+                changed.set()
     finally:
         history.end()
-        grown()
+        changed.set()
 
 
 @asynccontextmanager
-async def _live(
-    place: GameAddress, tell: Callable[[str], None], grown: Callable[[], None]
-) -> AsyncIterator[tuple[GameHistory, asyncio.Task[None]]]:
-    """The history of a game on a server, and the task that makes it grow."""
-    watcher = Watcher(place.server, tell)
+async def _live_history(address: GameAddress, console: Console, changed: asyncio.Event) -> AsyncIterator[GameHistory]:
+    """The history of a game on a server, which grows within this context. At the end it raises what ended the growth."""
+    watcher = Watcher(address.server, lambda text: say(console, printable(text), "dim"))
     try:
-        game = place.game or await watcher.newest()
+        game = address.game or await watcher.newest()
         history = GameHistory(game)
-        task = asyncio.create_task(_follow(history, watcher, game, grown))
+        task = asyncio.create_task(_follow(history, watcher, game, changed))
         try:
-            yield history, task
+            yield history
+            if task.done():
+                task.result()
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
@@ -158,7 +159,10 @@ async def _live(
 
 @contextmanager
 def _keyboard(press: Callable[[str], None]) -> Iterator[bool]:
-    """Each key as it is pressed, without echo; False where standard input is no terminal. Needs a running loop."""
+    """Within this context, call `press` with each key, without echo. Yields False if standard input is no terminal.
+
+    Needs a running event loop.
+    """
     try:
         import termios
         import tty
@@ -183,7 +187,7 @@ def _keyboard(press: Callable[[str], None]) -> Iterator[bool]:
 
     take()
     loop.add_reader(number, read)
-    loop.add_signal_handler(signal.SIGCONT, take)  # the shell gave us back the terminal as it likes it
+    loop.add_signal_handler(signal.SIGCONT, take)  # after a stop, the shell has changed the mode of the terminal
     try:
         yield True
     finally:
@@ -193,29 +197,27 @@ def _keyboard(press: Callable[[str], None]) -> Iterator[bool]:
             termios.tcsetattr(number, termios.TCSADRAIN, before)
 
 
-async def _project(projector: Projector, shown: Shown, changed: asyncio.Event) -> None:
-    """Show the game until it is over, or until the viewer has had enough; without keys it ends by itself."""
-    before: tuple[int, str] | None = None
+async def _play_back(playback: Playback, display: GameDisplay, changed: asyncio.Event) -> None:
+    """Show the game until the user quits; without a keyboard, or without any state, until the game is over."""
+    history, before = playback.history, (-1, "")
 
     def press(key: str) -> None:
-        projector.press(key, time.monotonic())
+        playback.press(key, time.monotonic())
         changed.set()
 
-    with _keyboard(press) as keys:
-        while not projector.over:
+    with _keyboard(press) as has_keys:
+        while not playback.quit:
             changed.clear()
-            projector.advance(time.monotonic())
-            if projector.history:
-                shot = projector.shot()
-                if before != (projector.position, shot.message):
-                    before = projector.position, shot.message
-                    shown.show(shot)
-            if not keys and projector.history.complete and not projector.moving:
-                return
-            if not projector.history and projector.history.complete:
+            playback.advance(time.monotonic())
+            if history:
+                frame = playback.frame()
+                if before != (playback.position, frame.message):
+                    before = playback.position, frame.message
+                    display.show(frame)
+            if history.complete and (not history or (not has_keys and not playback.moving)):
                 return
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(projector.wait(time.monotonic())):
+                async with asyncio.timeout(playback.wait(time.monotonic())):
                     await changed.wait()
 
 
@@ -225,79 +227,60 @@ async def _project(projector: Projector, shown: Shown, changed: asyncio.Event) -
 def watch_game(source: str, *, game: str | None, turn: int | None, speed: float | None, lines: bool) -> None:
     """Show a game from a file or on a server; see the command. Raises `VindibotError`."""
     console = terminal()
-    drawn = not lines and console.is_terminal and not console.is_dumb_terminal
+    live_board = not lines and console.is_terminal and not console.is_dumb_terminal
+    found: GameHistory | GameAddress
     if _is_address(source):
-        place = GameAddress.parse(source)
-        if game is not None and place.game:
+        found = GameAddress.parse(source)
+        if game is not None and found.game:
             raise UsageError("the address names a game already; leave --game out, or give the server's address alone")
-        asyncio.run(_watch_live(GameAddress(place.server, game or place.game), console, turn, speed, drawn))
-        return
-    history = GameHistory.read(source, game)
-    if drawn:
-        asyncio.run(_watch_file(history, turn, speed))
+        found = GameAddress(found.server, game or found.game)
     else:
-        asyncio.run(_print_file(history, console, turn, speed))
-    _conclude(history, console)
+        found = GameHistory.read(source, game)
+    history = asyncio.run(_watch(found, console, turn, speed, live_board=live_board))
+    ended = f"ended: {ending_text(history)}" if history.complete else "goes on"
+    say(console, printable(f"game {history.id} {ended}; {history.ranking()}"), "bold")
 
 
 def _is_address(source: str) -> bool:
-    """Whether a source is on a server: it says so, or it names a port and no file is called that."""
+    """Whether a source is on a server: it has a scheme, or it has a port and no file has this name."""
     return "://" in source or (not Path(source).exists() and re.match(r"[\w.-]+:\d+(/|$)", source) is not None)
 
 
-async def _watch_file(history: GameHistory, turn: int | None, speed: float | None) -> None:
-    projector = Projector(history, time.monotonic(), speed=speed, turn=turn)
-    with Display() as display:
-        shown = display.game(history.names, history.me or 0, f"game {history.id}")
-        await _project(projector, shown, asyncio.Event())
-
-
-async def _print_file(history: GameHistory, console: Console, turn: int | None, speed: float | None) -> None:
-    """All states as lines, at once unless a speed is wanted."""
-    for line in lines_of(history, history.at_turn(turn) if turn is not None else 0):
-        _say(console, line)
-        if speed is not None:
-            await asyncio.sleep(1 / (speed * PACE))
-
-
-async def _watch_live(place: GameAddress, console: Console, turn: int | None, speed: float | None, drawn: bool) -> None:
+async def _watch(
+    found: GameHistory | GameAddress, console: Console, turn: int | None, speed: float | None, *, live_board: bool
+) -> GameHistory:
+    """Show a game on the live board or as lines, and return its history."""
     changed = asyncio.Event()
-    display = Display() if drawn else None
-    with display or contextlib.nullcontext():
-        out = display.console if display is not None else console
-        async with _live(place, lambda text: _say(out, text, "dim"), changed.set) as (history, task):
-            if display is not None:
-                while not history and not task.done():
-                    changed.clear()
-                    await changed.wait()
-                following = turn is None and speed is None
-                projector = Projector(history, time.monotonic(), speed=speed, turn=turn, following=following)
-                await _project(projector, display.game(history.names, -1, f"game {history.id}"), changed)
-            else:
-                await _print_live(history, console, turn or 0, changed)
-            if task.done() and not task.cancelled():
-                task.result()
-    _conclude(history, console)
+    async with AsyncExitStack() as stack:
+        display = stack.enter_context(Display()) if live_board else None
+        if on_server := isinstance(found, GameAddress):
+            notes = display.console if display is not None else console
+            history = await stack.enter_async_context(_live_history(found, notes, changed))
+        else:
+            history = found
+        if display is None:
+            await _print(history, console, turn or 0, None if on_server else speed, changed)
+            return history
+        while not history and not history.complete:
+            changed.clear()
+            await changed.wait()
+        following = on_server and turn is None and speed is None
+        playback = Playback(history, time.monotonic(), speed=speed, turn=turn, following=following)
+        await _play_back(playback, display.game(history.names, 0, f"game {history.id}"), changed)
+    return history
 
 
-async def _print_live(history: GameHistory, console: Console, turn: int, changed: asyncio.Event) -> None:
-    """The states of a live game as lines, as they come."""
+async def _print(history: GameHistory, console: Console, turn: int, speed: float | None, changed: asyncio.Event) -> None:
+    """Print a line per state from `turn` on until the game is complete: at once, or at `speed`."""
     printed = 0
     while True:
         changed.clear()
-        if history and history.turn(-1) >= turn:
+        if history and (history.complete or history.turn(-1) >= turn):
             for line in lines_of(history, max(printed, history.at_turn(turn))):
-                _say(console, line)
+                say(console, printable(line))
+                if speed is not None:
+                    await asyncio.sleep(1 / (speed * PLIES_PER_SECOND))
         printed = len(history) + 1 if history else 0
         if history.complete:
             return
         await changed.wait()
-
-
-def _conclude(history: GameHistory, console: Console) -> None:
-    ended = f"ended: {ending_of(history)}" if history.complete else "goes on"
-    _say(console, f"game {history.id} {ended}; {history.standing()}", "bold")
-
-
-def _say(console: Console, text: str, style: str = "") -> None:
-    console.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The page of a game: its data (docs/viewer-format.md), the page itself, and our own games live in it."""
+"""The page of a game, its data (docs/viewer-format.md), and a server for the pages of our running games."""
 
 import lazy_loader
 

@@ -1,6 +1,6 @@
 from .bundle import (
     Bundle as Bundle,
-    head as head,
+    empty_bundle as empty_bundle,
 )
 from .live import (
     LiveViewer as LiveViewer,
@@ -15,7 +15,6 @@ from .page import (
 from .replay import replay_file as replay_file
 from .states import (
     StateWriter as StateWriter,
-    ending_of as ending_of,
-    results as results,
+    result_of as result_of,
 )
-from .why import Reasons as Reasons
+from .votes import VotesWriter as VotesWriter

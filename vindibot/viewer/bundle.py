@@ -1,4 +1,4 @@
-"""Bundles: everything that the page of a game shows, as one JSON document (docs/viewer-format.md), made from its history."""
+"""Bundles: all that the page of a game shows, as one JSON document (docs/viewer-format.md)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from vindibot.games import GameHistory, GameRecord, Header, Recording, RecordingError
-from vindibot.viewer.states import StateWriter, ending_of, results
-from vindibot.viewer.why import Reasons
+from vindibot.viewer.states import StateWriter, result_of
+from vindibot.viewer.votes import VotesWriter
 
 FORMAT = "vindibot-bundle"
 VERSION = 2
@@ -16,8 +16,8 @@ Bundle = dict[str, Any]
 Patch = dict[str, Any]
 
 
-def head(history: GameHistory, *, title: str, source: str, live: bool = False) -> Bundle:
-    """A bundle without plies. At least one state must be known."""
+def empty_bundle(history: GameHistory, *, title: str, source: str, live: bool = False) -> Bundle:
+    """Return the bundle of a game without plies. The history must have a state."""
     writer, started = StateWriter(history.first), history.started
     return {
         "format": FORMAT,
@@ -44,52 +44,44 @@ def head(history: GameHistory, *, title: str, source: str, live: bool = False) -
     }
 
 
-def of_record(record: GameRecord) -> Bundle:
-    """The whole bundle of a game record. Raises `GameRecordError`."""
-    history = GameHistory.of(record)
-    writer = StateWriter(history.first)
-    told = {"plies": [writer.ply(ply) for ply in history], "ending": ending_of(history), "results": results(history.last)}
-    return head(history, title=f"game {record.id}", source="record") | told
-
-
-def of_recording(recording: Recording) -> Bundle:
-    """The whole bundle of a recording. Raises `RecordingError` if there is not a single state in it."""
-    history = GameHistory.of(recording)
-    if not history:
-        raise RecordingError(f"{recording.path}: there is nothing to show, the game ended before our first turn", 2)
-    writer = BundleWriter(recording.header, history)
+def bundle_of(game: Recording | GameRecord) -> Bundle:
+    """Return the whole bundle of a game. Raises `GameRecordError`, or `RecordingError` for a recording without any state."""
+    history = GameHistory.of(game)
+    if not history and isinstance(game, Recording):
+        raise RecordingError(f"{game.path}: there is nothing to show, the game ended before our first turn", 2)
+    writer = BundleWriter(history, game.header if isinstance(game, Recording) else None)
     writer.patch()
     return writer.bundle
 
 
 class BundleWriter:
-    """Writes the game of a bot of ours, with the votes, as a bundle that grows with its history.
+    """Writes a game as a bundle that grows with its history, which must have a state.
 
-    `header` is that of the recording. At least one state of `history` must be known.
+    `header` is the head of the recording of a bot. It is needed for the votes; without it the bundle has none.
     """
 
-    def __init__(self, header: Header, history: GameHistory) -> None:
+    def __init__(self, history: GameHistory, header: Header | None = None) -> None:
         self._history = history
-        self._reasons = Reasons(header)
-        self._writer = StateWriter(history.first)
-        self._voted = 0
-        self.bundle = head(history, title=f"{header.bot} in game {header.game}", source="recording", live=True)
-        self.bundle["why"] = self._reasons.head()
+        self._states = StateWriter(history.first)
+        self._votes = VotesWriter(header) if header is not None else None
+        self._ballots = 0  # written so far
+        title = f"{header.bot} in game {header.game}" if header is not None else f"game {history.id}"
+        self.bundle = empty_bundle(history, title=title, source="record" if header is None else "recording", live=True)
+        if self._votes is not None:
+            self.bundle["why"] = self._votes.head()
 
     def patch(self) -> Patch:
-        """Add to the bundle what the history has got since the last call; returns that alone, as a patch."""
+        """Add the news of the history since the last call to the bundle, and return them as a patch."""
         history, start = self._history, len(self.bundle["plies"])
-        plies = [self._writer.ply(ply) for ply in history.plies(start)]
-        votes = list(history.ballots.items())[self._voted :]
-        why = [self._reasons.turn(number, history.state(number), ballot) for number, ballot in votes]
-        self._voted += len(votes)
-        self.bundle["plies"] += plies
-        self.bundle["why"]["turns"] += why
-        patch: Patch = {"from": start, "plies": plies}
-        if why:
-            patch["why"] = why
+        patch: Patch = {"from": start, "plies": [self._states.ply(ply) for ply in history.plies(start)]}
+        self.bundle["plies"] += patch["plies"]
+        ballots = list(history.ballots.items())[self._ballots :]
+        if self._votes is not None and ballots:
+            patch["why"] = [self._votes.turn(number, history.state(number), ballot) for number, ballot in ballots]
+            self.bundle["why"]["turns"] += patch["why"]
+            self._ballots += len(ballots)
         if history.complete:
-            last = {"ending": ending_of(history), "results": results(history.last)}
-            self.bundle |= last | {"live": False}
-            patch |= last
+            result = result_of(history)
+            self.bundle |= result | {"live": False}
+            patch |= result
         return patch

@@ -1,8 +1,7 @@
-"""The page of a game: one HTML file with everything in it, or the same page as files of a server.
+"""The page of a game: one HTML file that needs no other file, or the same page as files of a server.
 
-The scripts are plain modules which import each other by names (``viewer/board.js``). An import map in the page says where they
-are: on a server, or, in a file of its own, within the page. Either way the page's policy lets in what is its own, by
-digest, and nothing from any other host.
+The scripts are modules that import each other by names (``viewer/board.js``). An import map in the page says where they are: on
+a server, or within the page. The page's policy allows its own scripts, by digest, and nothing from other hosts.
 """
 
 from __future__ import annotations
@@ -13,36 +12,33 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Any
 
 from vindibot.base import render
 
-#: The entry among the modules, and the style sheet.
+#: The first module, and the style sheet.
 MAIN, STYLE = "main.js", "viewer.css"
-#: What files are, by how their names end.
+#: Media types by the suffix of a file.
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
-#: Stands at the beginning of a page that is a file of its own.
+#: The beginning of a page that is one file.
 MARK = '<meta name="generator" content="vindibot replay">'
 
 
 @cache
-def static_files() -> dict[str, bytes]:
-    """The page's own files by name. Read once per process."""
-    folder = files("vindibot.viewer") / "static"
-    return {file.name: file.read_bytes() for file in sorted(folder.iterdir(), key=lambda file: file.name) if _is_ours(file.name)}
-
-
-def _is_ours(name: str) -> bool:
-    return any(name.endswith(suffix) for suffix in TYPES)
+def static_files(room: str = "viewer") -> dict[str, bytes]:
+    """Return the scripts and style sheets of a room by name. They are read once per process."""
+    found = sorted((files(f"vindibot.{room}") / "static").iterdir(), key=lambda file: file.name)
+    return {file.name: file.read_bytes() for file in found if PurePath(file.name).suffix in TYPES}
 
 
 def modules() -> list[str]:
-    """The names of the modules."""
+    """Return the names of the viewer's modules."""
     return [name for name in static_files() if name.endswith(".js")]
 
 
 def _digest(text: str) -> str:
-    """A script or style as the policy names it."""
+    """Return the digest of a script or a style as a policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -51,7 +47,7 @@ def _data_url(name: str) -> str:
 
 
 def whole_page(bundle: Mapping[str, Any]) -> str:
-    """One HTML file with the game, the style and the scripts in it; it asks nobody for anything."""
+    """Return one HTML file with the game, the style and the scripts. It loads nothing."""
     style = static_files()[STYLE].decode()
     imports = _import_map({f"viewer/{name}": _data_url(name) for name in modules()})
     policy = (
@@ -63,7 +59,7 @@ def whole_page(bundle: Mapping[str, Any]) -> str:
 
 
 def served_policy() -> str:
-    """The Content-Security-Policy that goes with a served page."""
+    """Return the Content-Security-Policy of a served page."""
     return (
         f"default-src 'none'; script-src 'self' {_digest(served_imports())}; style-src 'self'; img-src 'self' data: blob:; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -71,7 +67,7 @@ def served_policy() -> str:
 
 
 def served_page(bundle: Mapping[str, Any], events: str, *, plain: str = "", **addresses: str) -> str:
-    """The page whose files are served below ``/viewer/`` and whose game grows by the events from the address `events`.
+    """Return the page of a game that grows by the events from the address `events`. Its files are served below ``/viewer/``.
 
     `addresses` are further data attributes: ``home``, ``record``. `plain` is the address of a page without scripts.
     """
@@ -80,7 +76,7 @@ def served_page(bundle: Mapping[str, Any], events: str, *, plain: str = "", **ad
 
 
 def served_imports() -> str:
-    """The import map of a served page, in JSON: where the modules are. For pages of other rooms that use them, too."""
+    """Return the import map of a served page in JSON. Pages of other rooms can use it as well."""
     return _import_map({f"viewer/{name}": f"/viewer/{name}" for name in modules()})
 
 

@@ -1,32 +1,25 @@
-"""``vindibot replay``: a recording or a game record as one HTML file."""
+"""``vindibot replay``: write a recording or a game record as one HTML file."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from vindibot.base import Output, UsageError
-from vindibot.games import Recording, read_game_file
-from vindibot.viewer.bundle import Bundle, of_record, of_recording
+from vindibot.games import read_game_file
+from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import MARK, whole_page
 
 
 def replay_file(path: Path, out: Path | None = None, game: str | None = None) -> Path:
-    """Write the page of the game in the file `path` to `out`, or into this folder; returns where it is.
+    """Write the page of the game in the file `path` to `out`, or into the current folder; returns the path of the page.
 
-    `game` chooses from a file of several records: an id, or a number from 1. An earlier page is replaced. Raises
-    `VindibotError` for a file that is damaged or is neither a recording nor one of game records, `UsageError` if `out` is
-    there and is no such page.
+    `game` selects one of several records: an id, or a number from 1. An earlier page is replaced. Raises `VindibotError` for a
+    damaged file and for a file without a game, `UsageError` if `out` exists and is no such page.
     """
     target = out if out is not None else Path(f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}.html")
     if target.exists() and target.samefile(path):
         raise UsageError(f"{target} is the game itself: give another file to --html")
     output = Output(target, MARK, "vindibot replay", "--html names another file")
     output.check()
-    output.write(whole_page(read_bundle(path, game)))
+    output.write(whole_page(bundle_of(read_game_file(path, game))))
     return target
-
-
-def read_bundle(path: Path, game: str | None = None) -> Bundle:
-    """The game in a file; see `replay_file`."""
-    found = read_game_file(path, game)
-    return of_recording(found) if isinstance(found, Recording) else of_record(found)

@@ -1,8 +1,8 @@
-"""States and plies of a game in the form of a bundle (docs/viewer-format.md): what a page shows, without any rules."""
+"""States and plies of a game in the form of a bundle (docs/viewer-format.md). A page can show them without the rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -11,16 +11,17 @@ import numpy as np
 from sim import events
 from sim.game import AIR, MINE, RUNNING, STRIDE, TAVERN, TILE_BITS, WALL, Games
 from sim.maps import map_of
-from vindibot.games import GameHistory, Ply, reason_of
+from vindibot.games import GameHistory, Ply, ranks, reason_of
 
 _TILES = {AIR: ".", WALL: "#", TAVERN: "T"}
-#: The kinds of events after which mines have other owners.
+#: The kinds of events that change the owners of mines.
 _NEW_OWNERS = {events.TOOK_MINE, events.INHERITED}
 
 
 @cache
 def squares_of(size: int) -> Callable[[int], int]:
-    """Turns a square of `sim.game` into one of a bundle, for boards of this size; -1 for a hero that is not on the board."""
+    """Return a function from squares of `sim.game` to squares of a bundle, for boards of this size. It returns -1 for a square
+    that is not on the board."""
     table = [
         (square // STRIDE - 1) * size + square % STRIDE - 1
         if 0 < square // STRIDE <= size and 0 < square % STRIDE <= size
@@ -49,36 +50,34 @@ class StateWriter:
         self.at = squares_of(self.size)
 
     def start(self, gap: bool = False) -> dict[str, Any]:
-        """The first state."""
+        """Return the first state."""
         heroes = [_hero(hero, self.at) for hero in self.first["hero"][0].tolist()]
         return {"turn": self.first["turn"].item(0), "heroes": heroes, "gap": gap}
 
     def tiles(self) -> str:
-        """The board of the first state."""
+        """Return the board of the first state, a character per square."""
         return "".join(_TILES.get(tile) or _owner_letter(tile) for tile in _board(self.first).tolist())
 
     def spawns(self) -> list[int]:
-        """Where the heroes spawn."""
+        """Return the squares where heroes 1..4 spawn."""
         return [self.at(spawn) for spawn in self.first["hero"]["spawn"][0].tolist()]
 
     def structure(self) -> dict[str, list[int]]:
-        """What never changes about the map."""
-        shape = map_of(self.first)
-        return {
-            "dead_ends": [self.at(square) for square in np.flatnonzero(shape.dead_end).tolist()],
-            "chokes": [self.at(square) for square in np.flatnonzero(shape.choke).tolist()],
-        }
+        """Return the dead ends and the choke points of the map, as squares."""
+        board = map_of(self.first)
+        parts = {"dead_ends": board.dead_end, "chokes": board.choke}
+        return {name: [self.at(square) for square in np.flatnonzero(mask).tolist()] for name, mask in parts.items()}
 
     def ply(self, ply: Ply) -> dict[str, Any]:
-        """One ply: what happened, and what it changed."""
+        """Return one ply: its move, the heroes and mines that it changed, and its events."""
         written: dict[str, Any] = {"t": ply.turn}
         written |= {"gap": True} if ply.gap else {"h": ply.mover, "o": ply.move}
-        happened = ply.events.tolist()
-        changed = zip(ply.before["hero"][0].tolist(), ply.after["hero"][0].tolist(), strict=True)
-        heroes = [[hero, *_hero(new, self.at)] for hero, (old, new) in enumerate(changed) if _shown(old) != _shown(new)]
-        new_owners = ply.gap or any(event[0] in _NEW_OWNERS for event in happened)
+        occurred = ply.events.tolist()
+        pairs = zip(ply.before["hero"][0].tolist(), ply.after["hero"][0].tolist(), strict=True)
+        heroes = [[hero, *_hero(new, self.at)] for hero, (old, new) in enumerate(pairs) if _shown(old) != _shown(new)]
+        new_owners = ply.gap or any(event[0] in _NEW_OWNERS for event in occurred)
         mines = self._mines(ply.before, ply.after) if new_owners else []
-        parts = {"c": heroes, "m": mines, "e": [self._event(event) for event in happened if event[0] != events.MOVED]}
+        parts = {"c": heroes, "m": mines, "e": [self._event(event) for event in occurred if event[0] != events.MOVED]}
         return written | {key: part for key, part in parts.items() if part}
 
     def _mines(self, before: Games, after: Games) -> list[list[int | None]]:
@@ -88,10 +87,10 @@ class StateWriter:
 
     def _event(self, event: tuple[int, ...]) -> list[Any]:
         kind, hero, other, _, square, to, amount = event
-        who = None if other == events.NO_HERO else other
+        other_or_none = None if other == events.NO_HERO else other
         match kind:
             case events.TOOK_MINE:
-                return ["mine", hero, self.at(square), who]
+                return ["mine", hero, self.at(square), other_or_none]
             case events.DRANK:
                 return ["beer", hero, self.at(square), amount]
             case events.STRUCK:
@@ -101,7 +100,7 @@ class StateWriter:
             case events.DIED_IN_MINE:
                 return ["death", hero, self.at(square)]
             case events.INHERITED:
-                return ["heir", hero, who, amount]
+                return ["heir", hero, other_or_none, amount]
             case events.RESPAWNED:
                 return ["respawn", hero, self.at(square), self.at(to)]
             case _:
@@ -109,12 +108,12 @@ class StateWriter:
 
 
 def _shown(hero: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What of a hero's record is written: neither its spawn square nor its last direction."""
+    """Return the fields of a hero's record that are written: all but its spawn square and its last direction."""
     return (*hero[:4], hero[6])
 
 
 def owner_of(tile: int) -> int | None:
-    """The hero 0..3 who owns the mine with this tile code; None for nobody, and for owners who are no heroes."""
+    """Return the hero (0..3) that owns the mine with this tile code, None if no hero does."""
     return tile - MINE - 1 if MINE < tile <= MINE + 4 else None
 
 
@@ -123,16 +122,16 @@ def _owner_letter(tile: int) -> str:
     return "-" if owner is None else str(owner)
 
 
-def results(games: Games) -> list[dict[str, int]]:
-    """The standing, best first; equal gold shares a rank."""
-    gold: list[int] = games["hero"]["gold"][0].tolist()
-    best: Sequence[int] = sorted(range(4), key=lambda hero: -gold[hero])
-    return [{"hero": hero, "gold": gold[hero], "rank": 1 + sum(other > gold[hero] for other in gold)} for hero in best]
+def result_of(history: GameHistory) -> dict[str, Any]:
+    """Return the ending and the results of a complete game.
 
-
-def ending_of(history: GameHistory) -> dict[str, str]:
-    """How a game ended, by the rules if it is over, else as far as its history tells; a running one was interrupted."""
-    status = history.last["status"].item(0)
-    if status != RUNNING:
-        return {"kind": reason_of(status), "message": ""}
-    return {"kind": history.ending or reason_of(status), "message": history.message}
+    The ending follows from the rules if the game is over, else from its history. If this does not know it, the game counts as
+    interrupted. The results are the heroes, best first; heroes with equal gold share a rank.
+    """
+    status, gold = history.last["status"].item(0), history.last["hero"]["gold"][0].tolist()
+    kind = history.ending if status == RUNNING and history.ending else reason_of(status)
+    rows = [{"hero": hero, "gold": gold[hero], "rank": rank} for hero, rank in enumerate(ranks(gold))]
+    return {
+        "ending": {"kind": kind, "message": history.message if status == RUNNING else ""},
+        "results": sorted(rows, key=lambda row: row["rank"]),
+    }

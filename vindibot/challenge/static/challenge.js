@@ -1,4 +1,4 @@
-// The page of challenges: choose, play, play again.
+// The page of challenges: the form, the game, and the next game.
 
 import * as api from './api.js';
 import { Choice } from './choose.js';
@@ -16,7 +16,7 @@ class Page {
     this.choose();
   }
 
-  /** Show the form, with `problem` above it if a game could not begin. */
+  /** Show the form. */
   async choose() {
     this._clear();
     try {
@@ -25,26 +25,26 @@ class Page {
       this.body.append(el('p', { class: 'problem', role: 'alert', text: problem.message }), el('button', { type: 'button', class: 'wide', on: { click: () => this.choose() }, text: 'Try again' }));
       return;
     }
-    const choice = this._put(new Choice(this.body, this.offers, async (order, pace) => {
+    const choice = this._put(new Choice(this.body, this.offers, async (wanted, pace) => {
       choice.busy('Starting the bots …');
-      const made = await api.begin(order).catch((problem) => choice.fail(problem.message));
-      if (made) this._play(made, order, pace);
+      const begun = await api.begin(wanted).catch((problem) => choice.fail(problem.message));
+      if (begun) this._play(begun, wanted, pace);
     }));
   }
 
-  _play(made, order, pace) {
+  _play(begun, wanted, pace) {
     this._clear();
     const again = async () => {
       this._clear();
       this.body.append(el('p', { class: 'said', role: 'status', text: 'Starting the bots …' }));
-      const made = await api.begin(order).catch(async (problem) => {
+      const next = await api.begin(wanted).catch(async (problem) => {
         await this.choose();
         this.shown?.fail?.(problem.message);
       });
-      if (made) this._play(made, order, pace);
+      if (next) this._play(next, wanted, pace);
     };
-    const about = { pace, limit: this.offers.your_limit_s, theme: this.theme, still: this.still };
-    this._put(new Play(this.body, made, about, { again, choose: () => this.choose() })).run();
+    const options = { pace, limit: this.offers.your_limit_s, theme: this.theme, still: this.still };
+    this._put(new Play(this.body, begun, options, { again, choose: () => this.choose() })).run();
   }
 
   _put(shown) {

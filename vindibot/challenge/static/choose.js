@@ -1,4 +1,4 @@
-// Where a person chooses: opponents, map, pace. What was chosen is remembered in this browser, as far as it is still there.
+// The form: opponents, map, pace. The browser stores the last choice, and the form begins with it as far as it is still offered.
 
 import { mapOf } from './api.js';
 import { Board } from 'viewer/board.js';
@@ -8,7 +8,7 @@ import { HEROES } from 'viewer/sprites.js';
 const MEMORY = 'vindibot-challenge';
 const SIZES = [8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
 const LIMITS = [150, 300, 500, 1000, 2000, 5000];
-/** Seconds after which the hero stays by himself; 0 for none but the server's own limit. */
+/** Seconds after which the hero stays without a move; 0: only the server's limit counts. */
 export const PACES = [0, 5, 2, 1];
 const TILES = { '.': 0, '#': 1, T: 2, '-': 3 };
 
@@ -24,14 +24,15 @@ function remember(chosen) {
   try {
     localStorage.setItem(MEMORY, JSON.stringify(chosen));
   } catch {
-    // then it is forgotten
+    // a browser may refuse to store it
   }
 }
 
 const seconds = (ms) => `${ms / 1000} s`;
+const count = (number, noun) => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 export class Choice {
-  /** The form inside `host`; `start` is called with the order and the pace. */
+  /** The form inside `host`. It calls `start` with the request for a game and the pace. */
   constructor(host, offers, start) {
     this.offers = offers;
     this.seed = Math.floor(Math.random() * offers.largest_seed);
@@ -57,7 +58,7 @@ export class Choice {
     this.problem = el('p', { class: 'problem', role: 'alert' });
     this.go = el('button', { type: 'submit', class: 'go', text: 'Play' });
     this.preview = el('div', {});
-    this.told = el('p', { class: 'said' });
+    this.facts = el('p', { class: 'said' });
     const field = (label, control, ...more) => el('div', { class: 'field' }, el('label', { for: control.id, text: label }), el('div', { class: 'row' }, control, more));
     this.form = el('form', { class: 'panel choice', on: { submit: (event) => { event.preventDefault(); this._go(); } } },
       el('div', { class: 'pair' }, field('Your name', this.name), field('You are', this.hero)),
@@ -68,7 +69,7 @@ export class Choice {
       this.problem);
     for (const select of [this.map, this.size]) select.addEventListener('change', () => this._show());
     this.hero.addEventListener('change', () => this._number());
-    host.append(el('div', { class: 'stage' }, this.preview, this.told), this.form);
+    host.append(el('div', { class: 'stage' }, this.preview, this.facts), this.form);
     this._number();
     this._show();
   }
@@ -78,7 +79,7 @@ export class Choice {
     this.board?.setTheme(theme);
   }
 
-  /** Wait, or go on: while bots are started nothing can be changed. */
+  /** Disable the form while bots start, with `text` on its button; enable it again if `text` is empty. */
   busy(text) {
     for (const control of this.form.elements) control.disabled = Boolean(text);
     this.go.textContent = text || 'Play';
@@ -92,30 +93,30 @@ export class Choice {
   }
 
   _pace(pace) {
-    if (pace) return `${pace} s a move${pace === 1 ? ', as in the game' : ''}: then you stay`;
+    if (pace) return `${pace} s per move${pace === 1 ? ', as in the game' : ''}, then your hero stays`;
     const limit = this.offers.your_limit_s;
-    return limit ? `take your time, up to ${limit} s a move` : 'take your time';
+    return limit ? `up to ${limit} s per move` : 'no time limit';
   }
 
-  /** The bots of before, where they are still there; else those that the command named. */
+  /** Return the ids of the last bots, as far as they still exist, else of those that the command named. */
   _bots(before) {
-    const there = new Set(this.offers.bots.filter((bot) => !bot.problem).map((bot) => bot.id));
+    const offered = new Set(this.offers.bots.filter((bot) => !bot.problem).map((bot) => bot.id));
     const { first } = this.offers;
-    return first.named || before?.length !== 3 ? first.bots : first.bots.map((bot, index) => (there.has(before[index]) ? before[index] : bot));
+    return first.named || before?.length !== 3 ? first.bots : first.bots.map((bot, index) => (offered.has(before[index]) ? before[index] : bot));
   }
 
   _opponent(index, chosen) {
-    const twice = new Set(this.offers.bots.map((bot) => bot.name).filter((name, i, all) => all.indexOf(name) !== i));
+    const ambiguous = new Set(this.offers.bots.map((bot) => bot.name).filter((name, i, all) => all.indexOf(name) !== i));
     const number = el('span', { class: 'number' });
     const select = el('select', {}, this.offers.bots.map((bot) => {
-      const shown = twice.has(bot.name) || bot.where !== 'comes with vindibot' ? `${bot.name} (${bot.where})` : bot.name;
+      const shown = ambiguous.has(bot.name) || bot.where !== 'comes with vindibot' ? `${bot.name} (${bot.where})` : bot.name;
       return el('option', { value: bot.id, disabled: Boolean(bot.problem), title: bot.problem || bot.where, text: bot.problem ? `${bot.name}: cannot be read` : shown });
     }));
     this._pick(select, chosen);
     return { select, number, row: el('div', { class: 'opponent' }, number, select) };
   }
 
-  /** Which hero each opponent is: all but the person's, in order. */
+  /** Number the opponents: they take all heroes but the person's, in order. */
   _number() {
     const heroes = [0, 1, 2, 3].filter((hero) => hero !== Number(this.hero.value) - 1);
     this.bots.forEach(({ number, select }, index) => {
@@ -146,7 +147,7 @@ export class Choice {
     this._show();
   }
 
-  /** Draw the map that is chosen. */
+  /** Draw the selected map. */
   async _show() {
     const random = this.map.value === 'random', asked = (this.asked = {});
     this.size.disabled = this.again.disabled = !random;
@@ -163,7 +164,7 @@ export class Choice {
         heroes: map.spawns.map((square) => ({ x: square < 0 ? -9 : square % map.size, y: Math.floor(square / map.size), life: 100, crashed: false, alpha: 1 })),
       });
       const mines = tiles.filter((tile) => tile === 3).length, taverns = tiles.filter((tile) => tile === 2).length;
-      this.told.replaceChildren(foreign(random ? 'a fresh map' : map.name), `, ${map.size} × ${map.size}, ${mines} mines, ${taverns} taverns`);
+      this.facts.replaceChildren(foreign(random ? 'a new map' : map.name), `, ${map.size} × ${map.size}, ${count(mines, 'mine')}, ${count(taverns, 'tavern')}`);
     } catch (problem) {
       if (asked === this.asked) this.problem.textContent = problem.message;
     }
@@ -171,14 +172,15 @@ export class Choice {
 
   _go() {
     this.problem.textContent = '';
-    const order = {
+    const wanted = {
       name: this.name.value.trim(), hero: Number(this.hero.value), bots: this.bots.map(({ select }) => select.value), map: this.map.value,
       size: this.map.value === 'random' && this.size.value ? Number(this.size.value) : null, map_seed: this.seed,
       rounds: Number(this.rounds.value), limit_ms: Number(this.limit.value),
     };
     const pace = Number(this.pace.value);
-    remember({ name: order.name, hero: order.hero, bots: order.bots, map: order.map, size: this.size.value, rounds: order.rounds, pace });
-    this.start(order, pace);
+    const { name, hero, bots, map, rounds } = wanted;
+    remember({ name, hero, bots, map, size: this.size.value, rounds, pace });
+    this.start(wanted, pace);
   }
 
   remove() {

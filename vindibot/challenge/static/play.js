@@ -1,5 +1,5 @@
-// One game: the person's seat is played like any client's, move by move; what is seen comes as events, ply by ply; how the bots
-// decided comes from the host.
+// One game. The person's moves go to the server like those of any client; the states come as events, ply by ply; the votes of
+// the bots come from the host.
 
 import * as api from './api.js';
 import { keys, pad, touches } from './steer.js';
@@ -7,22 +7,22 @@ import { Board } from 'viewer/board.js';
 import { Clock } from 'viewer/clock.js';
 import { button, el, foreign, set } from 'viewer/dom.js';
 import { follow } from 'viewer/live.js';
-import { DIRECTIONS, Game, tell } from 'viewer/model.js';
+import { DIRECTIONS, Game, describe } from 'viewer/model.js';
 import { marksOf } from 'viewer/overlays.js';
 import { Scenes } from 'viewer/scene.js';
 import { HEROES } from 'viewer/sprites.js';
 import { HeroTable } from 'viewer/table.js';
 import { Why } from 'viewer/why.js';
 
-/** The others' moves are shown at this speed at least; whoever is behind is shown faster. */
+/** Smallest speed at which the moves of the others are shown. If several are waiting, they are shown faster. */
 const SPEED = 2;
-/** From how many seconds on the person is told what is left of his limit. */
-const HURRY = 15;
+/** The page shows the seconds left from this number on. */
+const COUNTDOWN_S = 15;
 const PLACES = ['', 'first', 'second', 'third', 'fourth'];
 const MARKS = new Set(['sums', 'line', 'goals']);
 const MEMORY = 'vindibot-challenge-votes';
 
-function wanted() {
+function votesWanted() {
   try {
     return localStorage.getItem(MEMORY) === 'on';
   } catch {
@@ -31,19 +31,19 @@ function wanted() {
 }
 
 export class Play {
-  /** `made` is the host's answer, `pace` the seconds after which the hero stays by himself (0: he waits), `limit` those of the
-   *  server (0: none). `done` has what to do at the end: `again`, `choose`. */
-  constructor(host, made, { pace, limit, theme, still }, done) {
-    this.made = made;
+  /** `begun` is the host's answer. `pace` is the number of seconds after which the hero stays without a move (0: never), `limit`
+   *  is the server's limit in seconds (0: none). `done` has the functions for the end of the game: `again`, `choose`. */
+  constructor(host, begun, { pace, limit, theme, still }, done) {
+    this.begun = begun;
     this.pace = pace;
     this.limit = limit;
     this.done = done;
-    this.game = new Game(made.bundle);
+    this.game = new Game(begun.bundle);
     this.others = [0, 1, 2, 3].filter((hero) => hero !== this.game.me);
     this.bot = this.others[0];
-    this.turns = [[], [], [], []]; // how the bots decided, by hero
+    this.turns = [[], [], [], []]; // the decisions of the bots, by hero
     this.known = 0;
-    this.turn = null; // the number of our turn while an order is wanted
+    this.turn = null; // the number of our turn while the page waits for our move
     this.queued = null;
     this.over = false;
     this.ends = new AbortController();
@@ -55,7 +55,7 @@ export class Play {
     this.board.setTheme(theme);
     this.clock.follow();
     this._steer();
-    this._votes(wanted());
+    this._votes(votesWanted());
   }
 
   _build(host) {
@@ -71,14 +71,14 @@ export class Play {
     this.bar = el('div', { class: 'lefttime', 'aria-hidden': 'true' }, this.left);
     this.said = el('p', { class: 'said' });
     this.pad = pad((direction) => this.move(direction, false));
-    this.hint = el('p', { class: 'hint keys-hint' }, 'Arrow keys steer, ', el('kbd', { text: 'space' }), ' or ', el('kbd', { text: '.' }), ' stays. A click or a swipe on the board does it too.');
+    this.hint = el('p', { class: 'hint keys-hint' }, 'Arrow keys steer, ', el('kbd', { text: 'space' }), ' or ', el('kbd', { text: '.' }), ' stays. You can also click or swipe on the board.');
     this.box = el('input', { type: 'checkbox', on: { change: () => this._votes(this.box.checked) } });
     this.tabs = this.others.map((hero) => {
       const tab = el('button', { type: 'button', class: 'tab', 'data-hero': hero, on: { click: () => this._choose(hero) } }, el('span', { class: 'number', text: hero + 1 }), foreign(game.names[hero], { class: 'name' }));
       tab.style.setProperty('--hero', HEROES[hero].main);
       return tab;
     });
-    this.decisions = el('div', {}, el('div', { class: 'tabs', role: 'group', 'aria-label': 'Whose votes' }, this.tabs), why);
+    this.decisions = el('div', {}, el('div', { class: 'tabs', role: 'group', 'aria-label': 'Bot' }, this.tabs), why);
     const votes = el('section', { class: 'panel why', 'aria-label': 'How the bots decided' },
       el('label', { class: 'switch', title: 'what each trait of a bot voted for its last move (V)' }, this.box, 'Show how the bots decided'), this.decisions);
     this.result = el('section', { class: 'panel result', 'aria-label': 'Result', hidden: true });
@@ -95,9 +95,9 @@ export class Play {
     document.addEventListener('keydown', (event) => {
       if (event.key.toLowerCase() === 'v' && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.closest?.('input:not([type=checkbox]), select')) this._votes(!this.box.checked);
     }, { signal });
-    window.addEventListener('pagehide', () => api.leave(this.made.secret), { signal });
+    window.addEventListener('pagehide', () => api.leave(this.begun.secret), { signal });
     window.addEventListener('beforeunload', (event) => { if (!this.over) event.preventDefault(); }, { signal });
-    // A button that was clicked lets go of the keyboard, or the space bar would press it again.
+    // A clicked button loses the focus. Otherwise the space bar would press it again.
     let pointed = false;
     document.addEventListener('pointerdown', () => { pointed = true; }, { signal, capture: true });
     document.addEventListener('keydown', () => { pointed = false; }, { signal, capture: true });
@@ -110,12 +110,12 @@ export class Play {
   async run() {
     let problem = '';
     try {
-      this._take(await api.join(this.made.key));
-      this.source = follow(`/plies/${this.id}`, (patch) => this._grow(patch), (told) => this._connected(told));
+      this._take(await api.join(this.begun.key));
+      this.source = follow(`/plies/${this.id}`, (patch) => this._grow(patch), (connection) => this._connected(connection));
       while (!this.state.game.finished) {
         const direction = await this._decide();
         this.show();
-        this._take(await api.order(this.state.playUrl, DIRECTIONS[direction], this.state.game.turn, (lost) => this._connected(lost ? 'lost' : 'open')));
+        this._take(await api.sendMove(this.state.playUrl, DIRECTIONS[direction], this.state.game.turn, (lost) => this._connected(lost ? 'lost' : 'open')));
       }
     } catch (error) {
       if (this.over) return;
@@ -129,7 +129,7 @@ export class Play {
     this.id = state.game.id;
   }
 
-  /** The person's direction: one that was asked for while the others moved, else the next; Stay when the pace is over. */
+  /** Return the person's direction: the one queued while the others moved, else the next one; Stay when the pace is over. */
   _decide() {
     return new Promise((decided) => {
       this.turn = this.state.game.turn;
@@ -150,7 +150,7 @@ export class Play {
     });
   }
 
-  /** A direction was asked for. While the others move one is remembered, but not of a key that is held down. */
+  /** Move in a direction. While the others move it is queued, unless it repeats because a key is held down. */
   move(direction, held) {
     if (this.over) return;
     if (this.decided) this.decided(direction);
@@ -160,8 +160,8 @@ export class Play {
   _tick() {
     const spent = (performance.now() - this.asked) / 1000, whole = this.pace || this.limit;
     const left = whole ? Math.max(0, whole - spent) : Infinity;
-    const shown = whole && (this.pace || left < HURRY);
-    this.left.style.width = shown ? `${(100 * left) / (this.pace || HURRY)}%` : '0';
+    const shown = whole && (this.pace || left < COUNTDOWN_S);
+    this.left.style.width = shown ? `${(100 * left) / (this.pace || COUNTDOWN_S)}%` : '0';
     this.left.className = `fill ${left > 5 || this.pace ? 'good' : 'bad'}`;
     if (this.pace && left <= 0) this.decided?.(0);
     else if (shown && !this.pace) this._status(`Your move: ${Math.ceil(left)} s left`);
@@ -172,17 +172,17 @@ export class Play {
     else if (window.confirm('End this game?')) this._finish('You gave up.');
   }
 
-  // ---- What is seen ----
+  // ---- The board and the texts ----
 
-  _connected(told) {
-    this.connection = told;
+  _connected(connection) {
+    this.connection = connection;
     this.show();
   }
 
   _grow(patch) {
     if (this.game.apply(patch)) this.clock.grown();
     this.marked = null;
-    // The game has ended although our move was still awaited: we have crashed.
+    // If the game ends while the server waits for our move, our hero has crashed.
     if (this.game.ending && this.decided) this._finish('', true);
   }
 
@@ -192,13 +192,13 @@ export class Play {
     const turn = this.box?.checked ? this._decision(state) : null;
     if (state !== this.marked || turn !== this.markedTurn) {
       [this.marked, this.markedTurn] = [state, turn];
-      // The marks are those of the bot that is looked at, as if the game were shown from its side.
+      // The marks are those of the selected bot: the game from its side.
       const its = Object.create(game, { me: { value: this.bot } });
       this.board.mark(turn ? marksOf(MARKS, its, { state, turn, hero: this.bot }) : null);
       if (turn) this.why.show(turn, state);
       this.table.show(state);
       this.table.finish();
-      const said = game.plies.slice(Math.max(0, state - 4), state).flatMap((ply) => (ply.e ? tell(ply, (hero) => `${hero + 1} ${game.names[hero]}`) : []));
+      const said = game.plies.slice(Math.max(0, state - 4), state).flatMap((ply) => (ply.e ? describe(ply, (hero) => `${hero + 1} ${game.names[hero]}`) : []));
       this.said.textContent = said.join('. ');
       this.board.describe(`The board at turn ${game.turns[state]}. ${game.heroes(state).map((hero, i) => `${i === game.me ? 'You' : game.names[i]}: life ${hero.life}, gold ${hero.gold}, mines ${hero.mines}, row ${Math.floor(hero.square / game.size) + 1}, column ${(hero.square % game.size) + 1}`).join('; ')}.`);
     }
@@ -224,7 +224,7 @@ export class Play {
     this.show();
   }
 
-  /** The last decision of the bot that is looked at, as far as the board has come. */
+  /** Return the last decision of the selected bot up to a state. */
   _decision(state) {
     return this.turns[this.bot].findLast((turn) => turn.ply < Math.max(1, state)) ?? null;
   }
@@ -235,19 +235,19 @@ export class Play {
     try {
       localStorage.setItem(MEMORY, on ? 'on' : 'off');
     } catch {
-      // then it is forgotten
+      // a browser may refuse to store it
     }
     this._choose(this.bot);
     if (on && !this.listening) this._listen();
   }
 
-  /** Get the votes for as long as somebody looks. */
+  /** Get the votes while they are shown. */
   async _listen() {
     this.listening = true;
     const { signal } = this.ends;
     while (this.box.checked && !signal.aborted) {
       try {
-        const { turns, over } = await api.votes(this.made.secret, this.known, signal);
+        const { turns, over } = await api.votes(this.begun.secret, this.known, signal);
         for (const turn of turns) this.turns[turn.hero].push(turn);
         this.known += turns.length;
         if (turns.length) this.show();
@@ -262,7 +262,7 @@ export class Play {
 
   // ---- The end ----
 
-  /** The game is over for us: to its end, or with a problem, or because we were too late. */
+  /** End the game for us: played to the end, with a problem, or because our move was too late. */
   _finish(problem, late = false) {
     if (this.over) return;
     const whole = !problem && !late;
@@ -270,7 +270,7 @@ export class Play {
     this.turn = null;
     clearInterval(this.ticking);
     this.left.style.width = '0';
-    if (!whole) api.leave(this.made.secret);
+    if (!whole) api.leave(this.begun.secret);
     const heroes = this.state?.game.heroes ?? [], own = heroes[this.game.me];
     const rank = own ? 1 + heroes.filter((hero) => hero.gold > own.gold).length : 0;
     const shared = own ? heroes.filter((hero) => hero.gold === own.gold).length > 1 : false;
@@ -278,13 +278,13 @@ export class Play {
     const words = whole ? `with ${own.gold} gold.` : late ? `A move took longer than ${this.limit} s: your hero crashed, and the game has ended.` : problem;
     const act = (label, press, kind) => el('button', { type: 'button', class: kind, on: { click: press }, text: label });
     this.result.replaceChildren(el('h2', { tabindex: -1, text: head }), el('p', { text: words }), el('p', { class: 'row' },
-      act('Play again', () => this.done.again(), 'go'), act('Choose anew', () => this.done.choose(), 'wide'),
-      this.id ? el('a', { class: 'button', href: `/${this.id}`, target: '_blank', rel: 'noopener', text: 'Look at the game' }) : null));
+      act('Play again', () => this.done.again(), 'go'), act('New choice', () => this.done.choose(), 'wide'),
+      this.id ? el('a', { class: 'button', href: `/${this.id}`, target: '_blank', rel: 'noopener', text: 'View the game' }) : null));
     this.result.hidden = false;
     this.leaving.hidden = this.pad.hidden = this.hint.hidden = true;
     this.turnNow.textContent = whole ? 'The game is over.' : 'The game has ended.';
     this.turnNow.classList.remove('ours-now');
-    // Not a button: who is still pressing the space bar has not asked for another game.
+    // The focus goes to no button: a person who still presses the space bar does not want another game.
     this.result.firstChild.focus({ preventScroll: true });
     this.result.scrollIntoView({ block: 'nearest' });
     this.show();

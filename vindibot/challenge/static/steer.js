@@ -1,5 +1,5 @@
-// How a hero is steered: keys, a pad of buttons, swipes over the board, or a tap beside him. All call `move` with a direction
-// 0..4 (Stay, North, South, East, West) and whether it is the repeat of a key that is held down.
+// The ways to steer a hero: keys, a pad of buttons, swipes over the board, taps on the board. All call `move` with a direction
+// 0..4 (Stay, North, South, East, West) and whether it repeats because a key is held down.
 
 import { SQUARE } from 'viewer/model.js';
 import { button, el, icon } from 'viewer/dom.js';
@@ -8,13 +8,13 @@ export const KEYS = {
   ArrowUp: 1, ArrowDown: 2, ArrowRight: 3, ArrowLeft: 4, ' ': 0, '.': 0,
   w: 1, s: 2, d: 3, a: 4,
 };
-/** Pixels that a finger moves at least in a swipe. */
+/** Smallest length of a swipe, in pixels. */
 const SWIPE = 22;
 const ARROWS = ['M12 12h.01', 'M12 19V5M6 11l6-6 6 6', 'M12 5v14M6 13l6 6 6-6', 'M5 12h14M13 6l6 6-6 6', 'M19 12H5M11 6l-6 6 6 6'];
 const NAMES = ['Stay', 'North', 'South', 'East', 'West'];
 const HINTS = ['space', '↑', '↓', '→', '←'];
 
-/** Whether a key press is for something else on the page: a field, a button that it presses, a shortcut of the browser's. */
+/** Whether a key press is for another part of the page: a field, a button that it presses, a shortcut of the browser. */
 function elsewhere(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return true;
   if (event.target.closest?.('input:not([type=checkbox]), select, textarea, dialog')) return true;
@@ -30,13 +30,13 @@ export function keys(move, signal) {
   }, { signal });
 }
 
-/** The pad: a cross of buttons, big enough for thumbs. */
+/** Return the pad: a cross of buttons, large enough for thumbs. */
 export function pad(move) {
   const one = (direction) => button(NAMES[direction], icon(ARROWS[direction]), () => move(direction, false), { key: HINTS[direction], class: `way way-${direction}` });
   return el('div', { class: 'pad', role: 'group', 'aria-label': 'Steer' }, [1, 4, 0, 3, 2].map(one));
 }
 
-/** Swipes over the board, and taps (or clicks) towards where he is to go; a tap on himself is Stay. */
+/** Steer by swipes over the board, and by taps (or clicks): the hero moves towards the tapped square. A tap on the hero is Stay. */
 export function touches(board, game, move, signal) {
   const { host } = board;
   let start = null;

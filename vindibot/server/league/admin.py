@@ -18,6 +18,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from sim.game import SEATS
 from vindibot.base import UsageError, VindibotError
 from vindibot.config import dotted, explain
 from vindibot.server.game_rows import User
@@ -28,7 +29,7 @@ from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.league.roster import RosterEntry, roster_from_csv, roster_from_json, roster_from_list
 from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.lobby import RANDOM_BOT, Lobby
-from vindibot.server.match import NO_LIMITS, SEATS, Match
+from vindibot.server.match import NO_LIMITS, Match
 from vindibot.server.parameters import read_body
 from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings

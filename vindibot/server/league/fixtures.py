@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SEATS = 4
+from sim.game import SEATS
 
 Index = Annotated[int, Field(ge=0)]
 FourGold = Annotated[tuple[int, ...], Field(min_length=SEATS, max_length=SEATS)]

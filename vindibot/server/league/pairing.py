@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from math import ceil, log2
 
-from vindibot.server.league.fixtures import SEATS, Fixture, FixtureResult
+from sim.game import SEATS
+from vindibot.server.league.fixtures import Fixture, FixtureResult
 from vindibot.server.league.settings import LeagueSettings
 from vindibot.server.league.standings import opponents, standings
 

@@ -1,11 +1,11 @@
-// A board that draws itself at any size: land and mines on one canvas, which is repainted only where a mine changes its owner;
-// what explains a turn (overlays) on a second; heroes, blows and deaths on a third, which is all that a frame repaints.
+// A board of any size on three canvases: land and mines, painted again only where a mine changes its owner; overlays; heroes and
+// effects, painted again in each frame.
 //
 //   const board = new Board(element, { size, tiles, names, me, spawns });
-//   board.frame({ owners, heroes, effects });   // see scene.js, which makes such scenes from states
+//   board.frame({ owners, heroes, effects });   // see scene.js, which makes scenes from states
 //   board.mark(marks);                          // see marks.js; null for none
 //
-// `tiles` has a number for each square, row after row: 0 air, 1 wood, 2 tavern, 3 mine. Squares are numbered the same way.
+// `tiles` has a number per square, row after row: 0 air, 1 wood, 2 tavern, 3 mine. Squares are numbered in the same way.
 
 import { drawEffects, drawNumbers } from 'viewer/effects.js';
 import { Marker } from 'viewer/marks.js';
@@ -15,18 +15,18 @@ export const AIR = 0,
   WOOD = 1,
   TAVERN = 2,
   MINE = 3;
-/** Squares need this many CSS pixels for names and numbers to be readable. */
+/** Smallest side of a square, in CSS pixels, at which names and numbers are readable. */
 const ROOM_FOR_NAMES = 17;
 const NAME_LENGTH = 14;
 
-/** The first letters of a name, as many as a tag has room for. */
+/** Return the first letters of a name that fit into a tag. */
 export function shortName(name, length = NAME_LENGTH) {
   const letters = Array.from(name);
   return letters.length > length ? `${letters.slice(0, length - 1).join('')}…` : name;
 }
 
 export class Board {
-  /** A board inside `host`, an empty element whose width decides the size. `me` is our hero 0..3, or -1. */
+  /** A board inside `host`, an empty element whose width sets the size. `me` is our hero 0..3, or -1. */
   constructor(host, { size, tiles, names = ['', '', '', ''], me = -1, spawns = [], label = 'The board' }) {
     this.host = host;
     this.size = size;
@@ -59,7 +59,7 @@ export class Board {
     this.resize();
   }
 
-  /** What the board shows, in words: for those who do not see it. */
+  /** Describe the board in words, for screen readers. */
   describe(text) {
     this.host.setAttribute('aria-label', text);
   }
@@ -75,7 +75,7 @@ export class Board {
     this.repaint();
   }
 
-  /** The square under a point of the window, or null. */
+  /** Return the square under a point of the window, or null. */
   squareAt(clientX, clientY) {
     const box = this.layers[0].getBoundingClientRect();
     const column = Math.floor(((clientX - box.left) / box.width) * this.size);
@@ -99,7 +99,7 @@ export class Board {
 
   _prepare() {
     if (!this.side) return;
-    // On a small board heroes are drawn larger than on a large one, or they would be lost among the mines.
+    // Where squares are small, heroes are drawn larger, so that they can be seen among the mines.
     const pixels = this.side / this.ratio,
       grown = Math.max(1.12, Math.min(1.5, 1.12 + (32 - pixels) * 0.025));
     this.sheet = sheet(this.side, LANDS[this.theme], grown);
@@ -110,7 +110,7 @@ export class Board {
     this.repaint();
   }
 
-  /** Show the last scene again. */
+  /** Draw the last scene again. */
   repaint() {
     if (this.scene) this.frame(this.scene);
   }
@@ -168,11 +168,11 @@ export class Board {
     }
   }
 
-  // ---- Heroes and what happens to them ----
+  // ---- Heroes and effects ----
 
-  /** Show a scene: `owners` (0 nobody, 1..4 heroes, for each square), four `heroes` { x, y, life, crashed, alpha }, `effects`
-   *  { kind, x, y, hero, t } with t from 0 to 1; `hasty` leaves out
-   *  numbers. Positions are columns and rows, fractions between two squares. */
+  /** Show a scene: `owners` (0 none, 1..4 heroes, per square), four `heroes` { x, y, life, crashed, alpha }, `effects`
+   *  { kind, x, y, hero, t } with t from 0 to 1. `hasty` leaves out the numbers. Positions are columns and rows, fractions
+   *  between two squares. */
   frame(scene) {
     this.scene = scene;
     if (!this.side) return;
@@ -204,7 +204,7 @@ export class Board {
     c.globalAlpha = 1;
   }
 
-  /** Name and life over a hero; under his feet in the topmost row. */
+  /** Draw name and life over a hero; in the topmost row below it. */
   _tag(c, hero, index) {
     const s = this.side,
       pixel = this.ratio;
@@ -254,7 +254,7 @@ export class Board {
 
   // ---- Overlays ----
 
-  /** Lay marks over the squares (see marks.js) until the next call; null for none. */
+  /** Show marks (see marks.js) until the next call; null for none. */
   mark(marks) {
     this.marks = marks;
     if (!this.side) return;

@@ -1,5 +1,5 @@
-// Gold, mines and life of the four over time. The curves are drawn when more is known or the size changes; what moves with the
-// time is one line over them.
+// Charts of gold, mines and life of the four heroes over time. The curves are drawn after growth or a change of size; only one
+// line over them moves with the time.
 
 import { el } from 'viewer/dom.js';
 import { GOLD, LIFE, MINES } from 'viewer/model.js';
@@ -11,7 +11,7 @@ const LOOKS = {
   dark: { line: 'rgba(255,255,255,.12)', text: '#a3a89f', gap: 'rgba(200,200,200,.16)' },
 };
 
-/** Round steps of an axis up to `most`: at most four. */
+/** Return the round numbers of an axis up to `most`: at most four. */
 function steps(most) {
   const rough = Math.max(1, most / 3),
     power = 10 ** Math.floor(Math.log10(rough));
@@ -20,7 +20,7 @@ function steps(most) {
 }
 
 export class Charts {
-  /** `jump` is called with the state of a place that was clicked. */
+  /** `jump` is called with the state at a click. */
   constructor(host, game, jump) {
     this.game = game;
     this.theme = 'dark';
@@ -86,7 +86,7 @@ export class Charts {
     return low;
   }
 
-  /** Turns that the axis covers. */
+  /** Return the number of turns of the axis. */
   _turns() {
     return Math.max(1, this.game.turns[this.game.last] - this.game.turns[0]);
   }
@@ -107,7 +107,7 @@ export class Charts {
     this.draw();
   }
 
-  /** Make a hero's curve stand out, -1 for nobody's. */
+  /** Highlight the curve of a hero, none for -1. */
   stress(hero) {
     this.hero = hero;
     this.draw();
@@ -145,7 +145,7 @@ export class Charts {
     }
   }
 
-  /** The points where a hero's value changes, piece by piece between gaps. */
+  /** Return the points where a hero's value changes, a list per piece between gaps. */
   _trace(c, field, hero, x, y) {
     const { game } = this;
     c.beginPath();
@@ -188,16 +188,16 @@ export class Charts {
     }
   }
 
-  /** Heroes in the order of drawing: who stands out comes last. */
+  /** Return the heroes in the order of drawing: the highlighted hero is last. */
   _order() {
     return [0, 1, 2, 3].sort((a, b) => (a === this.hero) - (b === this.hero));
   }
 
-  /** Four lives would hide each other in one plot: each has a band of its own, deaths are crosses in it. */
+  /** Draw the life of each hero in a band of its own, with crosses for deaths. In one plot the curves would hide each other. */
   _bands(c, chart, width, height, look) {
     const { game } = this,
       each = height / 4,
-      deaths = game.happened.death;
+      deaths = game.events.death;
     for (let hero = 0; hero < 4; hero++) {
       const top = hero * each + 2,
         bottom = (hero + 1) * each - 1,

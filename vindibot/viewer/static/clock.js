@@ -1,13 +1,13 @@
-// The time of what is shown: it plays, pauses, steps, and follows the end of a live game unless somebody looks elsewhere.
+// The time of the page: it plays, pauses, steps, and follows the end of a live game.
 
 export const SPEEDS = [1, 2, 4, 8, 16, 32, 64];
-/** Plies in a second at speed 1: a round a second, as on the original server. */
+/** Plies per second at speed 1: a round per second, as on the original server. */
 export const PACE = 4;
-/** A follower who is more plies behind than this jumps. */
+/** A clock that follows jumps to the end if it is more than this number of plies behind. */
 const FAR = 40;
 
 export class Clock {
-  /** `last()` tells the number of the last known state, `shown(clock)` is called when there is something new to see. */
+  /** `last()` returns the number of the last known state; `shown(clock)` is called when the page must be drawn again. */
   constructor(last, shown) {
     this.last = last;
     this.shown = shown;
@@ -15,8 +15,8 @@ export class Clock {
     this.playing = false;
     this.speed = 1;
     this.following = false; // the end of a live game
-    this.touched = false; // somebody has moved the time
-    this.over = false; // the game will not grow any more
+    this.touched = false; // the user has changed the time
+    this.over = false; // the game is complete
     this.still = false; // no movement between states
     this._before = null;
     this._frame = (now) => this._tick(now);
@@ -27,7 +27,7 @@ export class Clock {
     return Math.min(this.last(), Math.ceil(this.time - 1e-9));
   }
 
-  /** Plies that pass in a second; 0 while nothing moves. */
+  /** Plies per second; 0 while nothing moves. */
   get pace() {
     return this.playing || this._settling() ? PACE * this.speed : 0;
   }
@@ -56,7 +56,7 @@ export class Clock {
     else this.play();
   }
 
-  /** Go to a state. Whoever looks back no longer follows. */
+  /** Go to a state, and stop following. */
   go(state) {
     this.following = false;
     this.touched = true;
@@ -64,7 +64,7 @@ export class Clock {
     this.shown(this);
   }
 
-  /** Go to a state and stay there. */
+  /** Go to a state and pause. */
   halt(state) {
     this.playing = false;
     this.go(state);
@@ -91,13 +91,13 @@ export class Clock {
     this.shown(this);
   }
 
-  /** The game will not grow any more: a follower still goes on to its last state. */
+  /** The game is complete. A clock that follows goes on to the last state. */
   settle() {
     this.over = true;
     if (!this._settling()) this.following = false;
   }
 
-  /** More of the game is known. */
+  /** The game has grown. */
   grown() {
     if (this.following) {
       if (this.last() - this.time > FAR || this.still) this.time = this.last();
@@ -119,7 +119,7 @@ export class Clock {
     const passed = this._before === null ? 0 : Math.min(0.25, (now - this._before) / 1000);
     this._before = now;
     const behind = this.last() - this.time;
-    // A follower keeps up with any server: the further behind, the faster.
+    // A clock that follows goes faster the further it is behind.
     const pace = this._settling() ? Math.max(PACE * this.speed, behind * 4) : PACE * this.speed;
     const going = this.playing || this._settling();
     if (going) {

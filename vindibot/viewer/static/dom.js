@@ -1,7 +1,7 @@
-// Elements by hand. Texts become text nodes: nothing that comes from elsewhere is ever parsed as markup.
+// Functions that make elements. Texts become text nodes: no text is ever parsed as markup.
 
-/** An element with attributes and children (elements or texts; null and false are left out). `class`, `text` and `on` (a
- *  table of listeners) are special, booleans set or leave out an attribute. */
+/** Return an element with attributes and children (elements or texts; null and false are left out). `text` is its text, `on` a
+ *  table of listeners. true sets an attribute without a value, false removes it. */
 export function el(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   set(made, attributes);
@@ -18,14 +18,14 @@ export function set(element, attributes) {
   }
 }
 
-/** A name or another text of somebody else's, set apart from the direction in which the rest is written. */
+/** Return an element for a name or another foreign text. Its writing direction does not change the rest of the page. */
 export function foreign(text, attributes = {}) {
   return el('bdi', { ...attributes, text });
 }
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** A picture of 24 x 24 from the paths of its strokes and of what is filled. */
+/** Return an icon of 24 x 24 from a path of strokes and a filled path. */
 export function icon(strokes, filled = '') {
   const made = document.createElementNS(SVG, 'svg');
   made.setAttribute('viewBox', '0 0 24 24');
@@ -45,7 +45,7 @@ export function icon(strokes, filled = '') {
   return made;
 }
 
-/** A button; `label` is what it is called, and its tip together with the key that does the same. */
+/** Return a button. `label` is its name; the tooltip has the label and the `key` that does the same. */
 export function button(label, content, press, { key = '', ...attributes } = {}) {
   const title = key ? `${label} (${key})` : label;
   return el('button', { type: 'button', 'aria-label': label, title, on: { click: press }, ...attributes }, content);

@@ -1,5 +1,5 @@
-// What happens to heroes and mines, drawn over (or under) them while it is seen. An effect is { kind, x, y, hero, t, ... } with t
-// from 0 to 1; sides are in device pixels.
+// Effects of events, drawn over (or under) heroes and mines for a short time. An effect is { kind, x, y, hero, t, ... } with t
+// from 0 to 1; lengths are in device pixels.
 
 import { FONT, HEROES, TAU } from 'viewer/sprites.js';
 
@@ -22,7 +22,7 @@ function floating(c, s, effect, text, colour) {
 }
 
 const EFFECTS = {
-  /** A blow: a slash across who is struck, coming from who strikes. */
+  /** A blow: a slash across the struck hero, from the side of the attacker. */
   blow(c, s, effect) {
     const reach = Math.min(1, effect.t * 2.5),
       angle = Math.atan2(effect.y - effect.fromY, effect.x - effect.fromX);
@@ -73,7 +73,7 @@ const EFFECTS = {
     c.globalAlpha = 1;
   },
 
-  /** Where a hero comes back: a column of light. */
+  /** A respawn: a column of light. */
   respawn(c, s, effect) {
     const x = effect.x * s,
       light = c.createLinearGradient(0, (effect.y - 1) * s, 0, (effect.y + 1) * s);
@@ -85,7 +85,7 @@ const EFFECTS = {
     c.globalAlpha = 1;
   },
 
-  /** A mine changes its owner: a frame in his colour that widens. */
+  /** A mine that changes its owner: a frame in the new owner's colour that widens. */
   mine(c, s, effect) {
     const grown = s * 0.35 * effect.t;
     c.globalAlpha = 1 - effect.t;
@@ -98,12 +98,12 @@ const EFFECTS = {
   },
 };
 
-/** Draw what lies under the heroes (`under`), or what is over them. */
+/** Draw the effects under the heroes (`under`), or those over them. */
 export function drawEffects(c, s, effects, under) {
   for (const effect of effects) if (UNDER.has(effect.kind) === under) EFFECTS[effect.kind]?.(c, s, effect);
 }
 
-/** Life lost or won, as numbers that rise. */
+/** A change of life: a number that rises. */
 export function drawNumbers(c, s, effects) {
   for (const effect of effects) {
     if (effect.kind === 'blow') floating(c, s, effect, '−20', '#ff8a80');

@@ -1,32 +1,32 @@
-// The keys, what they do, and the window that lists them.
+// The keys, and the window that lists them.
 
 import { button, el } from 'viewer/dom.js';
 import { OVERLAYS } from 'viewer/overlays.js';
 
-/** All keys: how they are written, and what they do. */
+/** Return all keys with what they do. */
 export function keyList() {
   return [
     ['Space', 'play, pause'],
-    ['← →', 'a ply back, on'],
-    ['Shift ← →', 'a round back, on'],
-    ['Page ↑ ↓', 'ten rounds back, on'],
+    ['← →', 'a ply back, forward'],
+    ['Shift ← →', 'a round back, forward'],
+    ['Page ↑ ↓', 'ten rounds back, forward'],
     ['Home End', 'to the start, to the end'],
     ['+ −', 'faster, slower (1× to 64×)'],
     ['K', 'next kill (with Shift: previous)'],
     ['D', 'next death'],
-    ['M', 'next change of a mine'],
-    ['T', 'next turn of ours'],
-    ['A 1 … 4', 'jumps and distances: about any hero, about hero 1 … 4'],
+    ['M', 'next mine that changes its owner'],
+    ['T', 'next turn of our hero'],
+    ['A 1 … 4', 'jumps and distances for all heroes, for hero 1 … 4'],
     ['L', 'jump to live'],
     ...OVERLAYS.map(({ label, key, tip }) => [key, `${label.toLowerCase()}: ${tip}`]),
     ['N', 'names on the board'],
-    ['I', 'dark or light'],
+    ['I', 'dark or light colours'],
     ['?', 'this list'],
     ['Esc', 'close it'],
   ];
 }
 
-/** The window; `open` and `close` it. */
+/** Return the window, a dialog element. */
 export function helpWindow() {
   const list = el(
     'dl',

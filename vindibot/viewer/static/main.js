@@ -1,4 +1,4 @@
-// The page of a game: finds the bundle, builds the parts and lets them show one time.
+// The page of a game: it reads the bundle, builds the parts, and shows the same time in all of them.
 
 import { Board } from 'viewer/board.js';
 import { Charts } from 'viewer/charts.js';
@@ -6,7 +6,7 @@ import { Clock } from 'viewer/clock.js';
 import { button, el, foreign, icon, set } from 'viewer/dom.js';
 import { helpWindow } from 'viewer/help.js';
 import { follow } from 'viewer/live.js';
-import { Game, tell } from 'viewer/model.js';
+import { Game, describe } from 'viewer/model.js';
 import { OVERLAYS, marksOf } from 'viewer/overlays.js';
 import { Scenes } from 'viewer/scene.js';
 import { HeroTable } from 'viewer/table.js';
@@ -18,20 +18,20 @@ const SUN = [
   'M12 7.5a4.5 4.5 0 100 9 4.5 4.5 0 000-9zM12 2v2.5M12 19.5V22M2 12h2.5M19.5 12H22M5 5l1.7 1.7M17.3 17.3L19 19M5 19l1.7-1.7M17.3 6.7L19 5',
   '',
 ];
-/** While the game plays, panels of text are brought up to date this often, in milliseconds; the board always is. */
+/** Milliseconds between two updates of the texts during playback. The board is updated in each frame. */
 const PANELS_EVERY = 90;
-/** From this many plies in a second on, overlays are, too: nobody reads them faster. */
+/** From this number of plies per second on, overlays are updated no more often than texts. */
 const HASTE = 24;
-/** A growing game's curves are drawn anew this often, in milliseconds. */
+/** Milliseconds between two updates of the charts of a growing game. */
 const CURVES_EVERY = 300;
-/** Milliseconds after the end of a live game until the page goes on to the next one, where it shall. */
+/** Milliseconds after the end of a live game until the page shows the next game, if it is set to do so. */
 const NEXT_AFTER = 8000;
 
 class Page {
   constructor(main, data) {
     this.game = new Game(JSON.parse(data.textContent));
     this.scenes = new Scenes(this.game);
-    this.hero = -1; // whom jumps and distances are about
+    this.hero = -1; // the hero of jumps and distances, -1 for all
     this.shown = new Set(this.game.bundle.why ? ['line', 'goals', 'sums'] : []);
     this.still = false;
     this.clock = new Clock(
@@ -134,7 +134,7 @@ class Page {
     });
   }
 
-  /** Show an overlay or not. */
+  /** Switch an overlay on or off. */
   toggle(id, on) {
     const box = this.boxes.get(id);
     if (!box) return;
@@ -162,9 +162,9 @@ class Page {
       this.said.textContent = `There is no ${way > 0 ? 'later' : 'earlier'} ${JUMPS.find((jump) => jump.kind === kind).label}.`;
   }
 
-  // ---- What is shown ----
+  // ---- The view ----
 
-  /** Show the clock's time: the board at once, texts a few times a second while it plays. */
+  /** Show the clock's time: the board at once, the texts a few times per second during playback. */
   show() {
     const { clock, game, board } = this,
       state = clock.state,
@@ -184,7 +184,7 @@ class Page {
     this._status();
   }
 
-  /** Bring the overlays up to date. */
+  /** Update the overlays. */
   _mark(state, turn, now) {
     const { game, board } = this;
     if (this.shown.size && (state !== this.marked || game.last !== this.markedLast)) {
@@ -199,14 +199,14 @@ class Page {
 
   _tell(state, moving) {
     const { game } = this;
-    if (state === this.told) return;
-    this.told = state;
+    if (state === this.describedState) return;
+    this.describedState = state;
     const said = state
-      ? tell(game.plies[state - 1], (hero) => `${hero + 1} ${game.names[hero]}`).join('. ')
+      ? describe(game.plies[state - 1], (hero) => `${hero + 1} ${game.names[hero]}`).join('. ')
       : game.gaps[0]
         ? 'The beginning is not known.'
         : 'Before the first move.';
-    // While it plays, a screen reader would be read a sentence many times a second.
+    // During playback a screen reader would get many sentences per second.
     set(this.said, { 'aria-live': moving ? 'off' : 'polite' });
     this.said.textContent = said;
     if (!moving)
@@ -278,13 +278,13 @@ class Page {
 
   start({ events, next }) {
     const { game, clock } = this;
-    this.asked = Number(/^#turn=(\d+)$/.exec(location.hash)?.[1] ?? 0); // a turn that may not have come yet
+    this.asked = Number(/^#turn=(\d+)$/.exec(location.hash)?.[1] ?? 0); // this turn may not be known yet
     if (events) {
       if (game.live && !this.asked) clock.follow();
       follow(
         events,
         (patch) => this._grow(patch),
-        (told) => this._connected(told, next),
+        (connection) => this._connected(connection, next),
       );
     }
     this._goAsked();
@@ -299,11 +299,11 @@ class Page {
     if (game.turns[game.last] >= this.asked) this.asked = 0;
   }
 
-  _connected(told, next) {
+  _connected(connection, next) {
     const { clock } = this;
-    this.connection = told;
-    if (told === 'ended') {
-      // A screen that nobody tends goes on to the next game; whoever looks back stays.
+    this.connection = connection;
+    if (connection === 'ended') {
+      // The page goes on to the next game unless the user has changed the time.
       if (next && this.game.live && clock.following) setTimeout(() => clock.touched || location.assign(next), NEXT_AFTER);
       clock.settle();
     }

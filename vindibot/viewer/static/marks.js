@@ -1,8 +1,8 @@
-// What explains a state, drawn on the squares of a board.
+// Marks on the squares of a board, which explain a state.
 
 import { FONT, TAU } from 'viewer/sprites.js';
 
-/** Draws on `context` for a board (its `size`, the `side` of a square and the `ratio` of device pixels, its `theme`). */
+/** Draws marks on `context` for a board (its `size`, the `side` of a square and the `ratio` of device pixels, its `theme`). */
 export class Marker {
   constructor(context, { size, side, ratio, theme }) {
     this.over = context;
@@ -12,8 +12,8 @@ export class Marker {
     this.theme = theme;
   }
 
-  /** Marks: `fills` and `hatches` [square, colour], `texts` [square, text], `paths` { squares, colour, shift } (shifted by so
-   *  much of a square), `goals` { square, colour, text }, `arrows` { square, direction, colour, size }. Each may be missing. */
+  /** Draw marks: `fills` and `hatches` [square, colour], `texts` [square, text], `paths` { squares, colour, shift } (`shift` is a
+   *  fraction of a square), `goals` { square, colour, text }, `arrows` { square, direction, colour, size }. Each may be missing. */
   draw(marks) {
     const c = this.over,
       s = this.side;
@@ -80,7 +80,7 @@ export class Marker {
       points.forEach(([x, y], i) => {
         const [beforeX, beforeY] = points[i - 1] ?? [NaN, NaN];
         if (Math.abs(x - beforeX) + Math.abs(y - beforeY) < 1.5 * s) c.lineTo(x, y);
-        else c.moveTo(x, y); // the start, or where somebody respawned
+        else c.moveTo(x, y); // the start, or a respawn
       });
       c.stroke();
     }
@@ -137,7 +137,7 @@ export class Marker {
     }
   }
 
-  /** An arrow from the middle of a square out of it; `size` 0..1 is its length and thickness. Stay (0) is a ring. */
+  /** Draw an arrow from the middle of a square; `size` 0..1 is its length and thickness. Stay (0) is a ring. */
   _arrow({ square, direction, colour, size }, place) {
     const c = this.over,
       s = this.side,

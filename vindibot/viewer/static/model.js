@@ -1,5 +1,4 @@
-// A game as the page knows it: the bundle (docs/viewer-format.md) unfolded into states that can be looked up in any order, and
-// grown by patches while it is played.
+// The game of a page: the states of its bundle (docs/viewer-format.md), in any order. Patches add states while the game runs.
 
 export const DIRECTIONS = ['Stay', 'North', 'South', 'East', 'West'];
 /** Fields of a hero in a state. */
@@ -31,8 +30,8 @@ export class Game {
     ];
     this.values = new Int32Array(PER_STATE * 512);
     this.values.set(bundle.start.heroes.flat());
-    this.movedAt = new Int32Array(HEROES * 512); // the last state in which a hero's square was a new one
-    this.happened = { kill: [], death: [], mine: [], ours: [] }; // { state, ... } in order
+    this.movedAt = new Int32Array(HEROES * 512); // the last state in which a hero had moved to another square
+    this.events = { kill: [], death: [], mine: [], ours: [] }; // { state, ... } in order
     this.why = new Map(); // our turns by the state in which we decided
     this.whyPlies = [];
     this.ending = bundle.ending;
@@ -61,12 +60,12 @@ export class Game {
     return [0, 1, 2, 3].map((hero) => this.hero(state, hero));
   }
 
-  /** Who moves next in a state. */
+  /** Return the hero that moves next in a state. */
   mover(state) {
     return this.turns[state] & 3;
   }
 
-  /** Our turn that explains a state: the last decision made in it or before; null across a gap, or where there is none. */
+  /** Return our last turn at or before a state; null if there is none, or a gap lies between. */
   turnFor(state) {
     let low = 0,
       high = this.whyPlies.length;
@@ -81,7 +80,7 @@ export class Game {
     return this.why.get(ply);
   }
 
-  /** Apply a patch; true if anything was new. */
+  /** Apply a patch; return true if it brought anything new. */
   apply(patch) {
     const before = this.last,
       votes = this.whyPlies.length;
@@ -101,7 +100,7 @@ export class Game {
       this.why.set(turn.ply, turn);
     }
     this.whyPlies.sort((a, b) => a - b);
-    this.happened.ours = this.whyPlies.map((state) => ({ state, heroes: [this.me] }));
+    this.events.ours = this.whyPlies.map((state) => ({ state, heroes: [this.me] }));
   }
 
   _add(plies) {
@@ -131,7 +130,7 @@ export class Game {
     }
   }
 
-  /** Keep who owns the mines after a ply, and what happened in it for those who jump from one to the next. */
+  /** Store the owners of the mines after a ply, and the events to which one can jump. */
   _note(state, ply) {
     let owners = this.owners[state - 1];
     if (ply.m) {
@@ -144,27 +143,27 @@ export class Game {
         for (const one of [before[index], now]) if (one) heroes.add(one - 1);
         owners[index] = now;
       }
-      if (!ply.gap) this.happened.mine.push({ state, heroes: [...heroes] });
+      if (!ply.gap) this.events.mine.push({ state, heroes: [...heroes] });
     }
     this.owners.push(owners);
     for (const [kind, hero, other] of ply.e ?? []) {
       if (kind === 'kill') {
-        this.happened.kill.push({ state, heroes: [hero] });
-        this.happened.death.push({ state, heroes: [other], by: hero });
-      } else if (kind === 'death') this.happened.death.push({ state, heroes: [hero], by: -1 });
+        this.events.kill.push({ state, heroes: [hero] });
+        this.events.death.push({ state, heroes: [other], by: hero });
+      } else if (kind === 'death') this.events.death.push({ state, heroes: [hero], by: -1 });
     }
   }
 
-  /** The state of the next (`way` 1) or previous (-1) thing of a kind after `state`; only those of `hero` if he is not -1. */
+  /** Return the state of the next (`way` 1) or previous (-1) event of a kind; only events of `hero` unless this is -1. */
   seek(kind, state, way, hero = -1) {
-    const list = this.happened[kind].filter((one) => hero < 0 || one.heroes.includes(hero));
+    const list = this.events[kind].filter((one) => hero < 0 || one.heroes.includes(hero));
     const found = way > 0 ? list.find((one) => one.state > state) : list.findLast((one) => one.state < state);
     return found ? found.state : null;
   }
 }
 
-/** What happened in a ply in words, one sentence for each event; `name` tells a hero's. */
-export function tell(ply, name) {
+/** Return the events of a ply in words, a sentence per event; `name` returns the name of a hero. */
+export function describe(ply, name) {
   if (ply.gap) return ['Turns are missing here.'];
   const dead = new Set((ply.e ?? []).filter(([kind]) => kind === 'kill').map(([, , victim]) => victim));
   const said = [];
@@ -175,8 +174,8 @@ export function tell(ply, name) {
     else if (kind === 'kill') said.push(`${name(hero)} kills ${name(a)}${b === 'spawn' ? ' by respawning' : ''}`);
     else if (kind === 'death') said.push(`${name(hero)} dies in a mine`);
     else if (kind === 'heir' && b > 0)
-      said.push(`${b} ${b === 1 ? 'mine passes' : 'mines pass'} to ${a === null ? 'nobody' : name(a)}`);
-    else if (kind === 'crash') said.push(`${name(hero)} was too late and stands still from now on`);
+      said.push(`${b} ${b === 1 ? 'mine passes' : 'mines pass'} to ${a === null ? 'no hero' : name(a)}`);
+    else if (kind === 'crash') said.push(`${name(hero)} was too late and stays where it is from now on`);
   }
   if (!said.length && ply.o !== undefined) said.push(`${name(ply.h)}: ${DIRECTIONS[ply.o] ?? 'late'}`);
   return said;

@@ -1,22 +1,22 @@
-// What can be laid over the board to explain a state: as marks, see `Board.mark`.
+// The overlays that explain a state on the board, as marks (see `Board.mark`).
 
 import { AIR, MINE, TAVERN, WOOD } from 'viewer/board.js';
 import { DIRECTIONS, SQUARE } from 'viewer/model.js';
 import { HEROES } from 'viewer/sprites.js';
 
-/** What can be shown, with the key that does it; `votes` says that it needs votes of ours. */
+/** The overlays with their keys; `votes` says that an overlay needs votes of ours. */
 export const OVERLAYS = [
-  { id: 'line', key: 'E', label: 'Expected line', tip: 'the moves that the search expects, hero after hero', votes: true },
-  { id: 'goals', key: 'G', label: 'Goals', tip: 'where each trait wants to go', votes: true },
+  { id: 'line', key: 'E', label: 'Expected line', tip: 'the moves that the search expects of all heroes in turn', votes: true },
+  { id: 'goals', key: 'G', label: 'Goals', tip: 'the square that each trait goes to', votes: true },
   { id: 'sums', key: 'V', label: 'Votes', tip: 'the sum of the votes for each direction', votes: true },
-  { id: 'combat', key: 'C', label: 'Combat map', tip: 'where our hero gains (green) or loses (red) in a fight', votes: true },
-  { id: 'distances', key: 'S', label: 'Distances', tip: 'moves of the chosen hero to each square' },
-  { id: 'territory', key: 'R', label: 'Territory', tip: 'who can be there first' },
-  { id: 'ends', key: 'X', label: 'Dead ends', tip: 'dead ends (hatched) and the chokes that close them' },
+  { id: 'combat', key: 'C', label: 'Combat map', tip: 'squares where our hero gains (green) or loses (red) a fight', votes: true },
+  { id: 'distances', key: 'S', label: 'Distances', tip: 'number of moves of the selected hero to each square' },
+  { id: 'territory', key: 'R', label: 'Territory', tip: 'the hero that reaches each square first' },
+  { id: 'ends', key: 'X', label: 'Dead ends', tip: 'dead ends (hatched) and their choke points' },
 ];
 
-/** Moves of a hero to each square: over air without heroes; what cannot be walked through is reached from its neighbours.
- *  -1 for walls and what cannot be reached. */
+/** Return the number of moves of a hero to each square, over squares of air without heroes. The last square may be a mine or a
+ *  tavern. -1 for walls and for squares out of reach. */
 export function distances(game, state, hero) {
   const { size, tiles } = game,
     found = new Int16Array(size * size).fill(-1);
@@ -47,7 +47,7 @@ function neighbours(square, size) {
   return next;
 }
 
-/** Who can be on each square first (0..3), -1 for nobody: ways are counted in plies, so that nobody ties. */
+/** Return the hero (0..3) that can be first on each square, -1 for none. Distances are in plies, so there are no ties. */
 export function territory(game, state) {
   const mover = game.mover(state),
     ways = [0, 1, 2, 3].map((hero) => distances(game, state, hero));
@@ -71,7 +71,7 @@ const rgba = (hex, alpha) =>
     .toString(16)
     .padStart(2, '0')}`;
 
-/** Votes of a turn that know a path, a line or a goal, the best first: the search's own line before others. */
+/** Return the votes of a turn that have a path, a principal variation or a goal; those with a principal variation first. */
 function searches(turn) {
   return (turn?.votes ?? []).filter((vote) => vote.path?.length).sort((a, b) => (b.depth ?? 0) - (a.depth ?? 0));
 }
@@ -130,7 +130,7 @@ const DRAW = {
     const squares = [0, 1, 2, 3].map((hero) => [game.value(turn.ply, hero, SQUARE)]);
     search.path.forEach((square, i) => squares[(game.mover(turn.ply) + i) & 3].push(square));
     squares.forEach((way, hero) => {
-      // a little apart, so that ways over the same squares are all seen
+      // shifted, so that paths over the same squares are all visible
       if (way[0] >= 0 && way.some((square) => square !== way[0])) {
         marks.paths.push({ squares: way, colour: HEROES[hero].main, shift: (hero - 1.5) * 0.09 });
       }
@@ -152,14 +152,14 @@ const DRAW = {
   },
 };
 
-/** The marks of the overlays in `shown` (ids) for { state, hero, turn }: the turn is ours and may be null. */
+/** Return the marks of the overlays in `shown` (ids) for { state, hero, turn }; `turn` is ours and may be null. */
 export function marksOf(shown, game, what) {
   const marks = { fills: [], hatches: [], texts: [], paths: [], goals: [], arrows: [] };
   for (const { id } of [...OVERLAYS].reverse()) if (shown.has(id)) DRAW[id](marks, game, what);
   return marks;
 }
 
-/** Letters of a line as { hero, letter, name }, the mover of our turn first. */
+/** Return the moves of a principal variation as { hero, letter, name }, the mover of our turn first. */
 export function lineOf(vote, mover) {
   return Array.from(vote.pv ?? '', (letter, i) => ({
     hero: (mover + i) & 3,

@@ -1,22 +1,22 @@
-// Scenes for a board: where everybody is at a moment, whole states or between two, and what is seen of what happened.
+// Scenes for a board: the positions of the heroes at a time, in a state or between two, and the effects of events.
 
 import { CRASHED, LIFE, SQUARE } from 'viewer/model.js';
 
-/** From this many plies in a second on, numbers over heroes would only cover each other. */
+/** From this number of plies per second on, no numbers are drawn over heroes: they would cover each other. */
 const HASTE = 40;
-/** The columns and rows of heroes who are not on the board. */
+/** The column and the row of a hero that is not on the board. */
 const NOWHERE = -9;
 
 function ease(p) {
   return p < 0.5 ? 2 * p * p : 1 - 2 * (1 - p) * (1 - p);
 }
 
-/** How long, in plies, a step and an effect are seen when `pace` plies pass in a second. */
+/** Return the duration of a step and of an effect in plies, at `pace` plies per second. */
 export function stretches(pace) {
   return { step: Math.max(1, Math.min(4, 0.12 * pace)), effect: Math.max(1, 0.35 * pace) };
 }
 
-/** Makes scenes of a game; it keeps the arrays that a frame fills, so that nothing is thrown away sixty times a second. */
+/** Makes scenes of a game. It uses its arrays again for each frame, so that a frame allocates little memory. */
 export class Scenes {
   constructor(game) {
     this.game = game;
@@ -28,8 +28,8 @@ export class Scenes {
     this.shownOwners = null;
   }
 
-  /** The scene at `time`, a state's number or a fraction on the way to the next. Still scenes (`pace` 0) show whole states
-   *  and what led to them. */
+  /** Return the scene at `time`, the number of a state or a fraction between two. If `pace` is 0, scenes show whole states with
+   *  the effects of the ply before them. */
   at(time, pace) {
     const { game, scene } = this;
     const state = Math.min(game.last, Math.ceil(time - 1e-9));
@@ -74,7 +74,7 @@ export class Scenes {
       shown.x = x + (shown.x - x) * p;
       shown.y = y + (shown.y - y) * p;
     } else if (done < 0.5) {
-      // he fades where he died and comes back at his spawn
+      // the hero fades where it died and appears at its spawn
       shown.x = x;
       shown.y = y;
       shown.alpha = 1 - 2 * done;
@@ -104,7 +104,7 @@ export class Scenes {
     }
   }
 
-  /** Where somebody stood who was struck in the ply that led to `state`: the mover may have stepped in it, others have not. */
+  /** Return the square of a hero that was struck in the ply before `state`: its square in this state, or before its respawn. */
   _struck(state, hero) {
     const respawn = this.game.plies[state - 1].e.find(([kind, who]) => kind === 'respawn' && who === hero);
     return respawn ? respawn[2] : this.game.value(state, hero, SQUARE);

@@ -1,10 +1,10 @@
-// Drawings of what stands on a board: each function paints one square of side `s` (device pixels) whose top left corner is the
-// origin of the context. Nothing here keeps state; `sheet` paints all of them once for a size, so that frames only copy.
+// Drawings of the things on a board: each function paints one square of side `s` (device pixels) whose top left corner is the
+// origin of the context. `sheet` paints all of them once for a size, so that frames only copy.
 
 export const FONT = 'system-ui, sans-serif';
 export const TAU = 2 * Math.PI;
 
-/** Heroes 1..4: the colour itself, a shade for edges, and a tint for what belongs to them. */
+/** Colours of heroes 1..4: the hero, its edges, and its mines. */
 export const HEROES = [
   { name: 'red', main: '#e5484d', deep: '#8f1d24', soft: '#f7b4b2' },
   { name: 'blue', main: '#3e8bf5', deep: '#153f86', soft: '#b3d2fb' },
@@ -12,7 +12,7 @@ export const HEROES = [
   { name: 'orange', main: '#f29a1f', deep: '#8a4b05', soft: '#fbd9a3' },
 ];
 
-/** What the land looks like. */
+/** The colours of the land. */
 export const LANDS = {
   light: {
     ground: ['#eae1c6', '#e6dcbf', '#ede5cd'],
@@ -54,7 +54,7 @@ export const LANDS = {
   },
 };
 
-/** A number 0..1 that looks random and is always the same for a place. */
+/** Return a pseudo-random number 0..1 that is always the same for a square. */
 export function noise(x, y, salt = 0) {
   let h = (x * 374761393 + y * 668265263 + salt * 1442695041) | 0;
   h = Math.imul(h ^ (h >>> 13), 1274126177);
@@ -213,7 +213,7 @@ export function drawTavern(c, s, land) {
   disc(c, 0.5 * s, 0.33 * s, 0.075 * s, '#ffd978');
 }
 
-/** A mine of hero `owner` (0..3), or of nobody (-1). */
+/** Paint a mine of hero `owner` (0..3), or without an owner (-1). */
 export function drawMine(c, s, land, owner) {
   const own = HEROES[owner];
   if (own) {
@@ -294,7 +294,7 @@ export function drawMine(c, s, land, owner) {
   }
 }
 
-/** Hero 0..3: cape, helmet with a plume, a shield with his number. */
+/** Paint hero 0..3: cape, helmet with a plume, a shield with its number. */
 export function drawHero(c, s, hero, { crashed = false } = {}) {
   const own = HEROES[hero];
   const main = crashed ? '#8c8c8c' : own.main,
@@ -352,7 +352,7 @@ export function drawHero(c, s, hero, { crashed = false } = {}) {
   c.fillText(String(hero + 1), 0.5 * s, 0.715 * s);
 }
 
-/** A canvas that is not in the page, `width` x `height` device pixels. */
+/** Return a canvas outside the page, `width` x `height` device pixels. */
 export function canvas(width, height) {
   const made = document.createElement('canvas');
   made.width = Math.max(1, Math.round(width));
@@ -360,8 +360,8 @@ export function canvas(width, height) {
   return made;
 }
 
-/** All that moves or changes, painted once for squares of `s` device pixels: copying is what a frame does. Heroes are painted
- *  larger than their square, by `grown`: `heroes[i]` has the side `hero`, its feet are in the square's middle. */
+/** Return the drawings of all that moves or changes, for squares of `s` device pixels; frames copy them. Heroes are larger than
+ *  their square by the factor `grown`: `heroes[i]` has the side `hero`, and its feet are in the middle of the square. */
 export function sheet(s, land, grown) {
   const paint = (side, draw) => {
     const made = canvas(side, side);

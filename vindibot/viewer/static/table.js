@@ -1,4 +1,4 @@
-// The table of the four heroes. A hero can be chosen: jumps and distances are then about him.
+// The table of the four heroes. Jumps and distances are about the selected hero.
 
 import { el, foreign, set } from 'viewer/dom.js';
 import { HEROES } from 'viewer/sprites.js';
@@ -6,7 +6,7 @@ import { HEROES } from 'viewer/sprites.js';
 const ENDINGS = { finished: 'Played to the end', 'all-crashed': 'Ended by crashes', interrupted: 'Interrupted' };
 
 export class HeroTable {
-  /** `chosen` is called with the hero 0..3 that is chosen, -1 for none. */
+  /** `chosen` is called with the selected hero 0..3, -1 for none. */
   constructor(host, game, chosen) {
     this.game = game;
     this.hero = -1;
@@ -32,7 +32,7 @@ export class HeroTable {
     );
   }
 
-  /** Choose a hero 0..3; none with -1, or if he is chosen already. */
+  /** Select a hero 0..3; select none for -1, or if this hero is selected already. */
   choose(hero) {
     this.hero = this.hero === hero ? -1 : hero;
     this.rows.forEach(({ pick, row }, other) => {
@@ -81,7 +81,7 @@ export class HeroTable {
     return { row, pick, fill, life, gold, mines, note, shown: {} };
   }
 
-  /** The heroes of a state. */
+  /** Show the heroes of a state. */
   show(state) {
     const { game } = this,
       mover = game.mover(state),
@@ -105,11 +105,11 @@ export class HeroTable {
     });
   }
 
-  /** How it ended, as far as that is known. */
+  /** Show how the game ended, if this is known. */
   finish() {
     const { ending, results, names } = this.game;
-    if (!ending || this.told === ending) return;
-    this.told = ending;
+    if (!ending || this.shownEnding === ending) return;
+    this.shownEnding = ending;
     const first = (results ?? []).filter((result) => result.rank === 1);
     const parts = [ENDINGS[ending.kind] ?? `Our end: ${ending.kind}`];
     if (ending.kind !== 'interrupted' && results)

@@ -1,9 +1,9 @@
-// Dark or light: what the system prefers, or what was chosen on this page and is remembered.
+// Dark or light: the choice on this page, which is stored, else the preference of the system.
 
 const KEY = 'vindibot-theme';
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
-/** The choice of before; a page from a file may have no memory. */
+/** Return the stored choice. A page from a file may have no storage. */
 function chosen() {
   try {
     const theme = localStorage.getItem(KEY);
@@ -17,11 +17,11 @@ function remember(theme) {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // then it is forgotten
+    // a browser may refuse to store it
   }
 }
 
-/** Set the page's theme and call `changed` with it, now and whenever it changes. Returns a function that switches it. */
+/** Set the theme of the page and call `changed` with it, now and after each change. Return a function that switches it. */
 export function watchTheme(changed) {
   let theme = chosen() ?? (dark.matches ? 'dark' : 'light');
   const put = () => {
@@ -41,7 +41,7 @@ export function watchTheme(changed) {
   };
 }
 
-/** Call `changed` with whether little motion is preferred, now and whenever that changes. */
+/** Call `changed` with whether the user prefers little motion, now and after each change. */
 export function watchMotion(changed) {
   const reduced = matchMedia('(prefers-reduced-motion: reduce)');
   reduced.addEventListener('change', () => changed(reduced.matches));

@@ -1,4 +1,4 @@
-// Below the board: the slider with what happened above it, and the buttons that move the time.
+// The controls below the board: the slider with the events above it, and the buttons that change the time.
 
 import { button, el, icon, set } from 'viewer/dom.js';
 import { SPEEDS } from 'viewer/clock.js';
@@ -16,7 +16,7 @@ const ICONS = {
   previous: ['M14.5 6l-6 6 6 6', ''],
   next: ['M9.5 6l6 6-6 6', ''],
 };
-/** What can be jumped to: the key, what one is called, and the strokes of a sign. */
+/** The events to which one can jump: the key, the name, and the strokes of the icon. */
 export const JUMPS = [
   { kind: 'kill', key: 'K', label: 'kill', sign: 'M5 5l14 14M19 5L5 19M4 15l5 5M20 15l-5 5' },
   { kind: 'death', key: 'D', label: 'death', sign: 'M12 3v18M7 8.5h10' },
@@ -30,9 +30,9 @@ export const JUMPS = [
   },
 ];
 
-/** `where`, the turn in words, is an element of its own, to be put anywhere. */
+/** `where` is an element with the turn in words, which the page puts where it wants. */
 export class Transport {
-  /** `acts` are the functions that the controls call: toggle, halt, step, jump, speed, live. */
+  /** `acts` has the functions that the controls call: toggle, halt, step, jump, speed, live. */
   constructor(host, game, clock, acts) {
     this.game = game;
     this.clock = clock;
@@ -94,7 +94,7 @@ export class Transport {
     this.resizes.observe(this.marks);
   }
 
-  /** Show where the time is. */
+  /** Show the time. */
   show(state) {
     const { clock, game } = this,
       going = clock.playing || clock.following;
@@ -114,13 +114,14 @@ export class Transport {
     this.where.textContent = `${turn} / ${game.bundle.max_turns} · round ${round}`;
   }
 
-  /** The button that leads to the end of a live game. */
+  /** Show or hide the button that jumps to the end of a live game. */
   setLive(live, following) {
     this.live.hidden = !live;
     set(this.live, { 'aria-pressed': String(following) });
   }
 
-  /** More is known, or the size is another: kills and deaths as ticks in the colours of who killed, mines as small ones. */
+  /** Draw the events again after growth or a change of size: kills and deaths as ticks in the colour of the killer, mines as small
+   *  ticks. */
   draw() {
     const { game, marks } = this,
       ratio = Math.min(2, window.devicePixelRatio || 1);
@@ -133,7 +134,7 @@ export class Transport {
     c.scale(ratio, ratio);
     // the slider's knob is 16 px wide: its middle goes from 8 to width - 8
     const x = (state) => 8 + (state / game.last) * (width - 16);
-    for (const { state, heroes } of game.happened.mine) {
+    for (const { state, heroes } of game.events.mine) {
       c.fillStyle = `${HEROES[heroes[heroes.length - 1] ?? 0].main}66`;
       c.fillRect(x(state) - 0.5, height - 4, 1, 4);
     }
@@ -142,7 +143,7 @@ export class Transport {
       c.fillStyle = 'rgba(140,140,140,.6)';
       c.fillRect(x(state - 1), 0, Math.max(2, x(state) - x(state - 1)), height);
     });
-    for (const { state, heroes, by } of game.happened.death) {
+    for (const { state, heroes, by } of game.events.death) {
       c.fillStyle = HEROES[by >= 0 ? by : heroes[0]].main;
       c.fillRect(x(state) - 1, by >= 0 ? 0 : height / 2, 2.5, by >= 0 ? height - 5 : height / 2 - 5);
     }

@@ -1,4 +1,4 @@
-// Why our hero did it: each trait's votes as bars with its weight, the sums, how far the order led, and what each trait took.
+// The panel that explains a move: the votes of each trait as bars, its weight and its time, the sums, and the lead of the move.
 
 import { el, foreign, set } from 'viewer/dom.js';
 import { DIRECTIONS } from 'viewer/model.js';
@@ -10,11 +10,11 @@ const STATUS = {
   late: 'no last answer before the deadline',
   error: 'it raised an error',
   killed: 'its process was killed',
-  benched: 'it is no longer asked',
-  void: 'its answer was no vote',
+  benched: 'it is out for the rest of the game',
+  void: 'its answer could not be read as votes',
 };
 
-/** A number in few characters: 1230, 12.5, 0.25, −300. */
+/** Return a number in few characters: 1230, 12.5, 0.25, −300. */
 export function amount(value) {
   const size = Math.abs(value);
   if (size >= 1e6) return value.toExponential(1).replace('-', '−').replace('e+', 'e');
@@ -23,12 +23,13 @@ export function amount(value) {
   return (Number(text) === 0 && value !== 0 ? value.toExponential(0) : text).replace('-', '−');
 }
 
-/** A vote times its weight; zeros where there is none. */
+/** Return the votes times their weight; zeros if there are none. */
 export function weighted(vote) {
   return vote.votes ? vote.votes.map((value) => value * vote.weight) : null;
 }
 
-/** What all candidates have in common decides nothing: bars begin at the value nearest to 0, numbers tell the whole. */
+/** Return the value at which bars begin: the one nearest to 0. A part that all candidates share does not matter; the numbers
+ *  include it. */
 function baseline(values, candidates) {
   const some = candidates.map((direction) => values[direction]);
   const low = Math.min(...some),
@@ -36,7 +37,7 @@ function baseline(values, candidates) {
   return low > 0 ? low : high < 0 ? high : 0;
 }
 
-/** The best candidate other than the order, or null. */
+/** Return the best candidate other than the move, or null. */
 export function runnerUp(turn) {
   const others = turn.candidates.filter((direction) => direction !== turn.move);
   return others.length ? others.reduce((best, one) => (turn.sums[one] > turn.sums[best] ? one : best)) : null;
@@ -46,7 +47,7 @@ export class Why {
   /** The panel inside `host`, an empty element. */
   constructor(host, game) {
     this.game = game;
-    this.other = null; // the direction that the order is compared with; null for the best of the others
+    this.other = null; // the direction that the move is compared with; null for the best of the others
     this.turn = undefined;
     this.head = el('h2', { id: 'why-title', text: 'Why' });
     this.chips = el('p', { class: 'chips' });
@@ -88,7 +89,7 @@ export class Why {
     host.append(el('div', { class: 'panel-head' }, this.head, this.chips), this.verdict, this.none, this.table, this.search);
   }
 
-  /** Show a turn of ours, or null for none, as seen from `state`. */
+  /** Show a turn of ours (null for none) in state `state`. */
   show(turn, state) {
     const ago = turn ? state - turn.ply : 0;
     if (turn === this.turn && ago === this.ago) return;
@@ -103,7 +104,6 @@ export class Why {
     const { turn, ago } = this;
     const when = ago === 0 ? 'about to be played' : ago === 1 ? 'just played' : `${ago - 1} ${ago === 2 ? 'ply' : 'plies'} ago`;
     this.head.textContent = `Why ${DIRECTIONS[turn.move]} on turn ${turn.turn}?`;
-    this.head.dataset.order = turn.move;
     this.chips.firstChild.textContent = when;
   }
 
@@ -116,8 +116,8 @@ export class Why {
     if (!some) {
       this.head.textContent = 'Why';
       this.none.textContent = this.game.bundle.why
-        ? 'No votes of ours are known for this moment.'
-        : 'Votes are shown for games with a recording of ours.';
+        ? 'The votes of this turn are not known.'
+        : 'Votes are shown for games that our bot recorded.';
       return;
     }
     this.chips.append(el('span', { class: 'chip' }));
@@ -191,11 +191,11 @@ export class Why {
     const { turn } = this,
       chosen = direction === turn.move ? 'chosen' : '';
     if (!turn.candidates.includes(direction))
-      return el('td', { class: `no ${chosen}`, title: 'no effect of its own' }, el('span', { class: 'value', text: '–' }));
+      return el('td', { class: `no ${chosen}`, title: 'same effect as Stay' }, el('span', { class: 'value', text: '–' }));
     const value = share[direction],
       differs = value - base;
     const bar = el('span', { class: `bar ${differs < 0 ? 'against' : 'for'}`, 'aria-hidden': 'true' });
-    // By the square root: a vote of 1 is still seen beside one of 300.
+    // The width grows with the square root, so that a vote of 1 is visible beside a vote of 300.
     const wide = differs && most ? Math.max(4, 100 * Math.sqrt(Math.abs(differs) / most)) : 0;
     bar.style.width = `${(wide / 2).toFixed(1)}%`;
     return el('td', { class: chosen, 'data-value': value }, bar, el('span', { class: 'value', text: amount(value) }));
@@ -234,12 +234,12 @@ export class Why {
     );
   }
 
-  /** The order beside the direction it is compared with: by how much it led, and which traits made the difference. */
+  /** Compare the move with another direction: its lead, and the traits that made the difference. */
   _verdict() {
     const { turn } = this,
       other = this.other !== null && this.other !== turn.move ? this.other : runnerUp(turn);
     if (other === null) {
-      this.verdict.textContent = 'There was no other direction with an effect.';
+      this.verdict.textContent = 'No other direction had an effect.';
       return;
     }
     const lead = turn.sums[turn.move] - turn.sums[other];
@@ -250,10 +250,10 @@ export class Why {
       .filter(({ by }) => Math.abs(by) > 1e-12)
       .sort((a, b) => Math.abs(b.by) - Math.abs(a.by));
     const start = turn.fallback
-      ? `${DIRECTIONS[turn.move]} was the move prepared in case that nobody answers. `
+      ? `${DIRECTIONS[turn.move]} is the fallback move, made when no trait answers in time. `
       : lead > 0
         ? `${DIRECTIONS[turn.move]} beat ${DIRECTIONS[other]} by ${amount(lead)}`
-        : `${DIRECTIONS[turn.move]} and ${DIRECTIONS[other]} were equal, the lot decided`;
+        : `${DIRECTIONS[turn.move]} and ${DIRECTIONS[other]} had equal sums, chance decided`;
     const list = (kind, sign) => {
       const some = parts.filter(({ by }) => by * sign > 0).slice(0, 4);
       return some.length

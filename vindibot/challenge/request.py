@@ -1,4 +1,4 @@
-"""What a page asks for: a game, and how it is to be played."""
+"""The request for a game, as the page sends it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from vindibot.base import unseen_character
 from vindibot.challenge.settings import LONGEST_NAME
 
-#: The largest whole number that a page can handle.
+#: The largest integer that JavaScript represents exactly.
 LARGEST_SEED = 2**53 - 1
 
 
 class GameRequest(BaseModel):
-    """A game: who plays it and where. `bots` and `map` are ids of what was offered (`vindibot.challenge.offers`), `hero` the
-    person's, 1..4; `size` and `map_seed` are for a random map; `limit_ms` is that of the bots, and of whoever has no other."""
+    """A game that a person wants to play. `name` and `hero` (1..4) are the person's.
+
+    `bots` and `map` are ids of offers (`vindibot.challenge.offers`). `size` and `map_seed` are for a random map; without a size
+    the map's size is random too. `limit_ms` is the time limit of the bots, in milliseconds per move.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 

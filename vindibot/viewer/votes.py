@@ -1,4 +1,4 @@
-"""Why a bot did what it did, in the form of a bundle (docs/viewer-format.md): the votes of its turns."""
+"""The votes of a bot's turns, in the form of a bundle (docs/viewer-format.md)."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from sim.rules import step
 from vindibot.games import Ballot, BallotEntry, Header
 from vindibot.viewer.states import squares_of
 
-#: Digits that are kept of votes and milliseconds.
+#: Number of significant digits of votes and milliseconds.
 _DIGITS = 6
 _LETTERS = ".NSEW"
 
 
 def rounded(value: float | None) -> float | int | None:
-    """A number as short as it can be shown; None where it is none."""
+    """Return a number with `_DIGITS` digits, as an int if it is whole; None for None, NaN and infinity."""
     if value is None or not np.isfinite(value):
         return None
     number = float(f"{value:.{_DIGITS}g}")
     return int(number) if number.is_integer() else number
 
 
-class Reasons:
-    """Writes the turns of one bot. `header` is that of its recording."""
+class VotesWriter:
+    """Writes the turns of one bot. `header` is the head of its recording."""
 
     def __init__(self, header: Header) -> None:
         self.header = header
         self.me = header.hero - 1
         combat = next((trait for trait in header.traits if trait.use == "combat"), None)
-        # The map by which the bot goes; for one that has no such trait the later one, which looks further.
+        # The combat map of the bot's own trait. A bot without this trait gets the map with duels, which looks further ahead.
         self._duel = bool(combat.parameters.get("duel", False)) if combat is not None else True
 
     def head(self) -> dict[str, Any]:
-        """The bot and its traits, without turns."""
+        """Return the bot and its traits, without turns."""
         traits = [trait.model_dump(mode="json") for trait in self.header.traits]
         return {"bot": self.header.bot, "traits": traits, "turns": []}
 
     def turn(self, ply: int, games: Games, ballot: Ballot) -> dict[str, Any]:
-        """One turn: what was decided in state number `ply`."""
+        """Return one turn: the decision in state number `ply`."""
         at = squares_of(games["size"].item(0))
         return {
             "ply": ply,
@@ -84,7 +84,7 @@ def _info(info: SearchInfo, games: Games, at: Callable[[int], int]) -> dict[str,
 
 
 def _path(info: SearchInfo, games: Games, at: Callable[[int], int]) -> list[int]:
-    """Where the heroes of the expected line go: the mover's square after each ply, as far as it can be played."""
+    """Return the squares of the principal variation: the mover's square after each ply, as far as the plies can be played."""
     games = copy_of(games)
     path: list[int] = []
     for direction in info.pv:
