@@ -71,8 +71,16 @@ class Reader:
     def start(self, words: str) -> subprocess.Popen[str]:
         """Start a command, with its output in one pipe."""
         words = re.sub(r"(?<=127\.0\.0\.1:)9000", self.port or "9000", words)
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        return subprocess.Popen(f"exec env {words}", shell=True, text=True, cwd=self.folder, env=self.environment, **pipes)
+        return subprocess.Popen(
+            f"exec env {words}",
+            shell=True,
+            text=True,
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
 
     def type(self, words: str) -> str:
         """Run a command to its end and return its output; of an arena game, for all four players."""

@@ -60,7 +60,8 @@ def votes(behaviour: Behaviour, view: View) -> NDArray[np.float64] | None:
     Runs an anytime trait until it ends (it should, within the view's budget), or gives `MOST_ANSWERS` answers. Raises what the
     trait raises, and `behaviours.VoteError` for an answer that is not a valid vote.
     """
-    return as_votes(search_info(behaviour, view))
+    found = as_votes(search_info(behaviour, view))
+    return None if found is None else found + 0.0  # -0 becomes 0
 
 
 def search_info(behaviour: Behaviour, view: View) -> SearchInfo:
