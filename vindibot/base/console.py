@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
 
 from vindibot.base.text import printable_lines
 
@@ -34,3 +36,14 @@ def terminal(**options: Any) -> Terminal:
 def say(console: Console, text: str, style: str = "") -> None:
     """Print a text as it is: without markup, highlighting or line breaks at the width of the terminal."""
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def plain_table(*heads: str, left: Collection[str] = (), title: str = "") -> Table:
+    """An empty table in the one style of our commands: no lines, a column per head, numbers on the right.
+
+    The columns with the heads in `left` have texts on the left; they are cut where the terminal is too narrow.
+    """
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title=Text(title) if title else None, title_justify="left")
+    for head in heads:
+        table.add_column(head, justify="left" if head in left else "right", no_wrap=True, overflow="ellipsis")
+    return table

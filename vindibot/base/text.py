@@ -36,6 +36,11 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
+def weight_text(weight: float) -> str:
+    """The weight of a trait as tables and lists show it, and as a bot file has it: ``300``, ``0.9``, ``1e+07``."""
+    return f"{weight + 0.0:g}"
+
+
 def unseen_character(name: str) -> str | None:
     """The first invisible character, or one that changes the direction of the text, as ``U+202E``; None if there is none.
 

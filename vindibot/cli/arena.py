@@ -196,7 +196,7 @@ def arena_command(
     \b
     Examples:
       vindibot arena seed malvert random stay --blocks 20
-      vindibot arena --match mine.toml seed --blocks 200 --sprt-stop
+      vindibot arena --match mybot seed --blocks 200 --sprt-stop
       vindibot arena seed "http:python3 client.py {key} {server}" "mine=stdio:./mine" stay --rounds 100
       vindibot arena --resume results/cup.jsonl
     """

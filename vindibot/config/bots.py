@@ -110,7 +110,7 @@ class Bot:
 
 
 def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:
-    """The bot of a file. `name` is a path (``bots/seed.toml``) or a bare name (``seed``).
+    """The bot of a file. `name` is a path (``bots/seed.toml``), a bare name (``seed``), or a folder with a ``bot.toml``.
 
     It is looked up in the folder `beside`, in the current folder, and among the bots that ship with the package, each time also
     in ``bots/``. Every trait is imported and built once. Raises `UsageError` that names the file, the line, the trait and the

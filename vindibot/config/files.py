@@ -19,6 +19,8 @@ from vindibot.config.messages import dotted, shown
 
 #: Largest number of files in a chain of `extends`.
 LONGEST_CHAIN = 20
+#: The bot file that the name of its folder stands for.
+BOT_FILE = "bot.toml"
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _KEY = re.compile(r"""[A-Za-z0-9_-]+|"[^"]*"|'[^']*'""")
@@ -47,13 +49,15 @@ def look_up(name: str, *, beside: Path | None = None, folder: str = "", not_this
     """The file that `name` means, or None.
 
     ``name.toml`` is tried before ``name``. With `folder` (``bots``), each place's subfolder of that name is tried after the
-    place itself. `not_this` is skipped, so that a file can extend a shipped file of the same name. Among the shipped files a
-    leading ``config/`` is ignored: a checkout has them there.
+    place itself; then a folder of the user called `name` stands for its ``bot.toml``. `not_this` is skipped, so that a file can
+    extend a shipped file of the same name. Among the shipped files a leading ``config/`` is ignored: a checkout has them there.
     """
     endings = [name] if name.endswith(".toml") else [f"{name}.toml", name]
     for place in places(beside):
         texts = [*endings, *(f"{folder}/{text}" for text in endings if folder)]
-        if place == shipped_folder():
+        if place != shipped_folder():
+            texts += [f"{parent}{name}/{BOT_FILE}" for parent in ("", f"{folder}/") if folder and name]
+        else:
             texts += [text.removeprefix("config/") for text in texts if text.startswith("config/")]
         for text in texts:
             path = Path(text).expanduser()
@@ -70,6 +74,13 @@ def _is_file(path: Path) -> bool:
         return False
 
 
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", not_this: Path | None = None) -> Path:
     """The file that `name` means; see `look_up`. `kind` is a word for the message: ``bot``, ``configuration``.
 
@@ -79,6 +90,9 @@ def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", 
     if path is not None:
         return path
     there = [place / sub for place in places(beside) for sub in dict.fromkeys(("", folder))]
+    project = next((place / name for place in there if folder and name and _is_folder(place / name)), None)
+    if project is not None:
+        raise UsageError(f"there is no {kind} {shown(name)}: the folder {short(project)} has no {BOT_FILE}")
     stems = sorted({found.stem for place in there if place.is_dir() for found in place.glob("*.toml")})
     wanted = Path(name)
     if wanted.is_absolute() or wanted.expanduser() != wanted:

@@ -17,7 +17,7 @@ from sim.game import GAME, RUNNING, Game, mover
 from sim.generator import generate
 from sim.kernels import warm as warm_quietly
 from sim.rules import step
-from vindibot.base import interrupts, printable, say
+from vindibot.base import counted, interrupts, printable, say
 from vindibot.config import Bot, load_bot, short
 from vindibot.devtools.asking import LIMIT, LIMIT_WITH_NODES, SECONDS, Traits, ask, traits_of
 from vindibot.devtools.explanation import trait_table
@@ -207,7 +207,7 @@ def time_traits(
     if not positions:
         console.print("these recordings have no turns", style="yellow")
         return 1
-    budget = f"{nodes} nodes" if nodes is not None else f"{SECONDS:g} s"
+    budget = counted(nodes, "node") if nodes is not None else f"{SECONDS:g} s"
     say(console, f"{printable(bot.name)}: each trait alone, with a budget of {budget}")
     console.print(table_of(times))
     for one in times:

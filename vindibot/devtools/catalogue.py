@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from rich.text import Text
 
 from behaviours.registry import BUILT_IN, GROUP, BehaviourError, ModuleEndsProcessError, find, load_module
-from vindibot.base import UsageError, printable, printable_lines
+from vindibot.base import UsageError, printable, printable_lines, weight_text
 from vindibot.config import Bot, TraitSpec, make_importable, shipped_folder, short, shown
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def overview(traits: Sequence[AvailableTrait], bot: Bot | None) -> Iterator[str 
         if trait.home != "vindibot":
             head.append(f" ({printable(trait.home)})", "dim")
         if spec is not None and bot is not None:
-            head.append(f" · in {bot.name} with weight {spec.weight:g}", "green")
+            head.append(f" · in {bot.name} with weight {weight_text(spec.weight)}", "green")
         yield head
         yield from textwrap.wrap(printable(trait.summary), WIDTH, initial_indent="  ", subsequent_indent="  ")
         if trait.kind is not None:
@@ -263,7 +263,7 @@ def details(name: str, bot: Bot | None) -> Iterator[str | Text]:
     yield f"    {table_header(label)}"
     if label != use:
         yield f'    use = "{use}"'
-    yield f"    weight = {spec.weight if spec is not None else 1:g}"
+    yield f"    weight = {weight_text(spec.weight if spec is not None else 1)}"
     for parameter in parameters(kind):
         value = (configured(spec, parameter) if spec is not None else None) or parameter.default
         yield f"    {parameter.name} = {value}" if value not in ("", "None") else f"    # {parameter.name} = ..."

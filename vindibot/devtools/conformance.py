@@ -305,7 +305,7 @@ def _in_time(
     if fastest <= seconds:
         return
     warm = trial.ask(position, nodes=nodes, stop_after=stop_after).seconds
-    budget = f"with {nodes} nodes" if stop_after is None else f"told to stop after {stop_after:g} s"
+    budget = f"with {nodes} node{'' if nodes == 1 else 's'}" if stop_after is None else f"told to stop after {stop_after:g} s"
     if warm < fastest / 2:
         advice = (
             f"only its first turn is slow (the next took {warm:.3f} s): do slow work when the module is imported, and declare"
@@ -351,4 +351,4 @@ def _difference(first: Response, second: Response) -> tuple[str, str]:
 def _words(votes: tuple[float, ...] | None) -> str:
     if votes is None:
         return "no opinion"
-    return "{" + ", ".join(f"{name}: {vote:g}" for name, vote in zip(DIRECTIONS, votes, strict=True)) + "}"
+    return "{" + ", ".join(f"{name}: {vote + 0.0:g}" for name, vote in zip(DIRECTIONS, votes, strict=True)) + "}"

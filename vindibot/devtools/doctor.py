@@ -244,7 +244,8 @@ async def check_bot(bot: Bot, settings: PlaySettings, network: float) -> AsyncIt
         yield Finding("workers", "broken", problem.message, "check_trait of vindibot.testing shows more")
         return
     try:
-        count = f"{min(pool.worker_count(), len(bot.traits))} worker processes"
+        workers = min(pool.worker_count(), len(bot.traits))
+        count = f"{workers} worker process{'' if workers == 1 else 'es'}"
         if isinstance(running, Pool) and not running.preloaded:
             advice = "it takes longer to replace a worker in a game: this system has no fork server, or a trait loads slowly"
             yield Finding("workers", "note", f"{count}, each loads everything itself", advice)
@@ -283,7 +284,7 @@ def check_votes(label: str, entries: Sequence[BallotEntry], *, anytime: bool) ->
             "play a game with it: vindibot play prints the command that stops in this line, in the debugger; check_trait of"
             " vindibot.testing shows the position"
         )
-        return Finding(what, "broken", f"failed in {len(failed)} of {turns} turns: {failed[0].note}", advice)
+        return Finding(what, "broken", f"failed in {len(failed)} of {counted(turns, 'turn')}: {failed[0].note}", advice)
     late = [entry for entry in entries if entry.status in ("late", "killed", "benched")]
     if late:
         advice = "its late votes do not count: let it do less, or write vote as a generator that yields better and better answers"
@@ -293,8 +294,10 @@ def check_votes(label: str, entries: Sequence[BallotEntry], *, anytime: bool) ->
                 " look at view.budget.expired() often; on a busy machine raise pool.grace_ms"
             )
         note = next((f": {entry.note}" for entry in entries if entry.note), "")
-        return Finding(what, "broken" if len(late) > turns / 2 else "note", f"late in {len(late)} of {turns} turns{note}", advice)
-    words = f"{statistics.median(times):.1f} ms, at worst {max(times):.1f} ms in {turns} turns"
+        return Finding(
+            what, "broken" if len(late) > turns / 2 else "note", f"late in {len(late)} of {counted(turns, 'turn')}{note}", advice
+        )
+    words = f"{statistics.median(times):.1f} ms, at worst {max(times):.1f} ms in {counted(turns, 'turn')}"
     return Finding(what, "ok", f"uses all the time there is: {words}" if anytime else words)
 
 
@@ -305,7 +308,7 @@ def check_moves(ballots: Sequence[Ballot], settings: PlaySettings) -> Finding:
     margin = _rounded(settings.time.margin_ms - least + 25)
     if late:
         return Finding("moves", "broken", f"{late} of {len(ballots)} moves came after the limit", f"set --margin-ms {margin}")
-    words = f"{len(ballots)} moves, the latest {least:.0f} ms before the limit"
+    words = f"{counted(len(ballots), 'move')}, the latest {least:.0f} ms before the limit"
     if least < settings.time.margin_ms / 3:
         return Finding("moves", "note", words, f"set --margin-ms {margin}: the machine is not always as fast")
     return Finding("moves", "ok", words)

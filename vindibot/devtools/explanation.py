@@ -14,7 +14,7 @@ from rich.text import Text
 
 from behaviours.base import SearchInfo
 from sim.game import BEER_COST, DIRECTIONS, HERO_SHIFT, MINE, OFFSET, TAVERN, TILE_BITS, WALL, row_column
-from vindibot.base import printable, say
+from vindibot.base import plain_table, printable, say, weight_text
 from vindibot.engine import debug_command
 from vindibot.games import Ballot, BallotEntry, RecordedTurn, Recording, write_pv
 from vindibot.terminal import Frame, layout, rounds
@@ -61,7 +61,7 @@ def votes_table(ballot: Ballot) -> Table:
     table = trait_table("weight", *DIRECTIONS, "ms")
     for entry in ballot.entries:
         time = Text(time_of(entry), _STATUS_STYLES[entry.status])
-        table.add_row(Text(printable(entry.label)), Text(amount(entry.weight), "dim"), *vote_cells(ballot, entry), time)
+        table.add_row(Text(printable(entry.label)), Text(weight_text(entry.weight), "dim"), *vote_cells(ballot, entry), time)
     sums = vote_cells(ballot, BallotEntry("", 1.0, ballot.sums))
     for cell in sums:
         cell.style = "bold"
@@ -72,11 +72,7 @@ def votes_table(ballot: Ballot) -> Table:
 
 def trait_table(*heads: str) -> Table:
     """Return an empty table: a column for the trait, then a column of numbers for each head."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("trait", overflow="ellipsis", no_wrap=True)
-    for head in heads:
-        table.add_column(head, justify="right", no_wrap=True)
-    return table
+    return plain_table("trait", *heads, left=("trait",))
 
 
 def vote_cells(ballot: Ballot, entry: BallotEntry) -> list[Text]:
@@ -99,6 +95,7 @@ def time_of(entry: BallotEntry) -> str:
 
 def amount(value: float) -> str:
     """Return a vote or a sum as a short text: 0, 0.75, -1.30, 12720, 1.2e+09; only 0 gives "0"."""
+    value += 0.0  # -0 becomes 0
     if value == round(value) and abs(value) < 1e7:
         return f"{value:.0f}"
     return f"{value:.2f}" if 0.01 <= abs(value) < 1e6 else f"{value:.1e}"
@@ -153,9 +150,9 @@ def info_words(info: SearchInfo) -> str:
     if info.depth is not None:
         words.append(f"depth {info.depth}")
     if info.score is not None:
-        words.append(f"score {info.score:+.1f}")
+        words.append(f"score {info.score:+z.1f}")
     if info.nodes is not None:
-        words.append(f"{info.nodes:,} nodes")
+        words.append(f"{info.nodes:,} {'node' if info.nodes == 1 else 'nodes'}")
     if info.pv:
         line = write_pv(info.pv)
         words.append("expects " + " ".join(line[start : start + 4] for start in range(0, len(line), 4)))

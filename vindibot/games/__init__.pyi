@@ -25,6 +25,10 @@ from .line_protocol import (
     EXPERT as EXPERT,
     LineGame as LineGame,
 )
+from .newest import (
+    find_recording as find_recording,
+    newest_recording as newest_recording,
+)
 from .outcome import (
     Outcome as Outcome,
     Reason as Reason,

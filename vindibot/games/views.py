@@ -11,6 +11,7 @@ import numpy as np
 from behaviours.base import RECENT_TURNS, Budget, View
 from sim.board import parse
 from sim.game import ABSENT, GAME, Game
+from vindibot.games.newest import LAST, find_recording
 from vindibot.games.recording import SUFFIX, Recording, read_recording
 
 #: Default budget of a view in nodes.
@@ -29,7 +30,8 @@ def view(
     """Return the view of a trait, with hero `me` (0..3) to move.
 
     `source` is a drawn board, a game (which is copied), a recording, or the path of one (a string that ends in ``.jsonl`` is a
-    path). `turn` is the protocol's number. The budget has `nodes` nodes (None: no limit).
+    path; ``last`` is the newest recording in ``recordings/``). `turn` is the protocol's number. The budget has `nodes` nodes
+    (None: no limit).
 
     - A drawn board or a game: without `turn`, its own turn advances to the next one of `me`. Without `me`, it is the next hero to
       move that is on the board. `recent` are boards of our turns before, oldest first.
@@ -37,8 +39,8 @@ def view(
 
     Raises ValueError (`sim.board.BoardError` for the drawing) and `vindibot.games.recording.RecordingError`.
     """
-    if isinstance(source, os.PathLike) or (isinstance(source, str) and source.endswith(SUFFIX)):
-        source = read_recording(Path(source))
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and (source == LAST or source.endswith(SUFFIX))):
+        source = read_recording(find_recording(source) if isinstance(source, str) else Path(source))
     if isinstance(source, Recording):
         return _recorded(source, turn, me, nodes, seed, recent)
     games = parse(source) if isinstance(source, str) else source.copy()

@@ -178,4 +178,5 @@ def _add_registration(app: FastAPI, lobby: Lobby) -> None:
         except Refusal as refusal:
             later = {"Retry-After": str(refusal.retry_after)}
             return html("register.html", refusal.status, later, message=refusal.text, given=given)
-        return html("registered.html", headers={"Cache-Control": "no-store"}, given=given, key=key)
+        address = f"{request.scope['scheme']}://{request.headers.get('host') or request.url.netloc}"
+        return html("registered.html", headers={"Cache-Control": "no-store"}, given=given, key=key, address=address)
