@@ -35,7 +35,7 @@ class ServerAddress:
 
     @classmethod
     def parse(cls, text: str, *, allow_old_domain: bool = False) -> ServerAddress:
-        """The address in a URL such as ``http://localhost:8080``; ``http://`` may be left out.
+        """Return the address in a URL such as ``http://localhost:8080``; ``http://`` may be left out.
 
         Raises `UsageError`, also for the old domain unless `allow_old_domain`.
         """
@@ -83,11 +83,11 @@ class ServerAddress:
         return self.origin + self.prefix
 
     def url(self, path: str) -> str:
-        """The URL of a path of the protocol, such as ``/api/training``."""
+        """Return the URL of a path of the protocol, such as ``/api/training``."""
         return self.origin + self.prefix + path
 
     def play_url(self, stated: str) -> str:
-        """The URL for moves: the path of the `playUrl` that the server stated, on this origin.
+        """Return the URL for moves: the path of the `playUrl` that the server stated, on this origin.
 
         Raises `ValueError` for a text that is no URL. Its message does not hold the text.
         """
@@ -103,7 +103,7 @@ class ServerAddress:
         return self.origin + path
 
     def owns(self, stated: str) -> bool:
-        """Whether a URL is on this origin."""
+        """Return whether a URL is on this origin."""
         try:
             parts = urlsplit(stated)
             port = parts.port if parts.port is not None else _PORTS.get(parts.scheme)
@@ -113,7 +113,7 @@ class ServerAddress:
 
 
 def is_old_domain(host: str) -> bool:
-    """Whether a host is in the domain of the original public server."""
+    """Return whether a host is in the domain of the original public server."""
     name = host.rstrip(".").lower()
     return name == OLD_DOMAIN or name.endswith(f".{OLD_DOMAIN}")
 
@@ -127,7 +127,7 @@ def _is_ip(host: str) -> bool:
 
 
 def lan_address() -> str:
-    """The address of this machine in its network, else its name. Sends nothing."""
+    """Return the address of this machine in its network, else its name. Sends nothing."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         asked.connect(("192.0.2.1", 9))  # an address for documentation: the route to it shows the interface
         return str(asked.getsockname()[0])

@@ -18,7 +18,7 @@ class Terminal(Console):
     """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """The segments of a renderable (see rich). Their texts are printable, except for line breaks and tabs."""
+        """Yield the segments of a renderable (see rich). Their texts are printable, except for line breaks and tabs."""
         for segment in super().render(renderable, options):
             if segment.control or segment.text.isprintable() or segment.text == "\n":
                 yield segment
@@ -27,7 +27,8 @@ class Terminal(Console):
 
 
 def terminal(**options: Any) -> Terminal:
-    """A console on standard output, or with these `options` of rich's `Console`. Output to a file or pipe has no styles."""
+    """Return a console on standard output, or with these `options` of rich's `Console`. Output to a file or pipe has no
+    styles."""
     return Terminal(highlight=False, **options)
 
 

@@ -63,7 +63,7 @@ def tell() -> None:
 
 
 def handled() -> bool:
-    """Whether the current handler of Ctrl-C is one of this module."""
+    """Return whether the current handler of Ctrl-C is one of this module."""
     return signal.getsignal(signal.SIGINT) in (_leave, _interrupt)
 
 

@@ -50,7 +50,7 @@ def name_process(name: str) -> None:
 
 
 def children() -> list[int]:
-    """The process ids of this process's children. One may be missing if another ends at the same time: call again."""
+    """Return the process ids of this process's children. One may be missing if another ends at the same time: call again."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in Path("/proc/self/task").iterdir():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def hidden_package() -> str:
-    """The error if Python would import another ``behaviours`` or ``sim`` than ours; else "".
+    """Return the error if Python would import another ``behaviours`` or ``sim`` than ours; else "".
 
     Python puts the current folder first (``python -m pytest``), and the folders in ``PYTHONPATH`` before installed packages.
     `behaviours` does the same for ``vindibot``. Neither can use the other's code before the check.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def render(template: str, **values: Any) -> Markup:
-    """The page of a template with these values: ``render("server/missing.html")``.
+    """Return the page of a template with these values: ``render("server/missing.html")``.
 
     Escapes each value, unless it is markup of another template. Raises `jinja2.UndefinedError` if a value is missing.
     """
@@ -66,10 +66,10 @@ def _environment() -> Environment:
 
 
 def quoted(part: str) -> str:
-    """A text as one part of the path of a URL, with escaped slashes."""
+    """Return a text as one part of the path of a URL, with escaped slashes."""
     return quote(part, safe="")
 
 
 def utc(seconds: float | None) -> str:
-    """A time (seconds since 1970) to the minute; "never" for None."""
+    """Return a time (seconds since 1970) to the minute; "never" for None."""
     return "never" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

@@ -65,7 +65,7 @@ class Redactor:
                 self._keys = _forms((*self._keys, secret))
 
     def __call__(self, text: str) -> str:
-        """The text with `MASK` in place of each secret."""
+        """Return the text with `MASK` in place of each secret."""
         for secret in (*self._keys, *self._long_tokens):
             text = text.replace(secret, MASK)
         if self._tokens:
@@ -73,12 +73,12 @@ class Redactor:
         return _NAMED.sub(rf"\1{MASK}", _PLAY.sub(rf"\1{MASK}", text))
 
     def excerpt(self, body: bytes, length: int = 120) -> str:
-        """The start of a body on one line of at most `length` characters, without secrets, for a log or a message."""
+        """Return the start of a body on one line of at most `length` characters, without secrets, for a log or a message."""
         text = printable(" ".join(self(body[: length + 200].decode("utf-8", "replace")).split()))
         return text if len(text) <= length else text[: length - 1] + "…"
 
     def plain(self, value: Any) -> Any:
-        """A copy of `value` as plain data (text, numbers, lists, dictionaries) without secrets."""
+        """Return a copy of `value` as plain data (text, numbers, lists, dictionaries) without secrets."""
         if value is None or isinstance(value, bool | int):
             return value
         if isinstance(value, float):
@@ -126,7 +126,7 @@ def add_secret(text: str | SecretStr | None, *, token: bool = False) -> None:
 
 
 def redacted(value: Any) -> Any:
-    """A copy of `value` as plain data, without the secrets of this process; see `Redactor.plain`."""
+    """Return a copy of `value` as plain data, without the secrets of this process; see `Redactor.plain`."""
     return _redact.plain(value)
 
 

@@ -14,7 +14,7 @@ _BLANK_LETTERS = frozenset(
 
 
 def printable(text: str) -> str:
-    r"""The text as one line of visible characters and spaces; each other character becomes its escape.
+    r"""Return the text as one line of visible characters and spaces; each other character becomes its escape.
 
     Escaped are line breaks, control characters (C0, C1, DEL), formatting characters (bidirectional controls, zero-width
     characters), lone surrogates, and code points without a meaning: ``\n``, ``\x1b``, ``\u202e``.
@@ -25,19 +25,19 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The text as of `printable`, but with its line breaks and tabs: for our messages of several lines."""
+    """Return the text as of `printable`, but with its line breaks and tabs: for our messages of several lines."""
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1] for sign in text)
 
 
 def counted(number: int, what: str) -> str:
-    """A number with its noun, in the plural unless the number is 1: ``1 block``, ``2 blocks``."""
+    """Return a number with its noun, in the plural unless the number is 1: ``1 block``, ``2 blocks``."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def unseen_character(name: str) -> str | None:
-    """The first invisible character, or one that changes the direction of the text, as ``U+202E``; None if there is none.
+    """Return the first invisible character, or one that changes the direction of the text, as ``U+202E``; None if there is none.
 
     These are control characters, format characters (direction, zero width), blanks other than the space, halves of surrogate
     pairs, unassigned ones, and letters without a shape.

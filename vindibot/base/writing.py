@@ -18,7 +18,7 @@ HEAD = 4096
 
 
 def short(path: Path | str) -> str:
-    """A path for a message: relative to the current folder if it is inside."""
+    """Return a path for a message: relative to the current folder if it is inside."""
     path = Path(path)
     try:
         return str(path.relative_to(Path.cwd()))
@@ -100,7 +100,7 @@ def replace(path: Path, content: bytes, *, mode: int = 0o666, exclusive: bool = 
 
 
 def begins_with(path: Path, mark: bytes) -> bool:
-    """Whether a file is empty or missing, or begins with `mark` or with the part of it that a crash left."""
+    """Return whether a file is empty or missing, or begins with `mark` or with the part of it that a crash left."""
     try:
         head = _head(path) if path.is_file() else b""
     except OSError:

@@ -110,7 +110,7 @@ class Bot:
 
 
 def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:
-    """The bot of a file. `name` is a path (``bots/seed.toml``) or a bare name (``seed``).
+    """Return the bot of a file. `name` is a path (``bots/seed.toml``) or a bare name (``seed``).
 
     It is looked up in the folder `beside`, in the current folder, and among the bots that ship with the package, each time also
     in ``bots/``. Every trait is imported and built once. Raises `UsageError` that names the file, the line, the trait and the
@@ -132,7 +132,8 @@ def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:
 
 
 def named_modules(name: str | Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The folders and the modules that `load_bot` will import. Imports nothing, and ignores errors in the tables of traits.
+    """Return the folders and the modules that `load_bot` will import. Imports nothing, and ignores errors in the tables of
+    traits.
 
     Raises `UsageError` if there is no such file, or no TOML in it.
     """
@@ -314,7 +315,7 @@ def make_importable(folders: Iterable[str]) -> None:
 
 
 def import_path() -> list[str]:
-    """The import path of this process without the folders of bots, as absolute paths."""
+    """Return the import path of this process without the folders of bots, as absolute paths."""
     return [folder or str(Path.cwd()) for folder in sys.path if not isinstance(folder, _BotFolder)]
 
 

@@ -27,24 +27,24 @@ _ENTRY = re.compile(r"""^\s*(?P<name>(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\
 
 
 def shipped_folder() -> Path:
-    """The folder of the files that ship with the package: inside an installed package, or the checkout's ``config/``."""
+    """Return the folder of the files that ship with the package: inside an installed package, or the checkout's ``config/``."""
     installed = _PACKAGE / "config_files"
     return installed if installed.is_dir() else _PACKAGE.parent / "config"
 
 
 def shipped(name: str) -> Path:
-    """The path of a file that ships with the package: ``shipped("bots/seed.toml")``. The file need not exist."""
+    """Return the path of a file that ships with the package: ``shipped("bots/seed.toml")``. The file need not exist."""
     return shipped_folder() / name
 
 
 def places(beside: Path | None = None) -> list[Path]:
-    """The folders in which a path is looked up, in order. `beside` is the folder of the file that names the path."""
+    """Return the folders in which a path is looked up, in order. `beside` is the folder of the file that names the path."""
     folders = [beside, Path.cwd(), shipped_folder()]
     return list(dict.fromkeys(folder for folder in folders if folder is not None))
 
 
 def look_up(name: str, *, beside: Path | None = None, folder: str = "", not_this: Path | None = None) -> Path | None:
-    """The file that `name` means, or None.
+    """Return the file that `name` means, or None.
 
     ``name.toml`` is tried before ``name``. With `folder` (``bots``), each place's subfolder of that name is tried after the
     place itself. `not_this` is skipped, so that a file can extend a shipped file of the same name. Among the shipped files a
@@ -71,7 +71,7 @@ def _is_file(path: Path) -> bool:
 
 
 def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", not_this: Path | None = None) -> Path:
-    """The file that `name` means; see `look_up`. `kind` is a word for the message: ``bot``, ``configuration``.
+    """Return the file that `name` means; see `look_up`. `kind` is a word for the message: ``bot``, ``configuration``.
 
     Raises `UsageError` that lists the folders and the most similar name.
     """
@@ -96,7 +96,7 @@ class TomlFile:
     data: dict[str, Any]
 
     def line(self, path: Sequence[str]) -> int | None:
-        """The line (from 1) of a key, found by patterns instead of a parser; None if they do not find it."""
+        """Return the line (from 1) of a key, found by patterns instead of a parser; None if they do not find it."""
         table: tuple[str, ...] = ()
         header = None
         for number, text in enumerate(self.text.splitlines(), start=1):
@@ -110,12 +110,12 @@ class TomlFile:
         return header
 
     def at(self, path: Sequence[str] = ()) -> str:
-        """The file and line of a key, for a message: ``arena.toml, line 3``."""
+        """Return the file and line of a key, for a message: ``arena.toml, line 3``."""
         line = self.line(path) if path else None
         return short(self.path) if line is None else f"{short(self.path)}, line {line}"
 
     def refuse(self, path: Sequence[str], words: str) -> UsageError:
-        """The error about the value of a key: file, line, dotted key, and `words`, which say what is wrong."""
+        """Return the error about the value of a key: file, line, dotted key, and `words`, which say what is wrong."""
         return UsageError(f"{self.at(path)}: {dotted(path)} {words}")
 
 
@@ -129,7 +129,7 @@ def _leads_to(entry: tuple[str, ...], path: Sequence[str]) -> bool:
 
 
 def read(path: Path) -> TomlFile:
-    """The content of a TOML file. Raises `UsageError` that names the file, and the line and column of a syntax error."""
+    """Return the content of a TOML file. Raises `UsageError` that names the file, and the line and column of a syntax error."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -146,7 +146,7 @@ def read(path: Path) -> TomlFile:
 
 
 def read_chain(path: Path, *, kind: str, folder: str = "") -> list[TomlFile]:
-    """A file and all files that it `extends`, directly or not, in the order in which they apply: later ones override.
+    """Return a file and all files that it `extends`, directly or not, in the order in which they apply: later ones override.
 
     Raises `UsageError` for a file that cannot be read and for files that extend each other in a circle.
     """

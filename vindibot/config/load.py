@@ -74,15 +74,15 @@ class Config(Generic[T]):
     origins: Mapping[str, Origin] = field(default_factory=dict)
 
     def origin(self, key: str) -> Origin:
-        """The origin of a key's value."""
+        """Return the origin of a key's value."""
         return self.origins.get(key, Origin("default"))
 
     def files(self) -> set[Path]:
-        """The files that set at least one of the values, as resolved paths."""
+        """Return the files that set at least one of the values, as resolved paths."""
         return {Path(origin.name).resolve() for origin in self.origins.values() if origin.kind == "file"}
 
     def rows(self) -> list[SettingRow]:
-        """All settings in the order of their declaration."""
+        """Return all settings in the order of their declaration."""
         found = []
         for path, info in setting_fields(type(self.settings)):
             value, key = reduce(getattr, path, self.settings), dotted(path)
@@ -90,7 +90,8 @@ class Config(Generic[T]):
         return found
 
     def refuse(self, key: str, words: str) -> UsageError:
-        """The error about the value of a key, with its origin. It is for values that turn out to be wrong when they are used."""
+        """Return the error about the value of a key, with its origin. It is for values that turn out to be wrong when they are
+        used."""
         origin = self.origin(key)
         return UsageError(f"{key} {words}" if origin.kind == "default" else f"{origin}: {key} {words}")
 
@@ -102,7 +103,7 @@ def load_play(
     environ: Mapping[str, str] | None = None,
     option_names: Mapping[str, str] | None = None,
 ) -> Config[PlaySettings]:
-    """The settings of ``vindibot play``; see `load_config`.
+    """Return the settings of ``vindibot play``; see `load_config`.
 
     `bot`, `against`, `key_file` and `map` may name files beside the configuration file. The result has paths that work from the
     current folder. If both `key` and `key_file` are set, the later layer counts and the other becomes None. Raises `UsageError`,
@@ -149,7 +150,7 @@ def load_config(
     environ: Mapping[str, str] | None = None,
     option_names: Mapping[str, str] | None = None,
 ) -> Config[T]:
-    """The settings of `model`, merged from all layers.
+    """Return the settings of `model`, merged from all layers.
 
     `config` is a configuration file or the name of one (``arena``). Without it, VINDIBOT_CONFIG names the file; without that,
     there is no file. `overrides` maps dotted keys to the values of options; a text is read like an environment variable, None
@@ -184,7 +185,7 @@ def load_config(
 
 
 def variable(path: Sequence[str]) -> str:
-    """The environment variable for a key: ``VINDIBOT_TIME__MARGIN_MS`` for ``("time", "margin_ms")``."""
+    """Return the environment variable for a key: ``VINDIBOT_TIME__MARGIN_MS`` for ``("time", "margin_ms")``."""
     return PREFIX + "__".join(path).upper()
 
 
@@ -198,7 +199,7 @@ def _origin_in(file: TomlFile) -> Callable[[KeyPath], Origin]:
 
 
 def setting_fields(model: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo]]:
-    """All keys of a model and its tables, each with its field, in the order of their declaration."""
+    """Yield all keys of a model and its tables, each with its field, in the order of their declaration."""
     for name, info in model.model_fields.items():
         inner = info.annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel):

@@ -25,7 +25,7 @@ _GENERATED = re.compile(r"(?P<size>\d{1,2})-(?P<seed>\d{1,19})", re.ASCII)
 
 
 def load_map(value: str) -> Map | None:
-    """The map that `value` means; None for a random one (``random`` or "").
+    """Return the map that `value` means; None for a random one (``random`` or "").
 
     A text of several lines is a map itself. Otherwise, in this order: a file; ``SIZE-SEED``, the map of the generator
     (the arena's reports use these names); a map that ships, by name or number (``m3``). The name of a file's map is the file name
@@ -41,7 +41,7 @@ def load_map(value: str) -> Map | None:
 
 
 def map_text(value: str) -> str | None:
-    """The map that `value` means (see `load_map`), as a request names it: text of a map, a name, or None for a random map.
+    """Return the map that `value` means (see `load_map`), as a request names it: text of a map, a name, or None for a random map.
 
     The server looks names up: it may know maps that we do not know. Raises `UsageError`.
     """
@@ -86,7 +86,7 @@ def _generated(seed: int, size: int) -> Map:
 
 @lru_cache(maxsize=1)
 def standard_maps() -> Sequence[Map]:
-    """The standard set of the arena: 40 maps, four of each even size from 10 to 28; every ten in a row have all sizes.
+    """Return the standard set of the arena: 40 maps, four of each even size from 10 to 28; every ten in a row have all sizes.
 
     The file has the size, the seed and the digest of each map. Raises `VindibotError` if the generator makes another map.
     """

@@ -42,12 +42,12 @@ _LIMITS = {
 
 
 def dotted(path: Iterable[Any]) -> str:
-    """A key with its path, as TOML writes it: ``time.margin_ms``."""
+    """Return a key with its path, as TOML writes it: ``time.margin_ms``."""
     return ".".join(str(part) for part in path)
 
 
 def shown(value: Any, width: int = SHOWN) -> str:
-    """A value as TOML writes it, cut to about `width` characters."""
+    """Return a value as TOML writes it, cut to about `width` characters."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
@@ -57,7 +57,7 @@ def shown(value: Any, width: int = SHOWN) -> str:
 
 
 def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence[str] = (), word: str = "") -> str:
-    """The message about a value, to follow its key: ``must be at least 0, not -5``.
+    """Return the message about a value, to follow its key: ``must be at least 0, not -5``.
 
     `problem` is one of pydantic's ``ValidationError.errors()``. With `secret`, the message does not show the value. `known` are
     the keys of the table. `word` is a text that is allowed besides numbers.
@@ -88,7 +88,7 @@ def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence
 
 
 def unknown(word: str, known: Sequence[str]) -> str:
-    """The message about an unknown key: the most similar known key, else all of them."""
+    """Return the message about an unknown key: the most similar known key, else all of them."""
     hint = nearest(word, known)
     if hint or not known:
         return f"is no known key{hint}"

@@ -31,7 +31,7 @@ from vindibot.config.messages import shown
 
 
 def cores() -> int:
-    """The number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux
@@ -61,7 +61,7 @@ class NoneWord:
 
 
 def none_word(field: FieldInfo | None) -> str:
-    """The `NoneWord` of a field; "" if it has none."""
+    """Return the `NoneWord` of a field; "" if it has none."""
     return next((part.word for part in field.metadata if isinstance(part, NoneWord)), "") if field is not None else ""
 
 
@@ -150,7 +150,7 @@ class PoolSettings(Settings):
     )
 
     def worker_count(self) -> int:
-        """The number of worker processes: `workers`, else one per core."""
+        """Return the number of worker processes: `workers`, else one per core."""
         return self.workers if self.workers is not None else cores()
 
 

@@ -48,19 +48,19 @@ class Build:
         return f"{self.vindibot}, sources {self.sources}, Python {self.python}, numba {self.numba}, numpy {self.numpy}"
 
     def changes(self, before: Build) -> list[str]:
-        """The differences from an earlier build, in words."""
+        """Return the differences from an earlier build, in words."""
         then, now = asdict(before), asdict(self)
         return [f"{name} was {then[name]} and is {now[name]}" for name in now if then[name] != now[name]]
 
 
 @cache
 def build() -> Build:
-    """The build of this process. The first call takes some milliseconds."""
+    """Return the build of this process. The first call takes some milliseconds."""
     return Build(vindibot.__version__, sources.digest(), platform.python_version(), version("numba"), version("numpy"))
 
 
 def bot_digest(traits: Iterable[TraitSpec], folders: Sequence[str]) -> str:
-    """16 hexadecimal digits for a bot.
+    """Return 16 hexadecimal digits for a bot.
 
     They cover its traits with weights and parameters, after `extends`, and the sources of its own traits with the modules that
     these import from `folders`. They do not cover other files that a trait reads.
@@ -73,7 +73,7 @@ def bot_digest(traits: Iterable[TraitSpec], folders: Sequence[str]) -> str:
 
 
 def own_sources(modules: Iterable[str], folders: Sequence[str]) -> dict[str, Path]:
-    """The source files, by module, of these modules and of all modules that they import from `folders`.
+    """Return the source files, by module, of these modules and of all modules that they import from `folders`.
 
     For a module from elsewhere (an installed package), only its own file.
     """
@@ -104,7 +104,7 @@ def _files(module: str, folders: Sequence[str]) -> dict[str, Path]:
 
 
 def file_digest(path: Path) -> str:
-    """16 hexadecimal digits for the content of a file; "" if it cannot be read."""
+    """Return 16 hexadecimal digits for the content of a file; "" if it cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:DIGITS]
     except OSError:
@@ -112,5 +112,5 @@ def file_digest(path: Path) -> str:
 
 
 def digest_of(value: Any) -> str:
-    """16 hexadecimal digits for a value as JSON; `str` converts what JSON does not have."""
+    """Return 16 hexadecimal digits for a value as JSON; `str` converts what JSON does not have."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:DIGITS]
