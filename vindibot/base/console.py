@@ -12,9 +12,9 @@ from vindibot.base.text import printable_lines
 
 
 class Terminal(Console):
-    """A console of rich that never sends a control character of a text to the terminal.
+    """A console of rich that never sends the control characters in a text to the terminal.
 
-    This is the last guard. Use `printable` before for a foreign text that must stay on one line.
+    This is the last guard. Apply `printable` first to a foreign text that must stay on one line.
     """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
@@ -27,7 +27,7 @@ class Terminal(Console):
 
 
 def terminal(**options: Any) -> Terminal:
-    """Return a console on standard output, or with these `options` of rich's `Console`. Output to a file or pipe has no
+    """Return a console on standard output. `options` are options of rich's `Console`. Output to a file or a pipe has no
     styles."""
     return Terminal(highlight=False, **options)
 
