@@ -100,7 +100,7 @@ class Agent:
 
 
 def fallback(view: View) -> int:
-    """Return the move of the `FALLBACK` traits: to a tavern if life is low, else to the nearest mine that is not ours, else Stay."""
+    """Return the move of the `FALLBACK` traits: to a tavern if life is low, else to the nearest mine of others, else Stay."""
     entries: list[BallotEntry] = []
     weights = dict(enumerate(FALLBACK))
 

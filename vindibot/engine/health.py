@@ -82,7 +82,7 @@ class TraitHealth:
         self._strike(note, alone=alone)
 
     def lost_worker(self, note: str, *, alone: bool) -> None:
-        """Record as a strike that the worker ended while the trait ran. `alone` says that no other trait has run in the worker."""
+        """Record as a strike that the worker ended while the trait ran. `alone` says that no other trait has run in it."""
         self._warn("trait failed" if alone else "trait suspected", note)
         self._strike(note, alone=alone)
         self.suspect = not self.benched
@@ -97,7 +97,7 @@ class TraitHealth:
         self.suspect = not alone
 
     def prints(self, text: str) -> None:
-        """Log the trait's output of a turn. The log file gets all of it, the terminal the start of the 1st, 2nd, 4th ... output."""
+        """Log the trait's output of a turn in the log file. Show the start of the 1st, 2nd, 4th ... output on the terminal."""
         self.printed += 1
         if _is_power_of_two(self.printed):
             log.info("trait printed", trait=self.label, count=self.printed, text=_excerpt(text))
