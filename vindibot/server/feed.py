@@ -1,8 +1,8 @@
 """Feeds: the events for spectators, encoded once for all readers. This module knows nothing of HTTP.
 
-Each ply is an event. The event's number is the number of plies played, not the turn, since a crash does not advance the turn.
-Readers that keep up share a buffer of the latest events. For a reader that is behind or comes late, the events are recomputed
-from the moves.
+Each ply is an event. The event's number is the number of plies played. It is not the turn, since a crash that ends the game
+does not advance the turn. Readers that keep up share a buffer of the latest events. For a reader that is behind or comes late,
+the events are recomputed from the moves.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def _form(text: str, charset: str) -> dict[str, str]:
 
 def _json(body: bytes) -> dict[str, str]:
     try:
-        # Numbers stay strings, so that a huge number costs no time.
+        # A number stays a string with the client's digits: every parameter is text.
         value = json.loads(body, parse_int=str, parse_float=str, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise Refusal(400, "The body of the request is not JSON") from None

@@ -144,7 +144,7 @@ class Room:
 
     @property
     def turn(self) -> int:
-        """The present turn: the number of moves played, without the plies of crashes."""
+        """The present turn: the number of plies played, without a crash that ends the game."""
         return int(self._turn.item(0))
 
     @property
