@@ -108,7 +108,12 @@ def show_results(tournament: Tournament, console: Console) -> int:
         if settings.report:
             try:
                 report = write_report(tournament.path, summary, lines, tournament.bots, settings.replays)
-                say(console, f"report: {short(report)} has all columns, charts and games to watch", "dim")
+                more = (
+                    "all columns, charts and games to watch"
+                    if settings.replays and settings.records
+                    else "all columns and charts"
+                )
+                say(console, f"report: {short(report)} has {more}", "dim")
             except VindibotError as problem:  # a full disk, for example: the results are saved all the same
                 say(console, problem.message, "bold red")
     return _conclusion(tournament, console)
