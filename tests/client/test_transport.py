@@ -44,7 +44,7 @@ async def post(transport: Transport, server: FaultyServer, within: Within = LONG
     [
         (Fault("hang"), Within(head=0.05, body=30.0), "no answer within 0.05 s"),
         (Fault("dribble"), Within(head=30.0, body=0.12), "only a part of the answer within 0.12 s"),
-        (Fault("endless"), LONG, "an answer of more than 1048576 bytes"),
+        (Fault("endless"), LONG, "the answer has more than 1048576 bytes"),
         (Fault("cut"), LONG, "broke off"),
         (Fault("reset"), LONG, "broke off"),
         (Fault("close"), LONG, "broke off"),

@@ -77,11 +77,11 @@ def test_other_traits_play_on_while_one_hangs(tmp_path: Path) -> None:
         '[traits.raiser]\nuse = "bad_traits:Raises"\n'
     )
     (tmp_path / "bad_traits.py").write_text((BOTS / "bad_traits.py").read_text())
-    done = run(tmp_path, "play", "--bot", "bad.toml", "--rounds", "25", "--limit-ms", "500", "--display", "none")
+    done = run(tmp_path, "play", "--bot", "bad.toml", "--rounds", "60", "--limit-ms", "500", "--display", "none")
     assert done.returncode == 0, done.stdout + done.stderr
     (path,) = recordings(tmp_path)
     turns = read_recording(path).turns
-    assert [turn.turn for turn in turns] == list(range(0, 100, 4)), "a turn was lost"
+    assert [turn.turn for turn in turns] == list(range(0, 240, 4)), "a turn was lost"
     assert all(turn.ballot.margin_ms > 0 for turn in turns), "a turn was late"
     last = {entry.label: entry.status for entry in turns[-1].ballot.entries}
     assert last["sleeper"] == last["looper"] == last["raiser"] == "benched"

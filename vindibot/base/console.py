@@ -14,13 +14,13 @@ from vindibot.base.text import printable_lines
 
 
 class Terminal(Console):
-    """A console of rich that never sends a control character of a text to the terminal.
+    """A console of rich that never sends the control characters in a text to the terminal.
 
-    This is the last guard. Use `printable` before for a foreign text that must stay on one line.
+    This is the last guard. Apply `printable` first to a foreign text that must stay on one line.
     """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """The segments of a renderable (see rich). Their texts are printable, except for line breaks and tabs."""
+        """Yield the segments of a renderable (see rich). Their texts are printable, except for line breaks and tabs."""
         for segment in super().render(renderable, options):
             if segment.control or segment.text.isprintable() or segment.text == "\n":
                 yield segment
@@ -29,7 +29,8 @@ class Terminal(Console):
 
 
 def terminal(**options: Any) -> Terminal:
-    """A console on standard output, or with these `options` of rich's `Console`. Output to a file or pipe has no styles."""
+    """Return a console on standard output. `options` are options of rich's `Console`. Output to a file or a pipe has no
+    styles."""
     return Terminal(highlight=False, **options)
 
 

@@ -22,6 +22,7 @@ COMMANDS = (
     "init",
     "challenge",
     "arena",
+    "stdio",
     "serve",
     "league",
     "replay",

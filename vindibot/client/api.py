@@ -1,7 +1,7 @@
-"""The requests of the protocol for one game, each sent once, and the meaning of the replies.
+"""The protocol's requests for one game, and the meaning of the replies.
 
-A fault of the server or the network is returned, not raised. `vindibot.client.game_client` decides how to go on; nothing here
-waits or repeats a request.
+Each request is sent once: this module neither waits between requests nor repeats one. A fault of the server or the network is
+returned as a `Verdict`, not raised. `vindibot.client.game_client` decides how to go on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vindibot.client.replies import Meaning, Verdict, fault_verdict, judge
 from vindibot.client.transport import Transport, TransportError, Within, look_up
 from vindibot.games import Answer
 
-#: Number of idle requests that measure the network before joining, and the time limits of each in seconds.
+#: Number of idle requests that measure the network before joining, and the time limits of each such request in seconds.
 IDLE_REQUESTS = 3
 IDLE_WITHIN = Within(connect=2.0, head=3.0, body=2.0)
 
@@ -28,9 +28,9 @@ _log = structlog.get_logger("vindibot.client.game_client")
 class GameApi:
     """The requests of one game on one server with one key.
 
-    The key is sent with the joining request only, the token with moves only, and both to the configured origin only.
-    `time_limit` is the server's time limit of a move in seconds, None if it states none. `understands_turn` is True if the server
-    accepts the turn of a move.
+    The key is sent only with the joining request, the token only with moves. Both are sent only to the configured origin.
+    `time_limit` is the server's time limit for a move in seconds, None if the server states none. `understands_turn` is True if
+    the server accepts the turn number in a move request.
     """
 
     def __init__(self, address: ServerAddress, key: SecretStr) -> None:
@@ -46,18 +46,20 @@ class GameApi:
 
     @property
     def network_seconds(self) -> float:
-        """Seconds on the network for a request and its reply: the median of the idle requests, at least the time of the fastest
-        connection; 0 before a measurement."""
+        """The network time of a request and its reply in seconds, 0 before a measurement.
+
+        It is the median of the idle requests, but at least the time of the fastest connection.
+        """
         return max(self._idle_seconds or 0.0, self._transport.connect_seconds or 0.0)
 
     async def aclose(self) -> None:
-        """Close the connection."""
+        """Close the connection to the server."""
         await self._transport.aclose()
 
     async def reach(self) -> None:
-        """Look up the server, and measure the network on the first call that succeeds.
+        """Look up the server's host name. The first call that succeeds also measures the network.
 
-        Raises `TransportError` without a connection. A server that does not answer an idle request is no error.
+        Raises `TransportError` if no connection is possible. A server that does not answer an idle request is no error.
         """
         await look_up(self.address)
         if self._idle_seconds is not None:
@@ -77,7 +79,11 @@ class GameApi:
             _log.debug("measured the network", requests=len(times), milliseconds=round(1000 * self.network_seconds, 2))
 
     async def join(self, mode: str, turns: int | None, map_text: str | None, within: Within) -> Verdict:
-        """Ask for a game. The reply comes on our first turn."""
+        """Ask for a game, and return the meaning of the reply, which comes on our first turn.
+
+        `mode` is "training" or "arena". `turns` is the length of the game in rounds, `map_text` the name or text of a map. With
+        None, the server chooses.
+        """
         form = {"key": self._key.get_secret_value()}
         if turns is not None:
             form["turns"] = str(turns)
@@ -86,7 +92,10 @@ class GameApi:
         return await self._post(self.address.url(f"/api/{mode}"), form, within)
 
     async def move(self, direction: int, turn: int | None, within: Within) -> Verdict:
-        """Send a move. The reply comes on our next turn. `turn` is sent only to servers that understand it."""
+        """Send a move (0..4), and return the meaning of the reply, which comes on our next turn.
+
+        `turn` is the protocol's turn of the move. It is sent only to a server that understands it.
+        """
         form = {"dir": DIRECTIONS[direction]}
         if turn is not None and self.understands_turn:
             form["turn"] = str(turn)
@@ -105,7 +114,7 @@ class GameApi:
         return self._follow(verdict, verdict.answer)
 
     def _follow(self, verdict: Verdict, answer: Answer) -> Verdict:
-        """Store the token as a secret, and the URL for the next move."""
+        """Store the answer's token, as a secret, and its URL for moves. Return `verdict`, or a fault if the URL is wrong."""
         self.redact.add(answer.token, token=True)
         add_secret(answer.token, token=True)
         try:
@@ -113,6 +122,6 @@ class GameApi:
         except ValueError as error:
             return Verdict(Meaning.MALFORMED, f"playUrl: {error}", status=verdict.status)
         if not self._play_url and not self.address.owns(answer.play_url):
-            _log.warning("the server states another address of itself; moves go to the one given", address=str(self.address))
+            _log.warning("the server names another address; moves go to the configured one", address=str(self.address))
         self._play_url = url
         return verdict

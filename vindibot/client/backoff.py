@@ -6,12 +6,15 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 
-#: Waits a number of seconds. Tests replace it.
+#: A function that waits for a number of seconds. Tests replace it.
 Pause = Callable[[float], Awaitable[None]]
 
 
 class TimeBudget:
-    """A limited number of seconds, None for no limit. Time that passes counts, and a pause counts with its full length."""
+    """A time limit of `seconds` seconds from now on, None for no limit.
+
+    Time that passes is spent. A `pause` counts with its stated length, even if tests make it shorter.
+    """
 
     def __init__(self, seconds: float | None) -> None:
         self._seconds = seconds
@@ -20,12 +23,12 @@ class TimeBudget:
 
     @property
     def spent(self) -> float:
-        """Seconds used so far."""
+        """The seconds used so far."""
         return time.monotonic() - self._since + self._skipped
 
     @property
     def left(self) -> float | None:
-        """Remaining seconds, at least 0; None for no limit."""
+        """The remaining seconds, at least 0. None for no limit."""
         return None if self._seconds is None else max(0.0, self._seconds - self.spent)
 
     @property
@@ -35,16 +38,16 @@ class TimeBudget:
         return left is not None and left < 0.001
 
     async def pause(self, seconds: float, pause: Pause) -> None:
-        """Wait by `pause`, and count `seconds` as spent."""
+        """Wait for `seconds` seconds with the function `pause`, and count them as spent."""
         before = time.monotonic()
         await pause(seconds)
         self._skipped += max(0.0, seconds - (time.monotonic() - before))
 
 
 class Backoff:
-    """Pauses that double from `first` to `last` seconds.
+    """Pauses whose length doubles from `first` to `last` seconds.
 
-    Each is shortened by up to half at random, but not below `first`, so that many clients do not come back at the same moment.
+    Each pause is shortened by up to half at random, but not below `first`. So many clients do not come back at the same moment.
     """
 
     def __init__(self, first: float, last: float, rng: random.Random) -> None:

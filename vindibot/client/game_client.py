@@ -1,8 +1,9 @@
 """The client of one game over HTTP: it joins and sends moves until the game ends, and recovers from faults.
 
-A temporary fault must not lose the game. After a lost reply the move is repeated once at once. If the server then answers that it
-is not our turn, it has accepted the first one: the client sends Stay in short intervals until it receives a state. A permanent
-fault ends the game with a `Reason` and the server's text.
+A temporary fault must not lose the game. After a lost reply the client immediately sends the move a second time. If the server
+then answers that it is not our turn, the server has already accepted the move, and the client is out of step with it. Then the
+client sends Stay at short intervals until it receives a state. A permanent fault ends the game with a `Reason` and the server's
+text.
 """
 
 from __future__ import annotations
@@ -26,28 +27,28 @@ from vindibot.client.replies import Meaning, Verdict, fault_verdict
 from vindibot.client.transport import TransportError, Within
 from vindibot.games import Answer, Outcome, ProtocolError, Reason, check_answer, check_hero_id
 
-#: Pauses between attempts to join, and between repeats of a move, in seconds: the first and the longest.
+#: Pauses between attempts to join, and between repeats of a move: the shortest and the longest one, in seconds.
 JOIN_PAUSES = (0.25, 30.0)
 MOVE_PAUSES = (0.05, 0.15)
 #: Seconds between requests while the client is out of step with the server.
 RESYNC_PAUSE = 0.15
-#: A server refuses a move at once, and answers an accepted one on our next turn. If a reply is lost later than these seconds (and
-#: the time on the network), the move was accepted.
+#: A server refuses a move at once, but answers an accepted move only on our next turn. So if no refusal comes within this number
+#: of seconds (plus the network time), the server has accepted the move.
 ACCEPTED_AFTER = 0.15
-#: Largest number of joining requests that are answered with a page, or with status 500.
+#: After this number of joining requests that the server answers with a page or status 500, the client gives up.
 MAX_JOINS = 3
-#: Largest number of times that a move is refused without a known reason.
+#: After this number of refusals of a move without a known reason, the client gives up.
 MAX_REFUSALS = 2
 
 _log = structlog.get_logger("vindibot.client.game_client")
 _T = TypeVar("_T")
 
-#: Chooses a direction 0..4 for a state that was received at a time of `time.monotonic`.
+#: A function that chooses a direction 0..4 for a state. Its second argument is the time (of `time.monotonic`) of the reception.
 Decide = Callable[[Answer, float], Awaitable[int]]
 
 
 class ClientSettings(BaseModel):
-    """The settings of one game over HTTP. Times are in seconds."""
+    """The settings of one game over HTTP. All times are in seconds."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -68,7 +69,7 @@ class ClientSettings(BaseModel):
 
     @property
     def join_seconds(self) -> float | None:
-        """Time limit until a game begins; None for no limit."""
+        """The time limit until a game begins, in seconds. None for no limit."""
         if self.join_timeout is None and self.mode == "training":
             return 600.0
         return self.join_timeout
@@ -78,8 +79,10 @@ class ClientSettings(BaseModel):
 class ClientResult:
     """The result of `GameClient.play`.
 
-    `last` is the last answer, None if we did not join. `moves` is the number of turns that we decided, `faults` of replies that
-    were lost or invalid, `lost_turns` of our turns that were played with Stay while the client was out of step.
+    - `last`: the last answer, None if we did not join.
+    - `moves`: the number of turns that we decided.
+    - `faults`: the number of replies that were lost or invalid.
+    - `lost_turns`: the number of our turns that were played without a decision while the client was out of step.
     """
 
     outcome: Outcome
@@ -90,26 +93,26 @@ class ClientResult:
 
 
 class ClientEvents:
-    """Callbacks of a client; override those you need. They run in the event loop and must return quickly."""
+    """The callbacks of a client. Override the ones you need. They run in the event loop and must return quickly."""
 
     def retrying(self, problem: str, pause: float) -> None:
-        """Joining failed because of `problem`; the next attempt follows after `pause` seconds."""
+        """Handle a failed attempt to join. `problem` is the reason. The next attempt follows after `pause` seconds."""
 
     def waiting(self, seconds: float) -> None:
-        """The game has not begun after `seconds`."""
+        """Handle that the game has not begun yet, `seconds` seconds after the request."""
 
     def joined(self, answer: Answer) -> None:
-        """The game has begun. Its id and our hero's id are valid; the state is not checked yet."""
+        """Handle the begin of the game. The game's id and our hero's id are valid. The state is not checked yet."""
 
     def fault(self, turn: int, problem: str) -> None:
-        """The reply to the move of `turn` was lost or invalid; the client goes on."""
+        """Handle that the reply to the move of `turn` was lost or invalid. The client goes on."""
 
     def resynchronised(self, turn: int, lost_turns: int) -> None:
-        """The state of `turn` was received after a fault; `lost_turns` of our turns were played without a decision."""
+        """Handle the first state after a fault, that of `turn`. Meanwhile `lost_turns` of our turns passed without a decision."""
 
 
 class _Ended(Exception):  # noqa: N818 - not an error
-    """Ends the game from any depth of the client."""
+    """Raised anywhere in the client to end the game."""
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
@@ -119,8 +122,8 @@ class _Ended(Exception):  # noqa: N818 - not an error
 class GameClient:
     """Plays one game: ``async with GameClient(settings) as client: result = await client.play(decide)``.
 
-    Raises `UsageError` for an address or a key that is not valid. Later faults of the server or the network lead to a
-    `ClientResult`, never to an exception. Cancelling `play` closes the connection at once. `pause` and `rng` are for tests.
+    Raises `UsageError` for an invalid address or key. Later faults of the server or the network lead to a `ClientResult`, never
+    to an exception. If `play` is cancelled, the connection is closed at once. `pause` and `rng` are for tests.
     """
 
     def __init__(self, settings: ClientSettings, *, pause: Pause = asyncio.sleep, rng: random.Random | None = None) -> None:
@@ -143,26 +146,26 @@ class GameClient:
 
     @property
     def time_limit(self) -> float:
-        """Time limit of a move in seconds: the server's, or the configured one."""
+        """The time limit for a move in seconds: the server's, or the configured one if the server states none."""
         return self._api.time_limit if self._api.time_limit is not None else self.settings.time_limit
 
     @property
     def network_seconds(self) -> float:
-        """Seconds on the network for a move and its reply, measured before joining; 0 before a measurement."""
+        """The network time of a move and its reply in seconds, measured before joining. 0 before the measurement."""
         return self._api.network_seconds
 
     def stop_after_turn(self) -> None:
-        """Make `play` return "interrupted" after this turn: the move is still decided, sent and answered.
+        """Make `play` return after this turn with the reason "interrupted". The move is still decided, sent and answered.
 
-        Before a game, or out of step with the server, `play` returns at once. Can be called repeatedly.
+        Before a game, or out of step with the server, `play` returns at once. This method can be called repeatedly.
         """
         self._stop.set()
 
     async def play(self, decide: Decide, events: ClientEvents | None = None) -> ClientResult:
-        """Join, play to the end, and return the result. `decide` is called once per own turn, in ascending order.
+        """Join, play to the end, and return the result. `decide` is called once for each of our turns, in ascending order.
 
-        A state that contradicts itself ends the game without a call of `decide`. An error of `decide` is raised, except
-        `ProtocolError`, which ends the game too.
+        If a state contradicts itself, the game ends without a call of `decide`. An error that `decide` raises is passed on. Only
+        `ProtocolError` is caught, and ends the game.
         """
         self._events = events if events is not None else ClientEvents()
         try:
@@ -183,7 +186,7 @@ class GameClient:
         return ClientResult(outcome, self._last, self._moves, self._faults, self._lost_turns)
 
     def _check_end(self, answer: Answer) -> None:
-        """Store a new state, and end the game if it is the last one. Raises `ProtocolError` if it contradicts itself."""
+        """Store a new state, and end the game if the state is the last one. Raises `ProtocolError` if it contradicts itself."""
         check_answer(answer)
         before, self._last = self._last, answer
         self._log = self._log.bind(turn=answer.game.turn)
@@ -212,7 +215,7 @@ class GameClient:
             self._check_join(verdict, repeats)
             if waiting.exhausted:
                 _end(Reason.NO_GAME, f"no game on {self.address} within {waiting.spent:.0f} s")
-            if time.monotonic() - begun > JOIN_PAUSES[1]:  # it was connected for long: start again
+            if time.monotonic() - begun > JOIN_PAUSES[1]:  # the connection held for a long time, so begin again with short pauses
                 reaching = TimeBudget(self.settings.connect_timeout)
                 backoff.reset()
             pause = max(backoff.next(), verdict.retry_after or 0.0)
@@ -251,7 +254,7 @@ class GameClient:
         return answer
 
     def _check_join(self, verdict: Verdict, repeats: int) -> None:
-        """End the game if the server's answer is final, or was a page or status 500 for `MAX_JOINS` times."""
+        """End the game if the server's answer is final. `repeats` is the number of answers so far with a page or status 500."""
         if verdict.meaning is Meaning.UNKNOWN:
             _end(Reason.REFUSED, f"{self.address} does not know /api/{self.settings.mode}: {verdict.words}")
         if verdict.meaning is Meaning.MALFORMED:
@@ -271,8 +274,8 @@ class GameClient:
     async def _exchange(self, previous: Answer, received_at: float, direction: int) -> tuple[Answer, float]:
         """Send the move for the state `previous`, and return the next answer with the time when it was received.
 
-        The move is repeated while the server may not have it. Later, and once the server has answered that it is not our turn,
-        Stay is sent instead, unless the server recognises a repeat by its turn.
+        The move is repeated as long as the server may not have received it. After that, and after the answer that it is not our
+        turn, Stay is sent instead. But a server that understands the turn of a move recognises a repeat. It gets the same move.
         """
         turn = previous.game.turn
         timeout = TimeBudget(self.settings.resync_timeout)
@@ -295,7 +298,7 @@ class GameClient:
             self._faults += 1
             self._log.warning("the reply to a move was lost or invalid", problem=problem)
             self._events.fault(turn, problem)
-            if verdict.status == 200:  # requests and replies of this connection may be out of step
+            if verdict.status == 200:  # on this connection, a reply may belong to an earlier request
                 await self._api.aclose()
             now = time.monotonic()
             accepted = verdict.meaning is Meaning.WAIT or (verdict.sent and now - begun > ACCEPTED_AFTER + self.network_seconds)
@@ -320,7 +323,7 @@ class GameClient:
         return await self._api.move(direction, turn, within)
 
     def _is_next(self, answer: Answer, previous: Answer) -> bool:
-        """Return whether a state is a later one of the same game. A crash ends a game without a ply."""
+        """Return whether `answer` has a later state of the same game. If a crash ends the game, the turn stays the same."""
         check_hero_id(answer)
         game, before = answer.game, previous.game
         if game.id != before.id or answer.hero.id != previous.hero.id:
@@ -345,7 +348,10 @@ class GameClient:
     # ---- Stopping ----
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, _T], report: Callable[[float], None] | None = None) -> _T:
-        """Return the result of `work`, or end at once on a request to stop. `report` is called now and then with the seconds."""
+        """Return the result of `work`. On a request to stop, cancel `work` and end the game at once.
+
+        `report` is called every `report_every` seconds with the seconds since the call.
+        """
         begun = time.monotonic()
         task = asyncio.ensure_future(work)
         stop = asyncio.ensure_future(self._stop.wait())

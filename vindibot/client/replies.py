@@ -1,6 +1,7 @@
-"""The meaning of a server's reply to a player: a state of the game, or one of the protocol's refusals.
+"""The meaning of a server's reply to a player: a state of the game, a refusal, or a fault.
 
-Refusals are recognised by parts of the original server's texts (``Vindinium - Time out! You must play faster``), in any case.
+A refusal is recognised by words of the original server's texts (``Vindinium - Time out! You must play faster``). Upper and lower
+case make no difference.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from vindibot.base import Redactor
 from vindibot.client.transport import Reply, TransportError
 from vindibot.games import LIMIT_HEADER, Answer, ProtocolError, UnreadableError, read_answer
 
-#: Statuses after which a repeat may succeed: the server or a proxy is overloaded or starting.
+#: HTTP statuses after which a repeat may succeed, since the server or a proxy is overloaded or starting.
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -36,13 +37,15 @@ class Meaning(Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The meaning of a reply.
+    """The meaning of a reply, or of a request without a reply.
 
-    - `words`: the server's text (one line, without secrets), or the fault.
+    - `words`: the server's text (one line, without secrets), or a description of the fault.
+    - `answer`: the answer with a state of the game, None for any other meaning.
+    - `received_at`: the time (of `time.monotonic`) at which the answer was received.
     - `status`: the HTTP status, 0 without a reply.
     - `retry_after`: the seconds that the server asks us to wait, None if not stated.
-    - `limit`: the time limit of a move in seconds, None if not stated.
-    - `sent`: False if the server has certainly not received the request.
+    - `limit`: the time limit for a move in seconds, None if not stated.
+    - `sent`: False if the server has certainly received nothing of the request.
     """
 
     meaning: Meaning
@@ -56,12 +59,12 @@ class Verdict:
 
 
 def judge(reply: Reply, redact: Redactor) -> Verdict:
-    """Return the meaning of a reply. Never raises; `words` contain no secret that `redact` knows or recognises."""
+    """Return the meaning of a reply. Never raises. The verdict's `words` contain no secret that `redact` knows or recognises."""
     if reply.status == 200:
         return _success(reply, redact)
     words = _words(reply, redact)
     if reply.status == 400:
-        meaning = _refusal(_words(reply, Redactor()).lower())  # not redacted: a token may be a word of a refusal
+        meaning = _refusal(_words(reply, Redactor()).lower())  # a short token may also be a word of the refusal
     elif reply.status == 404:
         meaning = Meaning.UNKNOWN
     elif reply.status in _BUSY:
@@ -76,7 +79,7 @@ def judge(reply: Reply, redact: Redactor) -> Verdict:
 
 
 def fault_verdict(fault: TransportError) -> Verdict:
-    """Return the meaning of a request without a reply."""
+    """Return the meaning of a request that got no reply because of `fault`."""
     return Verdict(Meaning.REFUSED if fault.final else Meaning.LOST, fault.message, sent=fault.sent)
 
 
@@ -110,7 +113,7 @@ def _words(reply: Reply, redact: Redactor) -> str:
 
 
 def _limit(reply: Reply) -> float | None:
-    """Return the time limit of a move in seconds, None if the server states none."""
+    """Return the time limit for a move in seconds, None if the reply states none."""
     try:
         milliseconds = float(reply.headers.get(LIMIT_HEADER, ""))
     except ValueError:
@@ -119,7 +122,10 @@ def _limit(reply: Reply) -> float | None:
 
 
 def _retry_after(reply: Reply) -> float | None:
-    """Return the seconds to wait. A date is compared with the date of the reply, not with our clock."""
+    """Return the seconds that the server asks us to wait, None if it asks for none.
+
+    If it states a date, the result is the time from the date of the reply, since our clock may differ.
+    """
     stated = reply.headers.get("retry-after", "").strip()
     if stated.isascii() and stated.isdigit():
         return float(stated[:9])

@@ -1,8 +1,10 @@
-"""HTTP requests with a total time limit each.
+"""HTTP requests, each with a limit for its total time.
 
-httpx limits the time of each read, not of a request, so a slow body can exceed every timeout. A cancelled request can also keep
-its place in the connection pool for ever. So each request here has a limit until the head of the answer, and one from there to
-the last byte. After a fault or a cancellation the httpx client is closed, and the next request opens a new connection.
+httpx limits the time of each read, not of the whole request, so a slow body can exceed every timeout. In this module each request
+has two time limits: one until the head of the answer has come, and one from there until the last byte.
+
+In httpx, a cancelled request can also keep its place in the connection pool for ever. So after a fault or a cancellation this
+module closes the httpx client, and the next request opens a new connection.
 """
 
 from __future__ import annotations
@@ -25,19 +27,19 @@ import httpx
 from vindibot import __version__
 from vindibot.base import Redactor, ServerAddress, VindibotError, redact_library_logs
 
-#: Seconds after which an idle connection is not used again; servers close it after 5 (uvicorn) or more.
+#: Seconds after which an idle connection is not used again. Servers close idle connections after 5 seconds (uvicorn) or more.
 KEEPALIVE_SECONDS = 4.0
-#: Largest size of an answer in bytes; answers of the protocol are much smaller.
+#: Largest size of an answer in bytes. Answers of the protocol are much smaller.
 MAX_BODY_BYTES = 1 << 20
 _HEADERS = {"User-Agent": f"vindibot/{__version__}", "Accept": "application/json", "Accept-Encoding": "identity"}
 _CLOSE_SECONDS = 1.0
 
 
 class TransportError(VindibotError):
-    """A request failed: there was no connection, it broke off, or the answer was too late or too long.
+    """A request failed: there was no connection, the connection broke off, or the answer was too late or too long.
 
-    `final` is True if a repeat cannot succeed (a certificate that is not trusted). `sent` is False if the server has certainly
-    received nothing of the request.
+    `final` is True if a repeat cannot succeed, for example because the server's certificate is not trusted. `sent` is False if
+    the server has certainly received nothing of the request.
     """
 
     def __init__(self, message: str, exit_code: int = 1, *, final: bool = False, sent: bool = True) -> None:
@@ -48,7 +50,10 @@ class TransportError(VindibotError):
 
 @dataclass(frozen=True)
 class Reply:
-    """A whole answer. Header names are in lower case; `head_at` and `received_at` (last byte) are times of `time.monotonic`."""
+    """A whole answer. Header names are in lower case.
+
+    `head_at` and `received_at` are the times (of `time.monotonic`) at which the head and the last byte of the answer came.
+    """
 
     status: int
     headers: Mapping[str, str]
@@ -59,7 +64,12 @@ class Reply:
 
 @dataclass(frozen=True)
 class Within:
-    """Time limits of a request in seconds: to connect; until the head of the answer (None: no limit); then for its body."""
+    """The time limits of a request in seconds.
+
+    - `connect`: until the connection stands.
+    - `head`: from the start of the request until the head of the answer, None for no limit.
+    - `body`: from the head of the answer until its last byte.
+    """
 
     connect: float = 10.0
     head: float | None = 15.0
@@ -67,7 +77,7 @@ class Within:
 
 
 class Transport:
-    """Sends requests to one server, one at a time, without redirects. Raises `TransportError` for every fault.
+    """Sends requests to one server, one at a time. Does not follow redirects. Raises `TransportError` for every fault.
 
     `connect_seconds` is the time of the fastest connection so far, None before the first.
     """
@@ -92,9 +102,10 @@ class Transport:
     async def stream(
         self, url: str, headers: Mapping[str, str], *, connect: float = 10.0, quiet: float = 60.0
     ) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
-        """Open a page that may never end; gives its status and the pieces of its body as they arrive.
+        """Open a page that may never end. Yield its HTTP status and an iterator of the pieces of its body as they arrive.
 
-        `quiet` seconds without data are a fault. Faults while the block reads the pieces raise `TransportError` too.
+        `connect` is the time limit to connect, in seconds. `quiet` seconds without data are a fault. If a fault occurs while the
+        block reads the pieces, this raises `TransportError` too.
         """
         client = self._client = self._client or _open(self._address)
         timeout = httpx.Timeout(quiet, connect=connect, pool=connect)
@@ -148,7 +159,7 @@ class Transport:
             await self.aclose()
             raise
         await self.aclose()
-        # Raised outside the handler: httpx's error refers to the request with its secrets and must not be the context.
+        # Raised outside the handler. Else its context would be httpx's error, which refers to the request and so to its secrets.
         raise fault
 
     async def _trace(self, event: str, info: Any) -> None:
@@ -166,7 +177,7 @@ class Transport:
             reason, final = _reason(error)
             return TransportError(f"cannot connect to {self._address}: {reason or text}", final=final, sent=False)
         if isinstance(error, _TooLongError):
-            return TransportError(f"an answer of more than {MAX_BODY_BYTES} bytes")
+            return TransportError(f"the answer has more than {MAX_BODY_BYTES} bytes")
         return TransportError(f"the connection to {self._address} broke off: {text}")
 
 
@@ -188,7 +199,7 @@ def _seconds(seconds: float | None) -> str:
 
 
 def _reason(error: BaseException) -> tuple[str, bool]:
-    """Return the system's reason for a failed connection ("" if none), and whether it is final: a fault of TLS."""
+    """Return the system's reason for a failed connection ("" if unknown), and whether the failure is final (a fault of TLS)."""
     cause: BaseException | None = error
     seen: list[BaseException] = []  # errors can be causes of each other
     while cause is not None and cause not in seen:
@@ -212,7 +223,7 @@ def _reason(error: BaseException) -> tuple[str, bool]:
 
 
 def _open(address: ServerAddress) -> httpx.AsyncClient:
-    """Return a client with one connection, in 0.2 ms: certificates are loaded once per process, and only if needed."""
+    """Return a client with at most one connection. Takes 0.2 ms: certificates are loaded once per process, and only if needed."""
     proxy = _proxy(address)
     context = _trusting() if address.scheme == "https" or proxy is not None else _trusting_nobody()
     limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEPALIVE_SECONDS)
@@ -223,14 +234,14 @@ def _open(address: ServerAddress) -> httpx.AsyncClient:
 
 
 def _proxy(address: ServerAddress) -> str | None:
-    """Return the proxy for this server in the environment, if any; None for this machine."""
+    """Return the proxy that the environment names for this server, if any. A server on this machine needs no proxy (None)."""
     if address.is_loopback or proxy_bypass(address.host):
         return None
     return getproxies().get(address.scheme)
 
 
 def _socket_options() -> list[tuple[int, int, int]]:
-    """Return the options for TCP keepalive: a wait for opponents may take hours, and a lost machine must be noticed."""
+    """Return the options for TCP keepalive. A wait for opponents may take hours, and a failed machine must be noticed."""
     options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4)):
         if hasattr(socket, name):
@@ -254,8 +265,8 @@ def _trusting_nobody() -> ssl.SSLContext:
 async def look_up(address: ServerAddress) -> None:
     """Look up the server's host name. Raises `TransportError` if that fails. Can be cancelled at once.
 
-    asyncio looks names up in threads that must finish before the program can end, which takes many seconds offline. A daemon
-    thread looks the name up first, so that Ctrl-C ends the program at once.
+    asyncio looks up names in threads, and the program cannot end before these threads finish. Offline, that takes many seconds.
+    So a daemon thread looks up the name first, and Ctrl-C ends the program at once.
     """
     if address.is_numeric or _proxy(address) is not None:
         return

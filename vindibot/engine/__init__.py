@@ -1,4 +1,4 @@
-"""The choice of a move before the deadline: agent, process pool, deadline, health of traits."""
+"""Everything that chooses a move before the deadline: agent, process pool, deadline, health of the traits."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-"""The agent of one hero in one game: it makes a ballot of each state before the deadline.
+"""The agent of one hero in one game: for each state, it makes a ballot before the deadline.
 
-It computes a fallback move first. Then the traits vote, and at the deadline it sums their votes. It stores the recent games that
-traits see, so that a replaced worker loses nothing.
+The agent first computes a fallback move. Then the traits vote, and at the deadline the agent sums their votes. The agent, not the
+workers, stores the recent games that traits see. So nothing is lost when a worker is replaced.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from vindibot.games import Ballot, BallotEntry, tally
 
 log = structlog.get_logger("vindibot.engine.agent")
 
-#: The traits, with weights, that choose the move if no vote comes in time: drink when weak, else take a mine.
+#: The traits, with weights, that choose the move if no vote comes in time. They drink if life is low, else take a mine.
 FALLBACK = ((TavernFinder(), 1.0), (MineFinder(), 0.5))
 
 
@@ -37,7 +37,7 @@ FALLBACK = ((TavernFinder(), 1.0), (MineFinder(), 0.5))
 class Agent:
     """Decides the moves of hero `me` (0..3) in one game. All randomness comes from `seed`.
 
-    `nodes` is the budget of each trait per move; None: until the deadline.
+    `nodes` is the search budget of each trait per move, in nodes. With None, a trait may search until the deadline.
     """
 
     voters: Voters
@@ -47,19 +47,20 @@ class Agent:
     nodes: int | None = None
 
     def __post_init__(self) -> None:
-        self._seen: Games = np.zeros(4 * RECENT_TURNS, GAME)  # the states of our turns, the latest of `_count` at the end
+        self._seen: Games = np.zeros(4 * RECENT_TURNS, GAME)  # the states of our turns: the first `_count` rows, oldest first
         self._count = 0
         self._map: Map | None = None
 
     @property
     def recent(self) -> Games:
-        """The games of our last turns, oldest first: at most `RECENT_TURNS` of them."""
+        """The states of our last turns, at most `RECENT_TURNS`, oldest first."""
         return self._seen[max(0, self._count - RECENT_TURNS) : self._count]
 
     async def decide(self, games: Games, received_at: float, limit: float, network: float = 0.0) -> Ballot:
-        """The ballot for a state that was received at `received_at` (monotonic). Times are in seconds.
+        """Return the ballot for a state that was received at `received_at` (of `time.monotonic`). Times are in seconds.
 
-        `limit` is the server's time limit of the move. `network` is the part of it that the network takes for move and answer.
+        `limit` is the server's time limit for the move. `network` is the part of this time that the network takes to transport
+        the move and the answer.
         """
         view = self._view(games)
         prepared = fallback(view)
@@ -71,10 +72,11 @@ class Agent:
         return tally(entries, view.moves, lambda: view.rng("tie"), fallback=prepared, margin_ms=margin_ms)
 
     def decide_now(self, games: Games, limit: float | None = None) -> Ballot:
-        """The ballot for a state. Traits in this process vote in the calling thread.
+        """Return the ballot for a state. The traits vote in the calling thread.
 
-        With a budget of nodes it equals the ballot of `decide`. Sets the stop word after `limit` seconds, never if None. A trait
-        that ignores it is not ended. Raises `TypeError` if the traits are in other processes.
+        The stop word is set after `limit` seconds, or never if `limit` is None. A trait that ignores the stop word runs on. With
+        a budget in nodes and enough time, the ballot equals that of `decide`. Raises `TypeError` if the traits are in other
+        processes.
         """
         if not isinstance(self.voters, Inline):
             raise TypeError("only traits in this process can vote without an event loop")
@@ -85,9 +87,9 @@ class Agent:
         return tally(entries, view.moves, lambda: view.rng("tie"), fallback=lambda: fallback(view), margin_ms=margin_ms)
 
     def _view(self, games: Games, budget: Budget | None = None) -> View:
-        """The view of a state. Stores a copy of `games`, which may change afterwards."""
+        """Return the view of a state. The view has a copy of `games`, so the caller may change `games` afterwards."""
         recent, number = self.recent, self._count
-        if number == len(self._seen):  # a new array: traits may still read the old one
+        if number == len(self._seen):  # make a new array, since traits may still read the old one
             self._seen, number = np.zeros(4 * RECENT_TURNS, GAME), len(recent)
             self._seen[:number] = recent
         self._seen[number : number + 1] = games
@@ -98,7 +100,7 @@ class Agent:
 
 
 def fallback(view: View) -> int:
-    """The move of the `FALLBACK` traits: to a tavern when weak, else to the nearest mine that is not ours, else stay."""
+    """Return the move of the `FALLBACK` traits: to a tavern if life is low, else to the nearest mine of others, else Stay."""
     entries: list[BallotEntry] = []
     weights = dict(enumerate(FALLBACK))
 
@@ -114,17 +116,21 @@ def fallback(view: View) -> int:
 
 
 def health_records(bot: Bot, strikes: int) -> list[TraitHealth]:
-    """Clean health records of a bot's traits."""
+    """Return clean health records of a bot's traits. A trait is benched after `strikes` strikes."""
     return [TraitHealth(spec.label, spec.weight, is_anytime(behaviour), strikes) for spec, behaviour in bot.build()]
 
 
 def in_process_voters(bot: Bot, strikes: int = STRIKES) -> Inline:
-    """A bot's traits in this process. A trait is benched after `strikes` strikes."""
+    """Return a bot's traits for votes in this process. A trait is benched after `strikes` strikes."""
     return Inline([behaviour for _, behaviour in bot.build()], health_records(bot, strikes))
 
 
 def voters(bot: Bot, *, workers: int, in_process: bool = False, grace: float = 0.1, strikes: int = STRIKES) -> Voters:
-    """A bot's traits in worker processes, or in this process. Start them before the first turn, and close them at the end."""
+    """Return a bot's traits for votes in `workers` worker processes, or in this process with `in_process`.
+
+    Start them before the first turn, and close them at the end. A worker that has not answered `grace` seconds after the
+    deadline is killed. A trait is benched after `strikes` strikes.
+    """
     if in_process:
         return in_process_voters(bot, strikes)
     records = health_records(bot, strikes)

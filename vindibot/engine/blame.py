@@ -1,7 +1,8 @@
-"""The blame for the end of a worker: the trait that ran, or one that has damaged the process before.
+"""The blame for the end of a worker. The trait that ran is at fault, or another trait that ran earlier and damaged the process.
 
-The trait that ran becomes a suspect: it continues alone, in its own worker. If it answers there, one of the traits that had run
-before it may have damaged the process. A trait that has run before two such ends becomes a suspect too.
+The trait that ran becomes a suspect: the pool runs it alone, in its own worker. If it answers there, it was innocent, and one of
+the traits that had run before it may have damaged the process. A trait that ran before two such ends of workers becomes a
+suspect too.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from collections.abc import Collection, Sequence
 
 from vindibot.engine.health import TraitHealth
 
-#: Number of ends of workers, each with another innocent trait running, that make a trait a suspect if it had run before.
+#: A trait becomes a suspect after this number of ends of workers in which it ran before another trait that proved innocent.
 COINCIDENCES = 2
 
 
 class Blame:
-    """The suspicions of a game. A trait is an index of `health_records`."""
+    """The suspicions in one game. A trait is given by its index in `health_records`."""
 
     def __init__(self, health_records: Sequence[TraitHealth]) -> None:
         self._health_records = health_records
@@ -24,7 +25,10 @@ class Blame:
         self._seen: Counter[int] = Counter()
 
     def worker_ended(self, running: int, ran: Collection[int], note: str) -> None:
-        """Record that a worker died or was killed while `running` ran, after the traits `ran` had run in it."""
+        """Record that a worker died or was killed while the trait `running` ran. The traits `ran` had run in it before.
+
+        `note` says what has happened.
+        """
         company = set(ran) - {running}
         self._health_records[running].lost_worker(note, alone=not company)
         if company:
@@ -33,7 +37,7 @@ class Blame:
             self._company.pop(running, None)
 
     def did_well_alone(self, trait: int) -> None:
-        """Record that a suspect has answered in its own worker, and that the worker is not damaged."""
+        """Record that a suspect has answered in its own worker and has not damaged it."""
         for other in self._company.pop(trait, ()):
             self._seen[other] += 1
             if self._seen[other] >= COINCIDENCES and not self._health_records[other].benched:

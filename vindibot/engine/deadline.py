@@ -1,6 +1,6 @@
-"""The deadline of a move: the server's limit less the network time, the safety margin, and the overruns of past turns.
+"""The deadline of a move: the server's time limit less the network time, the safety margin, and the overruns of past turns.
 
-`Deadline` computes it. `StopWord` sets the stop word of the traits in this process when it comes.
+`Deadline` computes the deadline. `StopWord` sets the stop word, a number that tells the traits in this process to stop.
 """
 
 from __future__ import annotations
@@ -13,70 +13,74 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-#: Number of turns whose overruns count.
+#: Number of past turns whose overruns count.
 OVERRUN_WINDOW = 50
-#: The largest overrun, times this factor, is added to the margin: the next overrun may be longer.
+#: The largest overrun times this factor is added to the margin, since the next overrun may be longer.
 OVERRUN_FACTOR = 1.5
-#: Largest share of the limit for the margin, and for the network time.
+#: Largest share of the time limit that is reserved for the margin, and largest share for the network time.
 LARGEST_SHARE = 0.5
-#: Seconds before the deadline at which the stop word is set, so that a trait can still publish its last votes.
+#: The stop word is set this number of seconds before the deadline, so that a trait can still publish its last votes.
 STOP_AHEAD = 0.010
-#: Shortest sleep of the thread that sets the stop word while no turn is timed, in seconds.
+#: Shortest sleep, in seconds, of the thread that sets the stop word while no turn has a deadline.
 SHORTEST_PAUSE = 0.002
-#: Number of sleeps without a turn after which that thread ends.
+#: Number of sleeps without a turn after which the thread that sets the stop word ends.
 MAX_PAUSES = 10
 
 
 @dataclass
 class Deadline:
-    """Computes the deadline of each turn. Times are in seconds, moments on the monotonic clock.
+    """Computes the deadline of each turn. Times are in seconds. Moments are times of `time.monotonic`.
 
-    `margin` is the configured safety margin. An overrun is the time from the deadline to the decision. The largest one of the
-    last `OVERRUN_WINDOW` turns widens the margin.
+    `margin` is the configured safety margin. An overrun is the time from the deadline to the decision. The largest overrun of
+    the last `OVERRUN_WINDOW` turns widens the margin.
     """
 
     margin: float = 0.0
     overruns: deque[float] = field(default_factory=lambda: deque(maxlen=OVERRUN_WINDOW))
 
     def reserve(self, limit: float) -> float:
-        """Unused seconds of a turn of `limit` seconds, without the network time."""
+        """Return the seconds of a turn that are reserved for margin and overruns, if its time limit is `limit` seconds."""
         learned = OVERRUN_FACTOR * max(self.overruns, default=0.0)
         return max(min(self.margin + learned, LARGEST_SHARE * limit), 0.0)
 
     def moment(self, received_at: float, limit: float, network: float) -> float:
-        """The moment at which the votes of the turn that was received at `received_at` must be summed."""
+        """Return the deadline of a turn: the moment at which its votes must be summed.
+
+        `received_at` is the moment at which the turn was received, `limit` the server's time limit, `network` the time that the
+        network takes.
+        """
         return received_at + max(limit - min(network, LARGEST_SHARE * limit) - self.reserve(limit), 0.0)
 
     def decided(self, deadline: float, moment: float) -> None:
-        """Record the overrun of a turn with this `deadline` that was decided at `moment`."""
+        """Record the overrun of a turn that had this `deadline` and was decided at `moment`."""
         self.overruns.append(max(0.0, moment - deadline))
 
 
 class StopWord:
     """The stop word of the traits in this process: `word`, an int64 array of one number that becomes 1 when time is up.
 
-    One thread sets it in all turns. It ends after `MAX_PAUSES` sleeps without a turn.
+    One thread sets the word in all turns. The thread ends after `MAX_PAUSES` sleeps without a turn.
     """
 
-    # A turn notifies the thread only if it would wake too late: a notification takes longer than some bots need for a move.
+    # A turn notifies the thread only if the thread would wake too late. A notification takes longer than the move of a fast bot.
 
     def __init__(self) -> None:
         self.word = np.zeros(1, np.int64)
         self._moment = math.inf
-        self._pause = math.inf  # seconds of a sleep while no turn is timed
+        self._pause = math.inf  # seconds of a sleep while no turn has a deadline
         self._wakes = math.inf
         self._idle = 0  # number of sleeps since the last turn
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
     def clear(self) -> None:
-        """Begin a turn without a time limit: the word is 0."""
+        """Begin a turn without a time limit. Set the word to 0."""
         with self._changed:
             self._moment = math.inf
             self.word[0] = 0
 
     def set_at(self, moment: float) -> None:
-        """Begin a turn: the word is 0 now, and becomes 1 at `moment` (of `time.monotonic`)."""
+        """Begin a turn with a time limit. Set the word to 0 now, and to 1 at `moment` (of `time.monotonic`)."""
         with self._changed:
             self.word[0] = 0
             self._moment, self._pause, self._idle = moment, max(SHORTEST_PAUSE, moment - time.monotonic()), 0
@@ -87,11 +91,11 @@ class StopWord:
                 self._changed.notify()
 
     def rest(self) -> None:
-        """End a turn: the word stays as it is."""
+        """End a turn. Leave the word as it is."""
         self._moment = math.inf
 
     def set(self) -> None:
-        """End a turn: the word is 1, for traits that still run."""
+        """End a turn. Set the word to 1, to stop traits that still run."""
         self._moment = math.inf
         self.word[0] = 1
 

@@ -1,4 +1,4 @@
-"""The line of a trait's own code that raised, and the command that stops there in the debugger."""
+"""The line of a trait's own code that raised an exception, and the command that stops at this line in the debugger."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ import vindibot
 from behaviours.base import Behaviour
 from vindibot.base import short
 
-#: Folders with code that is not the user's: the standard library, and this project with its traits.
+#: Folders of code that does not belong to the user: the standard library, and this project with its traits.
 _NOT_OWN = tuple(f"{Path(str(module.__file__)).parent}{os.sep}" for module in (os, behaviours, sim, vindibot))
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
 class OutOfTime(BaseException):
-    """Raised within a trait that has not answered in time, to end it. The message names the time limit."""
+    """Raised inside a trait to end it, because it has not answered in time. The message names the time limit."""
 
 
 def own_traceback(problem: BaseException, behaviour: Behaviour) -> TracebackType | None:
-    """The traceback of a trait's exception without the frames below the innermost frame of the trait's own code.
+    """Return the traceback of a trait's exception up to the innermost frame of the trait's own code.
 
-    The own code is the file with its `vote`, and each file that belongs neither to a library nor to us. None if there is
-    no such frame.
+    A trait's own code is the file with its `vote`, and each file outside libraries and this project. Return None if no frame
+    belongs to the own code.
     """
     chain = []
     trace = problem.__traceback__
@@ -44,10 +44,11 @@ def own_traceback(problem: BaseException, behaviour: Behaviour) -> TracebackType
 
 
 def location(problem: BaseException, behaviour: Behaviour) -> str:
-    """The innermost line of a trait's own code that an exception passed: ``coward.py:12``; if there is none, the start of `vote`.
+    """Return the innermost line of a trait's own code in the traceback of an exception, such as ``coward.py:12``.
 
-    "" for a `vote` that is no Python function. The path is relative to the current folder, else its last two parts: others must
-    not read the names of the folders above.
+    Return the first line of `vote` if the traceback has no such line, and "" if `vote` is no Python function. The path is
+    relative to the current folder. For a file outside that folder it has only the last two parts, since other people may read
+    it and must not see the names of the folders above.
     """
     vote = _vote(behaviour)
     file, line = (vote.co_filename, vote.co_firstlineno) if vote is not None else ("", 0)
@@ -60,9 +61,9 @@ def location(problem: BaseException, behaviour: Behaviour) -> str:
 
 
 def debug_command(recording: Path, turn: int, label: str, bot: str = "") -> str:
-    """The command that runs a trait again on a recorded turn and stops where it raises.
+    """Return the command that runs the trait `label` again on a recorded turn, and stops at the line that raises.
 
-    `bot` is the bot's file; "" if the trait can be found without it.
+    `bot` is the bot's file, "" if the trait can be found without this file.
     """
     words = ["vindibot", "turn", str(recording), "--turn", str(turn), *(["--bot", bot] if bot else []), "--trait", label, "--pdb"]
     return shlex.join(words)

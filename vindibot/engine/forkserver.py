@@ -1,14 +1,17 @@
 """The parents of workers: a fork server that has imported everything and forks warm workers, and the keeper of the server.
 
-The keeper is a child of the process that plays. It starts the server, and restarts it when it dies or is stopped. It adopts the
-orphans of servers. It kills all of them when the process that plays has ended. The server forks a worker per request, and
-reports its process id and later its exit code. It kills the descendants of a worker that has ended. Both have their own session,
-so no key on a terminal reaches them.
+The keeper is a child of the process that plays. It starts the server, and starts a new one if the server dies or is stopped. It
+adopts the workers of a dead server. When the process that plays has ended, the keeper kills the server and all workers. The
+server forks a worker per request, reports the worker's process id, and later its exit code. When a worker has ended, the server
+kills the worker's descendants. Keeper and server have their own session, so Ctrl-C on a terminal does not reach them.
 
 A request is a message on a socket (see `request`), with these file descriptors: the reading end of the worker's requests, the
-writing end of its answers, the reading end of its leash, the writing end of its status, its memory. The status pipe carries two
-integers: the process id, and the exit code (negative for a signal) when no descendant of the worker is left. If the file ends
-without an exit code, the server has ended and the worker lives on. The socket carries the process id of each server.
+writing end of its answers, the reading end of its leash, the writing end of its status, and its memory. The worker dies when the
+other end of its leash is closed.
+
+The status pipe carries two integers. The first is the worker's process id. The second is its exit code (negative for a signal),
+sent when no descendant of the worker is left. If the pipe ends without an exit code, the server has ended and the worker lives
+on. On the socket, the keeper sends the process id of each server that it starts.
 """
 
 from __future__ import annotations
@@ -25,9 +28,9 @@ from vindibot.base import adopt_orphans, children, kill_children, name_process
 
 #: Names of the processes, as ``ps`` shows them.
 KEEPER, SERVER, WORKER = "vindibot-keeper", "vindibot-forker", "vindibot-worker"
-#: Milliseconds before a server that died during its imports is restarted: the first and the longest pause.
+#: Pauses before a server that died during its imports is started again, in milliseconds: the first and the longest one.
 PAUSES = (50, 1000)
-#: An integer on the status pipe.
+#: The format of an integer on the status pipe.
 STATUS = struct.Struct("<i")
 
 _REQUEST = struct.Struct("<QQ")
@@ -35,12 +38,12 @@ _DESCRIPTORS = 5
 
 
 def request(board_size: int, setup_size: int) -> bytes:
-    """The message that requests a worker: the bytes of its `worker.Board` and of its setup, which follow each other in memory."""
+    """Return the message that requests a worker. The sizes in bytes are those of its `worker.Board` and of its setup."""
     return _REQUEST.pack(board_size, setup_size)
 
 
 class _Children:
-    """The children of this process, with a descriptor that becomes readable when a child ends or stops."""
+    """The children of this process. `descriptor` becomes readable when a child ends or stops."""
 
     def __init__(self) -> None:
         self.descriptor, self._wake = os.pipe()
@@ -50,7 +53,7 @@ class _Children:
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
 
     def changed(self) -> list[tuple[int, int]]:
-        """The children that have ended or stopped since the last call: process id and wait status."""
+        """Return the children that have ended or stopped since the last call, as (process id, wait status)."""
         with contextlib.suppress(BlockingIOError):
             os.read(self.descriptor, 1 << 16)
         found = []
@@ -60,7 +63,7 @@ class _Children:
         return found
 
     def end(self) -> NoReturn:
-        """Kill all descendants, and exit."""
+        """Kill all descendants, and end this process."""
         with contextlib.suppress(ChildProcessError):
             while True:
                 kill_children()
@@ -70,7 +73,7 @@ class _Children:
         os._exit(0)
 
     def forget(self) -> None:
-        """Reset the signal handling in a forked process, whose siblings these are."""
+        """Reset the signal handling in a process that has just been forked. These children are its siblings."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.close(self.descriptor)
@@ -78,7 +81,7 @@ class _Children:
 
 
 def main(requests: int, told: dict[str, Any]) -> NoReturn:
-    """Run the keeper. `requests` is the server's end of the socket. `told` says what the server loads."""
+    """Run the keeper. `requests` is the server's end of the socket. `told` lists what the server loads (see `preload.load`)."""
     name_process(KEEPER)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
@@ -96,20 +99,20 @@ def main(requests: int, told: dict[str, Any]) -> NoReturn:
         if _was_loaded(loaded):
             pause = PAUSES[0]
             continue
-        told = {**told, "needs": []}  # one of them may have killed it; then each worker reports it
+        told = {**told, "needs": []}  # a module may have killed the server; without it, each worker reports the fault
         select.select([], [], [], pause / 1000)
         pause = min(2 * pause, PAUSES[1])
 
 
 def _living(born: _Children, gone: select.poll, requests: int, server: int, workers: set[int]) -> set[int]:
-    """Wait until a child ends or stops, handle it, and return the living ones of the server and the workers."""
+    """Wait until a child ends or stops, and handle that. Return the process ids of the server and the workers that still live."""
     for descriptor, _ in gone.poll():
         if descriptor == requests:
             born.end()
     ended = set()
     for pid, status in born.changed():
         if os.WIFSTOPPED(status):
-            if pid == server:  # games cannot wait until a user continues it
+            if pid == server:  # games cannot wait until a user continues the server
                 os.kill(pid, signal.SIGKILL)
         else:
             ended.add(pid)
@@ -120,7 +123,7 @@ def _living(born: _Children, gone: select.poll, requests: int, server: int, work
 
 
 def _was_loaded(loaded: int) -> bool:
-    """Whether a server that has ended had loaded everything before."""
+    """Return whether a server that has ended had loaded everything before its end. `loaded` is the pipe of `_start_server`."""
     with contextlib.suppress(BlockingIOError):
         told = os.read(loaded, 1)
         os.close(loaded)
@@ -130,7 +133,7 @@ def _was_loaded(loaded: int) -> bool:
 
 
 def _start_server(born: _Children, requests: int, told: dict[str, Any]) -> tuple[int, int]:
-    """Fork the server. Returns its process id, and a pipe that gets a byte when the server has loaded everything."""
+    """Fork the server. Return its process id, and a pipe that receives a byte when the server has loaded everything."""
     loaded, tell = os.pipe()
     os.set_blocking(loaded, False)
     pid = os.fork()
@@ -162,14 +165,14 @@ def _serve(requests: int, tell: int, told: dict[str, Any]) -> NoReturn:
 
 
 class _Server:
-    """Forks workers and reports their ends."""
+    """The fork server: forks workers, and reports their ends."""
 
     def __init__(self, requests: socket.socket) -> None:
         self._requests = requests
         self._own = children()  # processes that the loaded modules have started
         self._born = _Children()
         self._workers: dict[int, int] = {}  # process id: status pipe
-        self._dead: list[tuple[int, int]] = []  # status pipe, exit code: of workers that may have living descendants
+        self._dead: list[tuple[int, int]] = []  # status pipe and exit code of workers whose descendants may still live
 
     def step(self) -> None:
         """Wait for a request or for the end of a worker, and handle it."""
@@ -208,12 +211,12 @@ class _Server:
             os.close(descriptor)
 
     def _report_ends(self) -> None:
-        """Report the exit codes of workers that have ended, when no descendant of theirs is left."""
+        """Report the exit codes of the workers that have ended, once none of their descendants is left."""
         for pid, status in self._born.changed():
             if pid in self._workers and not os.WIFSTOPPED(status):
                 self._dead.append((self._workers.pop(pid), os.waitstatus_to_exitcode(status)))
         if kill_children(keep={*self._workers, *self._own}):
-            return  # their ends call this again
+            return  # when these have ended, this method is called again
         for pipe, code in self._dead:
             _send(pipe, code)
             os.close(pipe)

@@ -1,7 +1,10 @@
-"""The health of the traits in a game: their strikes, the benched ones, and the time that each takes.
+"""The health of the traits in a game: the strikes of each trait, whether it is benched, and the time that it takes.
 
-A trait may fail because another trait has damaged the process of both. So a strike benches a trait only if no other trait has run
-in its process. After a strike beside other traits it is a suspect, and the pool runs it alone.
+A strike is a turn on which a trait raised, or on which its worker died or was killed. A trait with too many strikes is benched:
+it is not asked for the rest of the game.
+
+A trait may fail because another trait has damaged the process that both share. So a strike benches a trait only if no other trait
+has run in its process. Otherwise the trait becomes a suspect, and the pool runs it alone.
 """
 
 from __future__ import annotations
@@ -18,21 +21,25 @@ from vindibot.games import BallotEntry, Status
 
 log = structlog.get_logger("vindibot.traits")
 
-#: Number of a trait's last turns in which strikes count.
+#: Strikes count only in this number of a trait's last turns.
 WINDOW = 20
-#: Characters of a trait's output that the terminal shows.
+#: Number of characters of a trait's output that the terminal shows.
 EXCERPT = 120
-#: The note about a trait without votes that still ran at the end of the turn.
+#: The note in the ballot about a trait without votes that still ran at the end of the turn.
 STILL_RUNNING = "it was still running when the time of the turn was over"
-#: Strikes within the window that bench a trait for the rest of the game.
+#: Number of strikes within `WINDOW` turns after which a trait is benched for the rest of the game.
 STRIKES = 3
 
 
 @dataclass
 class TraitHealth:
-    """The record of a trait in a game. A strike is a turn in which it raised, or in which its worker died or was killed.
+    """The health record of a trait in a game.
 
-    `allowed` strikes within `WINDOW` turns bench it. `mean_ms` is a moving average of its time. A `suspect` must run alone.
+    - `allowed`: the number of strikes within `WINDOW` turns after which the trait is benched.
+    - `mean_ms`: a moving average of the trait's time per turn, in milliseconds.
+    - `failures`, `printed`: the number of failures, and the number of turns on which the trait printed something.
+    - `strikes`: for each of the trait's last turns, whether it was a strike.
+    - `suspect`: whether the trait must run alone.
     """
 
     label: str
@@ -47,11 +54,11 @@ class TraitHealth:
     suspect: bool = False
 
     def fresh(self) -> TraitHealth:
-        """A clean record of the same trait."""
+        """Return a clean record of the same trait."""
         return TraitHealth(self.label, self.weight, self.anytime, self.allowed)
 
     def note(self, status: Status, note: str, ms: float) -> None:
-        """Record a final vote."""
+        """Record a final vote with its status, note and milliseconds."""
         if status == "error":
             self.raised(note)
         elif status == "void":
@@ -60,22 +67,22 @@ class TraitHealth:
             self.answered(ms)
 
     def answered(self, ms: float) -> None:
-        """Record an answer after `ms` milliseconds."""
+        """Record a valid answer that took `ms` milliseconds."""
         self._record(strike=False)
         self.mean_ms += (ms - self.mean_ms) * 0.2
 
     def voided(self, note: str) -> None:
-        """Record an answer that was no vote. It is logged, but is no strike."""
+        """Record an answer that was no vote, and log it. It does not count as a strike."""
         self._record(strike=False)
         self._warn("void vote", note)
 
     def raised(self, note: str, *, alone: bool = True) -> None:
-        """Record an exception. `alone`: no other trait has run in its process."""
+        """Record an exception as a strike. `alone` says that no other trait has run in the trait's process."""
         self._warn("trait failed", note)
         self._strike(note, alone=alone)
 
     def lost_worker(self, note: str, *, alone: bool) -> None:
-        """Record that its worker died or was killed while it ran. `alone`: no other trait has run in the worker."""
+        """Record as a strike that the worker ended while the trait ran. `alone` says that no other trait has run in it."""
         self._warn("trait failed" if alone else "trait suspected", note)
         self._strike(note, alone=alone)
         self.suspect = not self.benched
@@ -90,7 +97,7 @@ class TraitHealth:
         self.suspect = not alone
 
     def prints(self, text: str) -> None:
-        """Record its output of a turn: the log file gets all of it; the terminal gets the start of some."""
+        """Log the trait's output of a turn in the log file. Show the start of the 1st, 2nd, 4th ... output on the terminal."""
         self.printed += 1
         if _is_power_of_two(self.printed):
             log.info("trait printed", trait=self.label, count=self.printed, text=_excerpt(text))
@@ -101,7 +108,7 @@ class TraitHealth:
         self.suspect = self.suspect and any(self.strikes)
 
     def _warn(self, event: str, note: str) -> None:
-        """Log the 1st, 2nd, 4th, 8th ... failure only."""
+        """Count a failure, and log it if it is the 1st, 2nd, 4th, 8th ... one."""
         self.failures += 1
         if _is_power_of_two(self.failures):
             log.warning(event, trait=self.label, count=self.failures, reason=note)
@@ -116,12 +123,15 @@ def _excerpt(text: str) -> str:
 
 
 def is_anytime(behaviour: type[Behaviour] | Behaviour) -> bool:
-    """Whether a behaviour's `vote` is a generator."""
+    """Return whether a behaviour is an anytime behaviour: its `vote` is a generator function."""
     return isgeneratorfunction(behaviour.vote)
 
 
 def entry(health: TraitHealth, vote: Vote | None, failure: tuple[Status, str] | None = None) -> BallotEntry:
-    """A trait's entry in the ballot: its latest vote of this turn, if any, and its status."""
+    """Return a trait's entry in the ballot: its latest vote of this turn, if any, and its status.
+
+    `failure` is the status and the note of a trait that has failed on this turn.
+    """
     votes = list(vote.votes) if vote is not None and vote.votes is not None else None
     ms = vote.ms if vote is not None else 0.0
     info = vote.info if vote is not None else None
@@ -129,7 +139,7 @@ def entry(health: TraitHealth, vote: Vote | None, failure: tuple[Status, str] | 
         return BallotEntry(health.label, health.weight, votes, ms, *failure, info)
     if vote is not None and vote.status != "ok":
         return BallotEntry(health.label, health.weight, None, ms, vote.status, vote.note)
-    # An anytime trait that runs until the deadline is not late.
+    # An anytime trait that has voted and still runs at the deadline is not late.
     in_time = vote is not None and (vote.final or health.anytime)
     status: Status = "ok" if in_time else "benched" if health.benched else "late"
     return BallotEntry(health.label, health.weight, votes, ms, status, info=info)

@@ -1,8 +1,9 @@
-"""Traits in this process, without workers and pipes. For tests, tournaments with a node budget, and debugging.
+"""Traits that run in this process, without workers and pipes: for tests, for tournaments with a node budget, and for debugging.
 
-Nothing here can stop a Python loop that ignores its budget; the pool can. A turn is still decided in time: the traits run in a
-thread, and the votes that are published by the deadline count. The process can end while the thread runs. A compiled loop blocks
-all other threads and the handler of Ctrl-C: then the process ends after `STUCK` seconds, and prints the line of the call.
+Unlike the pool, this module cannot stop a Python loop that ignores its budget. A turn is still decided in time: `ask` runs the
+traits in a thread and counts the votes that they published before the deadline. The program can end while the thread still runs.
+A compiled loop blocks all other threads and the handler of Ctrl-C. Then, `STUCK` seconds after the deadline, the process prints
+the line that called the loop, and ends itself.
 """
 
 from __future__ import annotations
@@ -25,16 +26,17 @@ from vindibot.games import BallotEntry
 
 #: Seconds that `Inline.close` waits for a running trait.
 CLOSE_TIMEOUT = 0.5
-#: Seconds after the deadline of a turn at which this process ends itself if a trait has blocked all other threads since.
+#: If a trait blocks all other threads for this number of seconds after the deadline, this process ends itself.
 STUCK = 5.0
 
 _deadlines: list[float] = []  # of the current turns
 
 
 class Inline:
-    """Voters in this process; see `vindibot.engine.pool.Voters`.
+    """Voters in this process (see `vindibot.engine.pool.Voters`).
 
-    `vote_now` runs the traits in the calling thread, on a view with the budget of `budget`.
+    `ask` runs the traits in a thread of their own, `vote_now` in the calling thread. The view for `vote_now` needs a budget that
+    `budget` has made.
     """
 
     def __init__(self, behaviours: Sequence[Behaviour], health_records: Sequence[TraitHealth]) -> None:
@@ -44,30 +46,30 @@ class Inline:
         self._stop = StopWord()
 
     async def start(self) -> None:
-        """Do nothing: the traits are built."""
+        """Do nothing, since the traits are already built."""
 
     async def close(self) -> None:
-        """Wait for a running trait, at most `CLOSE_TIMEOUT`."""
+        """Wait at most `CLOSE_TIMEOUT` seconds for a trait that still runs, and end the thread that sets the stop word."""
         if self._busy is not None:
             await asyncio.wait((self._busy,), timeout=CLOSE_TIMEOUT)
         self.let_go()
 
     def let_go(self) -> None:
-        """End the thread that keeps the time. Enough of a `close` where only `vote_now` was used."""
+        """End the thread that sets the stop word. If only `vote_now` was used, this can be called instead of `close`."""
         self._stop.close()
 
     def begin_game(self) -> None:
-        """A new game: every trait starts with a clean record."""
+        """Give every trait a clean health record for a new game."""
         self.health_records = [health.fresh() for health in self.health_records]
 
     def budget(self, nodes: int | None) -> Budget:
-        """A budget of `nodes` (None: as long as there is time) with the stop word that is set here."""
+        """Return a search budget of `nodes` nodes, None for no limit. A search also ends when this object sets its stop word."""
         return Budget(nodes, self._stop.word)
 
     def vote_now(self, view: View, seconds: float | None = None) -> list[BallotEntry]:
-        """The entries of all traits. Those that are not benched run in this thread.
+        """Run the traits on `view` in this thread, and return the ballot entries of all traits. Benched traits do not run.
 
-        Sets the stop word after `seconds`, never if None. A trait that ignores it is not ended.
+        The stop word is set after `seconds` seconds, or never if `seconds` is None. A trait that ignores the stop word runs on.
         """
         votes: dict[int, Vote] = {}
         if seconds is None:
@@ -86,7 +88,7 @@ class Inline:
         """See `Voters`."""
         view = View(games, me, recent=recent, budget=self.budget(nodes), seed=seed)
         votes: dict[int, Vote] = {}
-        free = self._busy is None or self._busy.done()  # else a trait of an earlier turn blocks this one
+        free = self._busy is None or self._busy.done()  # else a trait still works on an earlier turn, and no trait can run now
         with _exit_if_stuck(deadline):
             if free:
                 self._stop.set_at(deadline - STOP_AHEAD)
@@ -110,7 +112,7 @@ class Inline:
         run(traits, view, publish, partial(setattr, self, "_running"))
 
     def _entries(self, votes: dict[int, Vote], running: int | None = None) -> list[BallotEntry]:
-        """The entries of all traits in the ballot. `running` is the trait that still runs."""
+        """Return the ballot entries of all traits. `running` is the number of the trait that still runs, if any."""
         entries = []
         for number, health in enumerate(self.health_records):
             vote = votes.get(number)
@@ -121,9 +123,9 @@ class Inline:
 
 @contextlib.contextmanager
 def _exit_if_stuck(deadline: float) -> Iterator[None]:
-    """End the process `STUCK` seconds after `deadline` if the event loop has not left the block. Prints the lines of all threads.
+    """If the block has not ended `STUCK` seconds after `deadline`, print the stacks of all threads and end the process.
 
-    There is no other way to stop a thread that holds the interpreter.
+    There is no other way to stop a thread that does not release the interpreter lock.
     """
     _deadlines.append(deadline)
     _watch()
@@ -140,12 +142,12 @@ def _watch() -> None:
         return
     left = max(0.0, max(_deadlines) - time.monotonic()) + STUCK
     if sys.__stderr__ is not None:
-        with contextlib.suppress(OSError, ValueError):  # it has been closed
+        with contextlib.suppress(OSError, ValueError):  # stderr is closed
             faulthandler.dump_traceback_later(left, exit=True, file=sys.__stderr__)
 
 
 def _in_thread(work: Callable[[], None]) -> asyncio.Future[None]:
-    """Run `work` in a daemon thread: the process can end without it. Raises the exception of `work` in the waiting code."""
+    """Run `work` in a daemon thread, which does not keep the process alive. The future gets the exception of `work`, if any."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 
@@ -163,7 +165,7 @@ def _in_thread(work: Callable[[], None]) -> asyncio.Future[None]:
             work()
         except BaseException as raised:
             problem = raised
-        with contextlib.suppress(RuntimeError):  # the loop has been closed
+        with contextlib.suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(finish, problem)
 
     threading.Thread(target=body, name="vindibot-traits", daemon=True).start()

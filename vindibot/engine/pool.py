@@ -1,8 +1,8 @@
-"""The process pool: workers that live between turns, get the game of each turn, and publish votes until the deadline.
+"""The process pool. Its workers stay alive between turns. They get the game of each turn and publish votes until the deadline.
 
-`ask` returns at its deadline, whatever the traits do. A worker that does not answer is killed after a grace period. A warm
-replacement continues, in the same turn if there is time. Each vote has the number of its request, so a late vote never counts
-in another turn.
+`ask` returns at its deadline, whatever the traits do. The pool kills a worker that does not answer within a grace period after
+the deadline, and a warm worker replaces it. If a worker dies before the deadline, its replacement does the remaining work of the
+same turn. Each vote carries the number of its request, so a late vote never counts in another turn.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from vindibot.games import BallotEntry, Status
 
 log = structlog.get_logger("vindibot.engine.pool")
 
-#: Seconds at the start of a turn in which votes are read without the event loop.
+#: Seconds at the start of a turn in which the pool reads votes without the event loop.
 POLL_TIME = 0.001
-#: Seconds after which the traits that are queued behind a slow one go to an idle worker.
+#: Seconds after which the pool gives the traits that wait behind a slow trait to idle workers.
 RESCUE_AFTER = 0.020
-#: Share of a turn to wait for a worker while none works on the turn; a replacement takes much less.
+#: Share of the remaining time during which the pool waits for a worker if none works on the turn. A replacement takes much less.
 IDLE_SHARE = 0.25
-#: Largest number of suspects with a worker of their own; the others share workers.
+#: Largest number of suspects that get a worker of their own. Further suspects share workers with the other traits.
 MAX_SUSPECTS = 8
-#: The note about a trait that ran when its worker ended.
+#: The note in the ballot about a trait that was running when its worker ended.
 LOST = "its worker process ended while it ran"
 
 
 class Voters(Protocol):
-    """The traits of a bot, to ask for the votes of a turn: in worker processes (`Pool`) or in this process (`Inline`)."""
+    """The traits of a bot, which can be asked for votes. They run in worker processes (`Pool`) or in this process (`Inline`)."""
 
     health_records: list[TraitHealth]
 
@@ -54,22 +54,23 @@ class Voters(Protocol):
     async def ask(
         self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
     ) -> list[BallotEntry]:
-        """One entry per trait, with the votes that were published by `deadline` (monotonic seconds); earlier if all are final.
+        """Return one ballot entry per trait, with the latest votes that it published before `deadline` (monotonic seconds).
 
-        `me` is our hero (0..3), `recent` are the games of our last turns, `nodes` is the budget (None: until the deadline).
+        It returns before the deadline if all votes are final. `me` is our hero (0..3). `recent` are the games of our last turns.
+        `nodes` is the search budget of each trait in nodes; with None, a trait may search until the deadline.
         """
         raise NotImplementedError
 
     def begin_game(self) -> None:
-        """Begin a game with clean health records."""
+        """Give every trait a clean health record for a new game."""
 
     async def close(self) -> None:
-        """End all work and all processes."""
+        """Stop all traits and end their processes."""
 
 
 @dataclass
 class _Turn:
-    """The turn that the traits vote on. Traits are numbers."""
+    """The turn that the traits vote on. A trait is given by its number."""
 
     number: int
     games: bytes
@@ -87,21 +88,21 @@ class _Turn:
     rescued: set[int] = field(default_factory=set)
 
     def is_final(self, trait: int) -> bool:
-        """Whether a trait has failed or published its final vote."""
+        """Return whether a trait has failed or published its final vote."""
         return trait in self.failures or (trait in self.votes and self.votes[trait].final)
 
     def end(self) -> None:
-        """End the turn: all votes are final, or the deadline has come."""
+        """End the turn, because all votes are final or the deadline has come."""
         self.over = True
         if self.done is not None and not self.done.done():
             self.done.set_result(None)
 
 
 class Pool:
-    """Traits in worker processes; see `Voters`. For one event loop and one game at a time.
+    """Traits in worker processes (see `Voters`). A pool serves one event loop, and one game at a time.
 
-    A suspect (see `vindibot.engine.health`) has a worker of its own. The other traits share `workers` processes. A worker that
-    has not answered `grace` seconds after the deadline is killed.
+    A suspect (see `vindibot.engine.health`) has a worker of its own. The other traits share `workers` processes. The pool kills a
+    worker that has not answered `grace` seconds after the deadline. Workers import the traits from the Python path and `folders`.
     """
 
     def __init__(
@@ -123,21 +124,21 @@ class Pool:
 
     @property
     def workers(self) -> list[WorkerProcess]:
-        """The workers, ready or not, without those that are known to have ended."""
+        """All workers, ready or not, except the ones that are known to have ended."""
         return self._workers.all
 
     @property
     def replacements(self) -> list[float]:
-        """Seconds that each replacement of a worker took, from the death to a ready successor."""
+        """The duration of each replacement so far, in seconds: from the death of a worker until its replacement is ready."""
         return self._workers.replacements
 
     @property
     def preloaded(self) -> bool:
-        """Whether every worker so far was forked from a server that had loaded everything."""
+        """Whether every worker so far came from a fork server that had already loaded all modules and kernels."""
         return self._workers.preloaded
 
     async def start(self) -> None:
-        """Start the workers and wait until each has built the traits. Raises `VindibotError`."""
+        """Start the workers and wait until each one has built the traits. Raises `VindibotError` if that fails."""
         try:
             await self._workers.start(self._count)
         except BaseException:
@@ -169,7 +170,7 @@ class Pool:
         ]
 
     def _poll(self, turn: _Turn) -> None:
-        """Read answers without the event loop for `POLL_TIME`: most turns end before the loop would run once."""
+        """Read answers for `POLL_TIME` without the event loop. Most turns end in this time, before the loop would run once."""
         limit = min(time.monotonic() + POLL_TIME, turn.deadline)
         while not turn.over and time.monotonic() < limit:
             self._workers.poll(POLL_TIME)
@@ -191,7 +192,10 @@ class Pool:
                 timer.cancel()
 
     def _finish(self, turn: _Turn) -> None:
-        """Stop the workers that still work on a turn, take their votes, and kill them after the grace period if need be."""
+        """Tell the workers that still work on a turn to stop, and take their votes.
+
+        A worker that has not answered after the grace period is killed.
+        """
         turn.over = True
         for one in self._working(turn):
             one.board.stop[0] = 1
@@ -202,18 +206,18 @@ class Pool:
             asyncio.get_running_loop().call_later(self.grace, self._kill_if_hung, one, turn.number)
 
     def begin_game(self) -> None:
-        """Begin a game with clean health records."""
+        """Give every trait a clean health record for a new game."""
         self.health_records = [health.fresh() for health in self.health_records]
         self._blame = Blame(self.health_records)
 
     async def close(self) -> None:
-        """End all workers and the processes that they have started."""
+        """End all workers, and all processes that the workers have started."""
         await self._workers.close()
 
     # -- work for the workers --
 
     def _assign(self, turn: _Turn) -> None:
-        """Give the waiting traits to the idle workers: suspects alone, cheap traits first, anytime ones last."""
+        """Give the waiting traits to the idle workers. A suspect runs alone. Cheap traits run first, anytime traits last."""
         own = self._workers_of_suspects()
         shared = []
         waiting, turn.waiting = turn.waiting, []
@@ -235,7 +239,7 @@ class Pool:
                 self._send(one, turn, share)
 
     def _workers_of_suspects(self) -> dict[int, WorkerProcess]:
-        """The workers of suspects by trait. Starts those that are missing and ends those that are not needed any more."""
+        """Return the own worker of each suspect. Start the missing ones, and end those whose trait is no suspect any more."""
         own = {one.only: one for one in self.workers if one.only is not None}
         if not own and not any(health.suspect for health in self.health_records):
             return {}
@@ -248,7 +252,10 @@ class Pool:
         return own
 
     def _spread(self, traits: Sequence[int], shares: Sequence[list[int]]) -> None:
-        """Add traits to the shares, the longest first, each to the share with the least load; sort each share for running."""
+        """Distribute traits over the shares: the slowest trait first, always to the share with the least load.
+
+        Then sort each share by the order in which the traits run.
+        """
         if not shares or not traits:
             return
         keys = [(one.anytime, one.mean_ms) for one in self.health_records]
@@ -268,17 +275,17 @@ class Pool:
         request = worker.TurnRequest(
             turn.number, turn.me, turn.recent_count, seconds, self.grace, turn.nodes, turn.seed, traits, one.only is not None
         )
-        with contextlib.suppress(BrokenPipeError):  # it has just died, and `on_death` follows
+        with contextlib.suppress(BrokenPipeError):  # the worker has just died, and `on_death` follows
             os.write(one.requests, request.encode())
 
     # -- `WorkerEvents` --
 
     def on_ready(self, one: WorkerProcess) -> None:
-        """Give work to a worker that has built the traits."""
+        """Give work to a worker that has just built the traits."""
         self._continue()
 
     def on_message(self, one: WorkerProcess, kind: int, number: int, trait: int, text: str) -> None:
-        """Take a message about a request. A message about an earlier turn changes the health of a trait only."""
+        """Handle a worker's message about a request. A message about an earlier turn changes only the health of the trait."""
         health = self.health_records[trait]
         if kind == worker.DONE:
             self._on_done(one, number)
@@ -310,24 +317,24 @@ class Pool:
         self._continue()
 
     def _current(self, one: WorkerProcess) -> _Turn | None:
-        """The current turn, if the last request of a worker belongs to it."""
+        """Return the current turn if the last request to the worker belongs to it, else None."""
         return self._turn if self._turn is not None and one.number == self._turn.number else None
 
     def _collect(self, turn: _Turn, one: WorkerProcess) -> None:
-        """Take the votes that a worker has published for this turn; a final vote is not replaced."""
+        """Take the votes that a worker has published for this turn. A vote that is already final is not replaced."""
         for trait in one.assigned:
             vote = one.board.get(turn.number, trait)
             if vote is not None and not turn.is_final(trait):
                 turn.votes[trait] = vote
 
     def _continue(self) -> None:
-        """Assign the waiting traits of the current turn, or end it if it has no work left."""
+        """Assign the waiting traits of the current turn, or end the turn if it has no work left."""
         if self._turn is not None:
             self._assign(self._turn)
             self._check_done(self._turn)
 
     def _rescue(self, turn: _Turn) -> None:
-        """Give the traits that are queued behind a slow one to idle workers."""
+        """Give the traits that wait behind a slow trait to idle workers."""
         for one in self._working(turn):
             self._collect(turn, one)
             queued = [trait for trait in one.assigned if not turn.is_final(trait) and trait not in turn.votes]
@@ -336,11 +343,11 @@ class Pool:
         self._assign(turn)
 
     def _working(self, turn: _Turn) -> list[WorkerProcess]:
-        """The workers that work on a turn."""
+        """Return the workers that work on a turn."""
         return [one for one in self.workers if one.assigned and one.number == turn.number]
 
     def _check_done(self, turn: _Turn) -> None:
-        """End a turn that has no work left. Set a timer if it has work and no worker."""
+        """End the turn if it has no work left. If there is work but no worker, set a timer that may end the turn."""
         working = self._working(turn)
         if not working and not turn.waiting:
             turn.end()
@@ -350,7 +357,7 @@ class Pool:
             asyncio.get_running_loop().call_later(timeout, self._end_if_idle, turn)
 
     def _end_if_idle(self, turn: _Turn) -> None:
-        """End a turn that still has no worker: to wait longer would risk a late move."""
+        """End the turn if it still has no worker. A longer wait would risk a late move."""
         turn.idle = False
         if not turn.over and not self._working(turn):
             turn.end()
@@ -371,7 +378,7 @@ class Pool:
             one.kill()
 
     def on_death(self, one: WorkerProcess) -> bool:
-        """Blame a trait for the end of a worker, and assign its work again. Returns whether to replace it."""
+        """Blame a trait for the end of a worker, and assign the worker's traits again. Returns whether to replace the worker."""
         lost = one.assigned
         current = self._current(one)
         if current is not None:
@@ -391,16 +398,20 @@ class Pool:
         return one.only is None
 
     def _begun(self, one: WorkerProcess, last: int) -> set[int]:
-        """The traits of its request that a worker had begun when `last` ran. Anytime traits alternate, after all others."""
+        """Return the traits of the last request that the worker had begun when trait `last` ran.
+
+        The order of a request tells that. Anytime traits run after all others and alternate, so then all traits had begun.
+        """
         if last not in one.assigned:
             return set()
         return set(one.assigned if self.health_records[last].anytime else one.assigned[: one.assigned.index(last) + 1])
 
 
 def _running(one: WorkerProcess) -> int | None:
-    """The trait that a worker runs; None if it has not begun.
+    """Return the trait that a worker runs, None if the worker has not begun.
 
-    It is the first assigned trait if the shared number is wrong: then a trait has written to the memory.
+    If the number in the shared memory is not an assigned trait, a trait has overwritten it. Then the result is the first
+    assigned trait.
     """
     running = int(one.board.running[0])
     if running == worker.NO_TRAIT or not one.assigned:

@@ -1,7 +1,7 @@
-"""The imports of a fork server: the project, the bots' traits, compiled kernels. So every worker starts warm.
+"""The imports of a fork server: the project, the bots' traits and the compiled kernels, so that every worker starts warm.
 
-Only fork servers import this module, before they fork. An error here must not end the fork server: a worker meets the same error
-again and reports it.
+Only fork servers import this module, before they fork. An error here must not end the fork server. Each worker repeats the
+import, gets the same error and reports it.
 """
 
 from __future__ import annotations
@@ -18,18 +18,22 @@ from typing import Any
 
 
 def load(told: dict[str, Any]) -> None:
-    """Load what `vindibot.engine.process` asks for. Drops the output of the modules: the parent imports them too."""
+    """Import the worker and the trait modules listed in `told`, and load the kernels. Errors are ignored.
+
+    Drop what the modules print: it would appear twice, since the parent imports them too. `told` comes from
+    `vindibot.engine.process`.
+    """
     with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         _load(told)
 
 
 def load_for_multiprocessing(told: dict[str, Any]) -> None:
-    """Load the same for the fork server of `multiprocessing`, and the main module of the parent, which each worker needs.
+    """Do the same as `load` for the fork server of `multiprocessing`, and import the parent's main module, which workers need.
 
-    Restores the user's environment first, for the processes that workers start.
+    Restore the user's environment variables first, since the processes that workers start inherit them.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # for the processes that workers start
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # processes that workers start inherit the mask
     for name, value in told["environment"].items():
         if value is None:
             os.environ.pop(name, None)
@@ -58,12 +62,12 @@ def _load(told: dict[str, Any]) -> None:
             fcntl.flock(gate, fcntl.LOCK_SH)
     kernels.warm()
     gc.collect()
-    gc.freeze()  # a worker would copy the shared memory if its collector walked it
+    gc.freeze()  # else the collector of a worker would visit these objects, and so copy the memory shared with this process
 
 
 def _import_main(path: str) -> None:
     current: Any = process.current_process()
-    current._inheriting = True  # noqa: SLF001  # as multiprocessing does: a main module without a guard must not start processes
+    current._inheriting = True  # noqa: SLF001  # as in multiprocessing, so that a main module without a guard cannot start processes
     try:
         with contextlib.suppress(Exception, SystemExit):
             spawn.import_main_path(path)

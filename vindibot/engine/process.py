@@ -1,4 +1,4 @@
-"""Handles of worker processes and of their fork server, for the pool; and the multiprocessing context of our other processes."""
+"""Handles of worker processes and of their fork server, and the `multiprocessing` context in which other processes start."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ from vindibot.config import import_path
 from vindibot.engine import forkserver, worker
 from vindibot.engine.worker import TraitPlan
 
-#: Seconds to wait for the end of the keeper, and then for the end of a fork server without a keeper.
+#: Seconds to wait for the end of the keeper, and then again for the end of the fork server if the keeper was killed.
 END_TIMEOUT = 1.5
-#: The first module of a fork server: it makes the server find vindibot where this process has found it.
+#: The first module of a fork server. It makes the server import vindibot from the same place as this process.
 FIRST = "vindibot_first"
-#: The variable that holds the JSON of `_told` for a fork server that gets no arguments.
+#: The environment variable with the JSON of `_told`, for the fork server of `multiprocessing`, which gets no arguments.
 TOLD_VARIABLE = "VINDIBOT_TOLD"
 
-#: The folder of this project, and that of `FIRST`.
+#: The folder of this project, and the folder of `FIRST`.
 _TOP = str(Path(os.path.abspath(__file__)).parents[2])  # noqa: PTH100  # `resolve` would follow links
 _FOLDER_OF_FIRST = str(Path(_TOP, "vindibot", "engine", "first"))
 
 
 class Needs(NamedTuple):
-    """The modules of a bot's traits, and the folders to import them from if they are beside the bot's files."""
+    """The modules of a bot's traits. `folders` are folders beside the bot's files from which these modules can be imported."""
 
     folders: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
 
 
 def _told(needs: Sequence[Needs]) -> dict[str, Any]:
-    """The parameters of a fork server: the import path, the folder of compiled kernels, and what to load."""
+    """Return the parameters of a fork server: the import path, the folder of compiled kernels, and the modules to load."""
     return {"top": _TOP, "path": import_path(), "cache": str(kernels.cache_folder()), "needs": needs}
 
 
 class ForkServer:
-    """Handle of the fork server of this process; see `vindibot.engine.forkserver`. Only `start` and `close` wait.
+    """Handle of this process's fork server (see `vindibot.engine.forkserver`). Only `start` and `close` wait.
 
-    Any thread may call `start`; one thread calls the other methods.
+    Any thread may call `start`. All other methods must be called from one thread.
     """
 
     def __init__(self, needs: Sequence[Needs]) -> None:
@@ -65,7 +65,7 @@ class ForkServer:
         self._lock = threading.Lock()
 
     def is_running(self) -> bool:
-        """Whether a process holds the other end of the socket for requests."""
+        """Return whether the fork server runs: whether a process holds the other end of the socket for requests."""
         if self._socket is None:
             return False
         poll = select.poll()
@@ -73,9 +73,9 @@ class ForkServer:
         return not poll.poll(0)
 
     def start(self, gate: str | None = None) -> None:
-        """Start the server unless it runs. Takes milliseconds: it does not wait for the imports of the server.
+        """Start the server unless it runs. Takes milliseconds, since it does not wait for the imports of the server.
 
-        The server loads kernels after the file `gate` is unlocked.
+        If `gate` is given, the server loads the kernels only after the file `gate` is unlocked.
         """
         with self._lock:
             if self.is_running():
@@ -96,7 +96,7 @@ class ForkServer:
             self._socket = ours
 
     def send(self, message: bytes, descriptors: Sequence[int]) -> bool:
-        """Send a request for a worker (see `vindibot.engine.forkserver.request`). Returns whether it could be sent."""
+        """Send a request for a worker (see `vindibot.engine.forkserver.request`). Return whether that succeeded."""
         if self._socket is None:
             return False
         try:
@@ -105,7 +105,7 @@ class ForkServer:
             return False
 
     def close(self) -> None:
-        """End the server and all its descendants. Takes at most some seconds, even if a process is stopped."""
+        """End the server and all its descendants. Takes a few seconds at most, even if a process is stopped."""
         with self._lock:
             self._end()
 
@@ -118,14 +118,14 @@ class ForkServer:
         ours.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             keeper.wait(END_TIMEOUT)
-        if keeper.poll() != 0:  # it was stopped or killed, and the server may be stopped
+        if keeper.poll() != 0:  # the keeper was stopped or killed, so the server may still exist, perhaps stopped
             keeper.kill()
             keeper.wait()
             _kill_server(servers[-1:])
 
 
 def _server_pids(ours: socket.socket) -> list[int]:
-    """The process ids of the servers that the keeper has started."""
+    """Return the process ids of the servers that the keeper has started, oldest first."""
     told = b""
     with contextlib.suppress(OSError):
         while data := ours.recv(1 << 16):
@@ -134,7 +134,10 @@ def _server_pids(ours: socket.socket) -> list[int]:
 
 
 def _kill_server(pids: Sequence[int]) -> None:
-    """Kill a server without a keeper if it does not end by itself. Its process id may belong to another process by now."""
+    """Kill a server without a keeper, unless it ends by itself within `END_TIMEOUT` seconds.
+
+    The name of the process is checked, since its process id may belong to another process by now.
+    """
     limit = time.monotonic() + END_TIMEOUT
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -149,7 +152,7 @@ _server: ForkServer | None = None
 
 
 def fork_server(*needs: Needs) -> ForkServer:
-    """The fork server of this process. It loads the `needs` of the first call; workers import the rest."""
+    """Return the fork server of this process. It loads only the `needs` of the first call. Workers import other modules."""
     global _server
     if _server is None:
         _server = ForkServer(needs)
@@ -159,9 +162,9 @@ def fork_server(*needs: Needs) -> ForkServer:
 
 @contextlib.contextmanager
 def loading_beside(*needs: Needs) -> Iterator[None]:
-    """Let the fork server import what these bots need, while the block imports it in this process.
+    """Let the fork server import the modules that these bots need while the block imports the same modules in this process.
 
-    The server loads kernels after the block. So this process compiles them, and can show the progress.
+    The server loads the kernels only after the block. So this process compiles them in the block, and can show the progress.
     """
     server = fork_server(*needs)
     with tempfile.NamedTemporaryFile(prefix="vindibot-") as gate:
@@ -171,12 +174,18 @@ def loading_beside(*needs: Needs) -> Iterator[None]:
 
 
 class WorkerProcess:
-    """Handle of a worker: the process, its pipes, its shared memory, and its current request.
+    """Handle of a worker: the process, its pipes, its shared memory, and its last request.
 
-    `only` is its one trait, None for any. `requested` says whether the fork server has the request. `ready`: it has built the
-    traits. `dead`: it gets no more work. `gone`: the fork server has reported its end, or has ended. `pid` is 0 until it is
-    known. `number` and `assigned` are its last request and the traits in it. `ran` are the traits whose code has run in it.
-    `exit_code` is None unless the fork server has reported it.
+    - `only`: the one trait that the worker may run, None for any.
+    - `requested`: whether the fork server has the request for this worker.
+    - `ready`: whether the worker has built the traits.
+    - `dead`: whether the worker gets no more work.
+    - `gone`: whether the fork server has reported the end of the worker, or has ended itself.
+    - `pid`: the process id, 0 until it is known.
+    - `exit_code`: the exit code, None unless the fork server has reported it.
+    - `number`: the number of the last request.
+    - `assigned`: the traits of the last request, empty after the answer.
+    - `ran`: the traits whose code has run in this worker.
     """
 
     def __init__(self, index: int, plans: Sequence[TraitPlan], folders: Sequence[str], only: int | None = None) -> None:
@@ -200,7 +209,7 @@ class WorkerProcess:
             self.answers, answer_end = os.pipe()
             leash_end, self._leash = os.pipe()
             self.status, status_end = os.pipe()
-            # Ours until the fork server has them.
+            # The descriptors for the fork server. This process closes its copies once the server has them.
             self._theirs = [request_end, answer_end, leash_end, status_end, os.dup(memory.fileno())]
         for pipe in (self.answers, self.status):
             os.set_blocking(pipe, False)
@@ -210,7 +219,7 @@ class WorkerProcess:
         return self.ready and not self.dead and not self.assigned
 
     def request_from(self, server: ForkServer) -> bool:
-        """Send the request for the process to the fork server, unless it has it. Returns whether it has it now."""
+        """Send the request for this worker to the fork server, unless it was sent before. Return whether it has been sent."""
         if not self.requested and server.send(self._message, self._theirs):
             self.requested = True
             self._close_theirs()
@@ -231,9 +240,9 @@ class WorkerProcess:
         self.gone = not data or len(numbers) > 1
 
     def kill(self) -> None:
-        """Kill the process and its process group. The fork server kills its other descendants."""
+        """Kill the process and its process group. The fork server kills the other descendants of the process."""
         if self._leash >= 0:
-            os.close(self._leash)  # a process that has just been forked sees this
+            os.close(self._leash)  # ends the process even if its process id is not known yet
             self._leash = -1
         if self.pid and self.exit_code is None:
             for kill in (os.killpg, os.kill):
@@ -241,12 +250,12 @@ class WorkerProcess:
                     kill(self.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Release the pipes and the memory. Call it when the process has ended."""
+        """Kill the process if it still runs, and release its pipes and its memory."""
         self.kill()
         self._close_theirs()
         for pipe in (self.requests, self.answers, self.status):
             os.close(pipe)
-        del self.board  # and with it the memory
+        del self.board  # releases the memory
 
     def _close_theirs(self) -> None:
         for descriptor in self._theirs:
@@ -255,23 +264,24 @@ class WorkerProcess:
 
 
 def _shared_file() -> BinaryIO:
-    """A file in memory without a name."""
+    """Return a new file without a name, in memory if possible."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("vindibot-board"), "r+b", buffering=0)
     return tempfile.TemporaryFile(buffering=0)
 
 
 def context(*needs: Needs) -> Any:
-    """The multiprocessing context of our other processes: a fork server that has loaded the traits; spawn where there is none.
+    """Return the `multiprocessing` context for processes other than the pool's workers.
 
-    The first call starts the one fork server of this process. If a later bot needs other modules, each worker imports them.
+    Its start method is a fork server that has loaded the traits, or spawn on systems without fork servers. The first call starts
+    the one fork server of `multiprocessing` in this process. If a later bot needs other modules, each new process imports them.
     """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     chosen = multiprocessing.get_context("forkserver")
     chosen.set_forkserver_preload([FIRST])
     with _environment(needs):
-        resource_tracker.ensure_running()  # starting it would lift the block
+        resource_tracker.ensure_running()  # its start unblocks SIGINT, so it must start before the block below
         # Ctrl-C goes to all processes of a terminal, and would kill the fork server while it imports.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -283,16 +293,16 @@ def context(*needs: Needs) -> Any:
 
 @contextlib.contextmanager
 def _environment(needs: Sequence[Needs]) -> Iterator[None]:
-    """Make processes that start within the block find `FIRST`, and import nothing from the current folder.
+    """Set the environment so that a fork server that starts within the block finds `FIRST` and its parameters.
 
-    The environment carries the parameters. The new process restores it before other code runs there.
+    Such a server imports nothing from the current folder. It restores the user's environment before other code runs in it.
     """
     users = {name: os.environ.get(name) for name in (TOLD_VARIABLE, "PYTHONPATH", "PYTHONSAFEPATH")}
     main = spawn.get_preparation_data("").get("init_main_from_path")
     os.environ[TOLD_VARIABLE] = json.dumps({**_told(needs), "main": main, "environment": users})
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (_FOLDER_OF_FIRST, users["PYTHONPATH"])))
     os.environ["PYTHONSAFEPATH"] = "1"
-    sys.path.append(_FOLDER_OF_FIRST)  # Python 3.13 gives our path to the fork server
+    sys.path.append(_FOLDER_OF_FIRST)  # since Python 3.13, the fork server gets the import path of this process
     try:
         yield
     finally:

@@ -1,7 +1,7 @@
-"""The run of traits on a view, the same in a worker process and in this process.
+"""The function that runs traits on a view. It works the same in a worker process and in the process that plays.
 
-Each result of a trait, an exception too, becomes a `Vote` with a status. Nothing here can stop a loop that ignores its budget;
-the pool can kill its process.
+Each result of a trait, also an exception, becomes a `Vote` with a status. This module cannot stop a loop that ignores its budget.
+The pool can, since it can kill the worker process.
 """
 
 from __future__ import annotations
@@ -16,16 +16,20 @@ from behaviours.base import Behaviour, SearchInfo, View, VoteError, plain_info, 
 from vindibot.engine.failures import OutOfTime, location
 from vindibot.games import Status
 
-#: Characters of the longest note, such as an exception's message.
+#: Largest length of a note, such as the message of an exception, in characters.
 NOTE_LENGTH = 300
 
 
 class Vote(NamedTuple):
-    """The latest votes of a trait: a number for each direction (0..4), or None for no opinion.
+    """The latest votes of a trait.
 
-    `ms` are the milliseconds that it has used. `final` says that no better votes follow. `status` is "ok", "error" (it raised),
-    "void" (its answer was no vote) or "late" (`OutOfTime` ended it). `note` says what was wrong, and in which line. `info` is the
-    trait's `SearchInfo` (see `behaviours.base.plain_info`), None if it gave votes only.
+    - `trait`: the number of the trait.
+    - `votes`: a number for each direction 0..4, or None for no opinion.
+    - `ms`: the milliseconds that the trait has used on this turn.
+    - `final`: whether these are the trait's last votes on this turn.
+    - `status`: "ok", "error" (the trait raised), "void" (its answer was no vote) or "late" (`OutOfTime` ended the trait).
+    - `note`: the fault and its line, "" without a fault.
+    - `info`: the trait's `SearchInfo` (see `behaviours.base.plain_info`), None if the trait gave votes only.
     """
 
     trait: int
@@ -43,7 +47,7 @@ BeforeTrait = Callable[[int], None]
 
 @dataclass
 class _Anytime:
-    """A running anytime trait: its generator, its latest votes, and the milliseconds that it has used."""
+    """A running anytime trait: its generator, its latest votes, and the milliseconds that it has used so far."""
 
     trait: int
     behaviour: Behaviour
@@ -54,11 +58,11 @@ class _Anytime:
 
 
 def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, before: BeforeTrait | None = None) -> None:
-    """Let each trait (number, behaviour) vote on `view`, in this order. Calls `publish` with every vote at once.
+    """Let each trait (number, behaviour) vote on `view`, in this order. Call `publish` immediately with every vote.
 
-    Plain traits answer first. Then anytime traits alternate, one ``yield`` each, until all have ended or the stop word of the
-    budget is set. Every trait publishes exactly one final vote, unless the process dies. `before` is called with a trait's
-    number each time before its code runs.
+    Plain traits answer first. Then anytime traits alternate, one ``yield`` each, until all have ended or the stop word is set.
+    Each trait publishes exactly one final vote, unless the process dies. `before` is called with the number of a trait each time
+    before the trait's code runs.
     """
     running: list[_Anytime] = []
     for number, behaviour in traits:
@@ -84,7 +88,7 @@ def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, b
 
 
 def parse_answer(answer: Any) -> tuple[tuple[float, ...] | None, SearchInfo | None]:
-    """The votes of an answer (see `plain_votes`) and its `SearchInfo`; None if the answer has votes only.
+    """Return the votes of a trait's answer (see `plain_votes`), and its `SearchInfo`, None if the answer has votes only.
 
     Raises `VoteError` for an answer that is no vote.
     """
@@ -97,7 +101,7 @@ def parse_answer(answer: Any) -> tuple[tuple[float, ...] | None, SearchInfo | No
 
 
 def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
-    """Run an anytime trait until its next ``yield``. Returns False when it has published its final vote."""
+    """Run an anytime trait until its next ``yield``, and publish its vote. Return False if this was its final vote."""
     started = time.perf_counter()
     try:
         if view.budget.expired():
@@ -120,7 +124,10 @@ def _advance(job: _Anytime, view: View, publish: Publish) -> bool:
 
 
 def failure(trait: int, behaviour: Behaviour, problem: BaseException, ms: float) -> Vote:
-    """The final vote of a trait that raised. Its note has the exception and the line (`vindibot.engine.failures.location`)."""
+    """Return the final vote of a trait that raised. Its note names the exception and the line (`failures.location`).
+
+    `ms` are the milliseconds that the trait has used.
+    """
     status: Status = "late" if isinstance(problem, OutOfTime) else "void" if isinstance(problem, VoteError) else "error"
     try:
         text = str(problem)

@@ -1,4 +1,4 @@
-"""Warm-up: the compiled kernels are loaded from the cache, or compiled once with a progress bar, before any move is timed."""
+"""Warm-up: before the first move, load the compiled kernels from the cache, or compile them once and show the progress."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sim import kernels
 from vindibot.base import UsageError
 
-#: Seconds after which a lost interrupt is raised again.
+#: Seconds until a lost `KeyboardInterrupt` is raised again.
 INTERRUPT_DELAY = 0.01
 
 
 def warm(console: Console) -> None:
-    """Load or compile every kernel of the imported modules; see `sim.kernels.warm`. Shows the progress on `console`.
+    """Load or compile every kernel of the imported modules, and show the progress on `console`. See `sim.kernels.warm`.
 
     Raises `UsageError` for a user's kernel that cannot be compiled.
     """
@@ -32,12 +32,15 @@ def warm(console: Console) -> None:
 
 @contextlib.contextmanager
 def _no_interrupt_lost() -> Iterator[None]:
-    """Raise each `KeyboardInterrupt` that Python only prints because it came in a `__del__` or a callback of the compiler."""
+    """Raise again each `KeyboardInterrupt` that Python loses within the block.
+
+    Python prints an interrupt, but does not raise it, if it comes during a `__del__` or a callback of the compiler.
+    """
     before = sys.unraisablehook
 
     def unraisable(problem: sys.UnraisableHookArgs) -> None:
         if isinstance(problem.exc_value, KeyboardInterrupt):
-            threading.Timer(INTERRUPT_DELAY, _thread.interrupt_main).start()  # without a delay it would be raised in here
+            threading.Timer(INTERRUPT_DELAY, _thread.interrupt_main).start()  # without a delay, Python would lose it again
         else:
             before(problem)
 

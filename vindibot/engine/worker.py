@@ -1,9 +1,11 @@
 """A worker process: it builds the bot's traits once, then answers each request with votes.
 
-Each request has all data of the turn. A worker keeps only compiled kernels and tables of the map, so a replacement knows as much
-as the worker before. Shared memory holds the game; a short request through a pipe follows. A trait publishes votes at once in its
-slot of the shared memory. This costs no system call, and votes before a hang are not lost. The end of a request, and each text
-(an exception, printed lines), goes through a second pipe.
+Each request has all data of the turn. Between requests a worker keeps only compiled kernels and tables of the map, so a
+replacement knows as much as the worker that it replaces.
+
+For a turn, the pool writes the game to the shared memory (`Board`), then a short request to a pipe. A trait publishes each vote
+at once in its slot of the shared memory. This needs no system call, and a trait that hangs later does not lose its votes. The
+worker reports the end of a request, exceptions and printed text through a second pipe.
 """
 
 from __future__ import annotations
@@ -36,26 +38,27 @@ from vindibot.engine.forkserver import WORKER
 from vindibot.engine.runner import Vote, run
 from vindibot.games import Status
 
-#: Characters of a trait's output per turn that are kept; the others are counted and dropped.
+#: Number of characters of a trait's output that are kept per turn. Further characters are only counted.
 OUTPUT_LIMIT = 4096
-#: Largest number of bytes of the text of a message.
+#: Largest length of the text in a message, in bytes.
 LONGEST_TEXT = 1 << 15
-#: Seconds after the deadline and the grace period at which a worker ends itself. It happens only if its parent is gone.
+#: A worker that still runs this number of seconds after the grace period ends itself. It happens only if its parent is gone.
 SELF_END_AFTER = 0.5
 
 _REQUEST = struct.Struct("<IddqQ?BBB")
 _MESSAGE = struct.Struct("<IBBI")
-#: Kinds of messages: traits built; traits not built; request answered; trait raised; vote invalid; trait printed.
+#: Kinds of messages: the traits are built; they could not be built; a request is answered; a trait raised; a vote is invalid;
+#: a trait printed text.
 READY, FAILED, DONE, ERROR, VOID, OUTPUT = range(6)
-#: `Board.running` before the first trait of a request runs.
+#: The value of `Board.running` before the first trait of a request runs.
 NO_TRAIT = -1
-#: Text of the message `READY` of a worker that was forked from a server that had loaded everything.
+#: The text of the message `READY` if the worker's fork server had already loaded all modules and kernels.
 PRELOADED = "preloaded"
 
 
 @dataclass(frozen=True)
 class TraitPlan:
-    """A trait to build in another process: ``module:Class`` and its parameters."""
+    """The description of a trait that another process builds: its class as ``module:Class``, and its parameters."""
 
     class_path: str
     parameters: dict[str, Any]
@@ -66,22 +69,25 @@ class TraitPlan:
         return self.class_path.partition(":")[0]
 
     def build(self) -> Behaviour:
-        """Import the class and build the behaviour."""
+        """Import the class and return the behaviour with these parameters."""
         return find(self.class_path)(**self.parameters)
 
 
 class Board:
-    """The shared memory of a worker: the stop word, the number of the running trait, the turn, and the latest vote of each trait.
+    """The shared memory of a worker: the stop word, the number of the running trait, the turn, and a slot per trait.
 
     The pool writes the turn (the game, then the games of our last turns) while the worker is idle. Only the worker writes slots.
-    A slot has a head, one word (request number, count of writes, state), and two bodies that alternate. The head is written last,
-    in one step, and says which body counts. The reader checks it before and after. So no reader sees a half-written vote, and a
-    worker that dies while it writes keeps the vote before.
+
+    A slot holds the latest vote of its trait: a head of one word (request number, count of writes, state), and two bodies that
+    are written alternately. The worker writes the body first, then the head in one step. The head says which body is valid. The
+    reader compares the head before and after it reads the body, so it never takes a half-written vote. If a worker dies while
+    it writes, the vote before stays valid.
     """
 
     WORDS = 2
     TURN = (1 + RECENT_TURNS) * GAME.itemsize
-    #: Milliseconds, votes; of the `SearchInfo`: score, nodes, depth, goal, bits of those that are set, length of the pv, pv.
+    #: A body: milliseconds and votes, then the fields of the `SearchInfo`: score, nodes, depth, goal, a bit for each of these
+    #: four that is set, length of the pv, pv.
     _BODY = struct.Struct(f"<d5ddqihBB{LONGEST_PV}s")
     _STATUS: tuple[Status, ...] = ("ok", "error", "void")
     _NO_INFO = (0.0, 0, 0, 0, 0, 0, b"")
@@ -93,16 +99,16 @@ class Board:
         self.stop, self.running = words[:1], words[1:]
         self.games = np.frombuffer(memory, GAME, 1 + RECENT_TURNS, 8 * self.WORDS)
         self._slots = 8 * self.WORDS + self.TURN
-        self._heads = self._bytes.cast("Q")  # a word is written in one step
+        self._heads = self._bytes.cast("Q")  # as words, since a word is written in one step
         self._writes = 0
 
     @classmethod
     def size(cls, traits: int) -> int:
-        """Bytes of a board for this number of traits."""
+        """Return the size in bytes of a board for this number of traits."""
         return cls.WORDS * 8 + cls.TURN + traits * cls.SLOT
 
     def put_turn(self, turn: bytes) -> None:
-        """Write a turn (see `encode_turn`) for the worker."""
+        """Write the bytes of a turn (see `encode_turn`) for the worker."""
         start = 8 * self.WORDS
         self._bytes[start : start + len(turn)] = turn
 
@@ -117,7 +123,7 @@ class Board:
         self._heads[at // 8] = number << 32 | self._writes << 16 | (2 if vote.final else 1) << 8 | flags
 
     def get(self, number: int, trait: int) -> Vote | None:
-        """The latest vote of a trait for request `number`; None if there is none or the worker is writing one."""
+        """Return the latest vote of a trait for request `number`. Return None without a vote, or if the worker is writing it."""
         at = self._slots + trait * self.SLOT
         for _ in range(3):
             head = self._heads[at // 8]
@@ -133,7 +139,7 @@ class Board:
 
 
 def _flat(info: SearchInfo) -> tuple[Any, ...]:
-    """The fields of a `SearchInfo` (of `plain_info`) without its votes, in the order of a slot's body."""
+    """Return the fields of a `SearchInfo` without its votes, in the order of a slot's body. `plain_info` must have made it."""
     is_set, pv = 0, bytes(info.pv)
     values = (info.score, info.nodes, info.depth, info.goal)
     for number, value in enumerate(values):
@@ -144,7 +150,7 @@ def _flat(info: SearchInfo) -> tuple[Any, ...]:
 def _info(
     votes: tuple[float, ...] | None, score: float, nodes: int, depth: int, goal: int, is_set: int, length: int, pv: bytes
 ) -> SearchInfo:
-    """The inverse of `_flat`."""
+    """Return the `SearchInfo` with these votes, and the fields that `_flat` has returned."""
     return SearchInfo(
         votes,
         depth=depth if is_set & 4 else None,
@@ -156,16 +162,21 @@ def _info(
 
 
 def encode_turn(games: Games, recent: Games) -> tuple[int, bytes]:
-    """The turn for all workers: the number of recent games in it, and the bytes of the game and then of these."""
+    """Return the turn in the form that all workers read: the number of recent games in it, and its bytes.
+
+    The bytes are those of the game, then those of the recent games (at most `RECENT_TURNS`).
+    """
     latest = recent[-RECENT_TURNS:]
     return len(latest), games.tobytes() + latest.tobytes()
 
 
 class TurnRequest(NamedTuple):
-    """Request `number` to a worker: let `traits` vote, in this order, for hero `me` (0..3), with `recent_count` recent games.
+    """A request to a worker: let `traits` vote, in this order, for hero `me` (0..3).
 
-    The deadline is in `seconds`. `grace` seconds later it ends itself if it hangs and its parent is gone. With `trial`, the
-    worker checks itself after the traits, and ends if it is damaged.
+    `number` is the number of the request. The turn has `recent_count` recent games. The deadline is in `seconds` seconds. The
+    pool kills a worker that hangs, `grace` seconds after the deadline. If the pool is gone, the worker ends itself
+    `SELF_END_AFTER` seconds later. `nodes` is the search budget in nodes, None for no limit. With `trial`, the worker tests
+    itself after the traits have run, and ends if the test fails.
     """
 
     number: int
@@ -179,23 +190,24 @@ class TurnRequest(NamedTuple):
     trial: bool = False
 
     def encode(self) -> bytes:
-        """The request as bytes, few enough for one atomic write to a pipe."""
+        """Return the request as bytes, which are short enough for one atomic write to a pipe."""
         nodes, seed = -1 if self.nodes is None else self.nodes, self.seed & 0xFFFFFFFFFFFFFFFF
         head = (self.number, self.seconds, self.grace, nodes, seed, self.trial, self.me, self.recent_count, len(self.traits))
         return _REQUEST.pack(*head) + bytes(self.traits)
 
     @classmethod
     def decode(cls, data: bytes) -> TurnRequest:
-        """The inverse of `encode`."""
+        """Return the request that `encode` has turned into `data`."""
         number, seconds, grace, nodes, seed, trial, me, recent_count, count = _REQUEST.unpack_from(data)
         traits = data[_REQUEST.size : _REQUEST.size + count]
         return cls(number, me, recent_count, seconds, grace, None if nodes < 0 else nodes, seed, traits, trial)
 
 
 def decode_messages(buffer: bytearray, traits: int) -> list[tuple[int, int, int, str]]:
-    """Remove the complete messages from the front of `buffer` and return them: (kind, request number, trait, text).
+    """Remove the complete messages from the front of `buffer`, and return each as (kind, request number, trait, text).
 
-    Raises `ValueError` for bytes that no worker with this number of traits sends: other code has written to its pipe.
+    `traits` is the worker's number of traits. Raises `ValueError` for bytes that such a worker never sends. Then other code has
+    written to the pipe.
     """
     found, start, size = [], 0, _MESSAGE.size
     while len(buffer) - start >= size:
@@ -216,7 +228,7 @@ def _encode(number: int, kind: int, trait: int = 0, text: str = "") -> bytes:
 
 
 class _Captured(io.TextIOBase):
-    """The output of traits: up to `OUTPUT_LIMIT` characters per trait and turn, and the number of the others."""
+    """The output of traits: up to `OUTPUT_LIMIT` characters per trait and turn, and the number of further characters."""
 
     def __init__(self) -> None:
         self.trait = 0
@@ -231,7 +243,7 @@ class _Captured(io.TextIOBase):
         return len(text)
 
     def take(self) -> list[tuple[int, str]]:
-        """The output of each trait since the last call."""
+        """Return the output of each trait since the last call, as (trait, text)."""
         if not self.lengths:
             return []
         taken = []
@@ -250,7 +262,10 @@ def _write(pipe: int, message: bytes) -> None:
 
 
 def _end_with(leash: int) -> None:
-    """Kill this process and its group when the other end of the pipe `leash` is closed, also by the end of that process."""
+    """Kill this process and its process group when the other end of the pipe `leash` is closed.
+
+    The system closes that end when the process that holds it ends.
+    """
 
     def watch() -> None:
         with contextlib.suppress(OSError):
@@ -261,15 +276,16 @@ def _end_with(leash: int) -> None:
 
 
 def setup(plans: Sequence[TraitPlan], folders: Sequence[str]) -> bytes:
-    """The bytes that a worker gets once: its traits, and the folders of their modules."""
+    """Return the bytes that a worker gets once: the plans of its traits, and the folders to import them from."""
     return pickle.dumps((list(plans), list(folders)))
 
 
 def main(requests: int, answers: int, leash: int, memory: int, board_size: int, setup_size: int) -> None:
-    """Run a worker. The first three are ends of pipes; `memory` is a file: a `Board`, then the bytes of `setup`.
+    """Run a worker until the pipe of requests is closed.
 
-    It returns when the pipe of requests is closed. It is killed when the other end of the leash is closed. It has its own
-    process group and adopts orphans, so that all processes that it starts can be ended with it.
+    `requests`, `answers` and `leash` are ends of pipes. `memory` is a file with a `Board` and then the bytes of `setup`, of
+    `board_size` and `setup_size` bytes. The worker is killed when the other end of the leash is closed. It has its own process
+    group and adopts orphans, so that every process that it starts can be ended with it.
     """
     os.setpgid(0, 0)
     name_process(WORKER)
@@ -319,7 +335,7 @@ def _serve(built: Sequence[Behaviour], requests: int, answers: int, captured: _C
         run([(trait, built[trait]) for trait in request.traits], view, publish, before_trait)
         if request.trial:
             gc.collect()
-            MineFinder().vote(view)  # it fails only in a damaged process, which then must not answer
+            MineFinder().vote(view)  # raises only if a trait has damaged the process; then the worker must end without an answer
         signal.setitimer(signal.ITIMER_REAL, 0)
         for trait, text in captured.take():
             _write(answers, _encode(number, OUTPUT, trait, text))

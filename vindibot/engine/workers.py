@@ -1,6 +1,6 @@
-"""The workers of a pool: requested from the fork server, read from, replaced after their death, and ended.
+"""The workers of a pool. `Workers` requests them from the fork server, reads their messages, replaces dead ones, and ends them.
 
-Nothing here blocks the event loop: it sends a request for a worker, and reads the answers when they arrive.
+Nothing here blocks the event loop, except `Workers.poll`: answers are read when they arrive.
 """
 
 from __future__ import annotations
@@ -24,36 +24,37 @@ log = structlog.get_logger("vindibot.engine.pool")
 
 #: Seconds that a worker may take to import and build the traits.
 START_TIMEOUT = 60.0
-#: Number of deaths in a row, each before the worker was ready, after which its replacement waits for a growing pause.
+#: If this number of workers in a row die before they are ready, the next replacement waits for a growing pause.
 START_ATTEMPTS = 3
-#: Seconds to wait for a worker's exit code after the end of its answers.
+#: Seconds to wait for a worker's exit code after its answer pipe has been closed.
 EXIT_CODE_TIMEOUT = 0.05
-#: Seconds after which a request that the fork server did not get, or lost, is repeated.
+#: Seconds after which a request is repeated if the fork server did not get or has lost it.
 RETRY_AFTER = 0.1
 #: Seconds to wait for the end of all workers.
 END_TIMEOUT = 2.0
 
 
 class WorkerEvents(Protocol):
-    """Callbacks about workers. They run in the event loop and in `Workers.log_context`."""
+    """Callbacks about workers. They run in the event loop, and log with the fields of `Workers.log_context`."""
 
     def on_ready(self, one: WorkerProcess) -> None:
-        """A worker has built the traits and waits for requests."""
+        """Handle that a worker has built the traits and waits for requests."""
 
     def on_message(self, one: WorkerProcess, kind: int, number: int, trait: int, text: str) -> None:
-        """A worker has sent a message about request `number` (see `vindibot.engine.worker`)."""
+        """Handle a message of a worker about request `number` (see `vindibot.engine.worker`)."""
 
     def on_death(self, one: WorkerProcess) -> bool:
-        """A worker has ended, killed by us or not. Returns whether to replace it."""
+        """Handle the end of a worker, whether or not we have killed it. Return whether to replace the worker."""
         raise NotImplementedError
 
 
 class Workers:
-    """The workers of a pool. For one event loop.
+    """The workers of a pool, for one event loop.
 
-    `all` are those that are not known to have ended, ready or not. `replacements` are the seconds from each death to a ready
-    replacement. `preloaded` says whether every worker was forked from a server that had loaded everything. Log lines about
-    workers have the fields of `log_context` (game and turn).
+    - `all`: the workers, ready or not, except the ones that are known to have ended.
+    - `replacements`: for each replacement so far, the seconds from the death of a worker until the replacement is ready.
+    - `preloaded`: whether every worker so far came from a fork server that had already loaded all modules and kernels.
+    - `log_context`: the context (game and turn) whose fields appear in the log lines about workers.
     """
 
     def __init__(self, plans: Sequence[TraitPlan], folders: Sequence[str], events: WorkerEvents) -> None:
@@ -76,7 +77,7 @@ class Workers:
         self._closed = False
 
     async def start(self, count: int) -> None:
-        """Add `count` workers and wait until each has built the traits. Raises `VindibotError` if that fails."""
+        """Add `count` workers and wait until each one has built the traits. Raises `VindibotError` if that fails."""
         await self._ensure_server()
         for index in range(count):
             self.add(index)
@@ -91,13 +92,13 @@ class Workers:
             raise VindibotError(f"the worker processes were not ready after {START_TIMEOUT:.0f} s") from None
 
     async def close(self) -> None:
-        """End all workers and the processes that they have started. Takes at most `END_TIMEOUT`."""
+        """End all workers, and all processes that the workers have started. Takes at most `END_TIMEOUT` seconds."""
         self._closed = True
         for one in list(self.all):
             self.end(one)
         try:
             async with asyncio.timeout(END_TIMEOUT):
-                while any(one.pid for one in self._ending):  # one without a process id starts later, and sees its leash closed
+                while any(one.pid for one in self._ending):  # others have not started and will find their leash closed
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
@@ -107,7 +108,7 @@ class Workers:
                 self._release(one)
 
     def poll(self, seconds: float) -> None:
-        """Wait for answers without the event loop, at most `seconds`, and read them."""
+        """Wait at most `seconds` seconds for answers of workers, and read them. The event loop does not run meanwhile."""
         for pipe, _ in self._poll.poll(seconds * 1000):
             if pipe in self._by_pipe:
                 self._read_answers(self._by_pipe[pipe])
@@ -115,7 +116,7 @@ class Workers:
     # -- new workers --
 
     def add(self, index: int, only: int | None = None) -> WorkerProcess:
-        """A worker that has been requested and is not `ready` yet. `only` is its one trait, None for any. Never waits."""
+        """Request a worker, and return its handle before it is `ready`. `only` is the one trait it may run, None for any."""
         one = WorkerProcess(index, self.plans, self.folders, only)
         self.all.append(one)
         loop = asyncio.get_running_loop()
@@ -129,7 +130,7 @@ class Workers:
         return one
 
     def _retry(self, one: WorkerProcess) -> None:
-        """Request a worker again. Start the fork server first if it has ended, in a thread."""
+        """Request a worker again. If the fork server has ended, start it first, in a thread."""
         if self._closed or one.dead:
             return
         if self._server.is_running():
@@ -143,7 +144,7 @@ class Workers:
         asyncio.get_running_loop().call_later(RETRY_AFTER, self._retry, one)
 
     def _ensure_server(self) -> asyncio.Future[None]:
-        """Start the fork server in a thread, unless it runs or is being started."""
+        """Start the fork server in a thread, unless it runs or already starts. Return a future that is done after the start."""
         if self._starting is None or self._starting.done():
             self._starting = asyncio.get_running_loop().run_in_executor(None, self._server.start)
         return self._starting
@@ -156,7 +157,7 @@ class Workers:
             asyncio.get_running_loop().run_in_executor(None, self._server.close)
 
     def _replace(self, one: WorkerProcess) -> None:
-        """Replace a worker that has died: at once, or after a growing pause if it dies repeatedly before it is ready."""
+        """Replace a worker that has died, at once. If workers repeatedly die before they are ready, wait for a growing pause."""
         self._died_at.setdefault(one.index, time.monotonic())
         failed = self._failed_starts[one.index] = 0 if one.ready else self._failed_starts.get(one.index, 0) + 1
         if failed < START_ATTEMPTS:
@@ -175,7 +176,7 @@ class Workers:
     # -- answers --
 
     def _with_log_context(self, react: Callable[[WorkerProcess], None], one: WorkerProcess) -> None:
-        """Call `react` so that log lines name the current game and turn, and not those of the worker's start."""
+        """Call `react` so that its log lines name the current game and turn, not the ones in which the worker was started."""
         self.log_context.run(react, one)
 
     def _read_answers(self, one: WorkerProcess) -> None:
@@ -234,7 +235,7 @@ class Workers:
     # -- the end --
 
     def _died(self, one: WorkerProcess) -> None:
-        """Remove a worker that has ended or sends invalid messages, and replace it if need be."""
+        """Remove a worker that has ended or sends invalid messages. Replace it if `on_death` says so."""
         if one.dead:
             return
         if one.answers in self._by_pipe:

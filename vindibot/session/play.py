@@ -1,4 +1,4 @@
-"""``vindibot play``: whole games of a bot, one after another or several at once, on a server or on our embedded server."""
+"""``vindibot play``: whole games of a bot, one after another or several at once, on any server or on our embedded server."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from vindibot.viewer import LiveViewer
 
 _log = structlog.get_logger("vindibot.session.play")
 
-#: Number of consecutive games that end before they begin because of an invalid answer; then no more games are tried.
+#: If this number of games in a row cannot be joined because of an invalid answer, no more games are tried.
 MAX_INVALID_JOINS = 3
-#: Seconds to wait at the end until the browser has loaded the games.
+#: Largest number of seconds to wait at the end until the browser has loaded the games.
 BROWSER_TIMEOUT = 15.0
 
 
 @dataclass
 class Participant:
-    """A bot, its key on the server, and the traits that vote for it."""
+    """A bot that plays in our games, its key on the server, and its traits."""
 
     bot: Bot
     key: SecretStr
@@ -45,7 +45,7 @@ class Participant:
 
 @dataclass
 class Session:
-    """All games of one command."""
+    """All games of one `vindibot play` command."""
 
     config: Config[PlaySettings]
     console: Console
@@ -58,7 +58,7 @@ class Session:
     key: SecretStr = field(default_factory=lambda: SecretStr(""))
     reports: list[Report] = field(default_factory=list)
     interrupted: bool = False
-    refused: bool = False  # a game could not be joined, so the next one could not either
+    refused: bool = False  # a game could not be joined, so further games are not tried
     _invalid_joins: int = 0  # in a row
     _numbers: Iterator[int] = field(default_factory=lambda: iter(()))
     _playing: set[GamePlayer] = field(default_factory=set)
@@ -70,7 +70,7 @@ class Session:
     # -- Games --
 
     async def run(self) -> None:
-        """Play all games. An interrupt ends them after their turn, a second one at once."""
+        """Play all games. The first interrupt ends the running games after their current turn, a second one ends them at once."""
         settings = self.settings
         parallel = min(settings.parallel, settings.games, cores())
         if parallel < min(settings.parallel, settings.games):
@@ -95,7 +95,7 @@ class Session:
             raise _first(problem)
 
     async def _play_in_turn(self, parallel: int) -> None:
-        """Play games one after another with the same worker processes."""
+        """Play games one after another, with the same worker processes, until none is left."""
         async with self._participants(parallel) as participants:
             for number in self._numbers:
                 if self.interrupted or self.refused:
@@ -104,7 +104,7 @@ class Session:
 
     @asynccontextmanager
     async def _participants(self, parallel: int) -> AsyncIterator[list[Participant]]:
-        """Start the voters of our bot, and of its opponents if they play on our server."""
+        """Start the traits of our bot and of its opponents (only on our own server). Yield the participants, our bot first."""
         pool = self.settings.pool
         own_workers = pool.workers or max(1, cores() // parallel)
         opponents = [(self.opponent, 1)] * (SEATS - 1) if self.opponent is not None else []
@@ -122,7 +122,7 @@ class Session:
             yield participants
 
     async def _game(self, number: int, participants: list[Participant]) -> None:
-        """Play one game of our bot, and of the opponents on our server."""
+        """Play one game with all participants, and store its report."""
         seed = (self.seed + number - 1) % 2**63
         if self.server is not None:
             self._arrange(self.server, participants, seed, number)
@@ -176,7 +176,11 @@ class Session:
         )
 
     def _arrange(self, server: EmbeddedServer, participants: list[Participant], seed: int, number: int) -> None:
-        """Reserve the seats of a game on our server: hero 1 against random movers, or all heroes in turn against bots."""
+        """Reserve the seats of the next game on our own server.
+
+        Without opponents, our bot is hero 1 and plays against random movers. Against other bots, the hero of our bot changes from
+        game to game.
+        """
         seats = [participant.key.get_secret_value() for participant in participants]
         training = len(seats) == 1
         seats += ["random"] * (SEATS - len(seats))
@@ -187,7 +191,10 @@ class Session:
 
     @asynccontextmanager
     async def _shown_in_browser(self) -> AsyncIterator[None]:
-        """Serve the pages of our games, and open the first. At the end, wait at most `BROWSER_TIMEOUT` until it has loaded."""
+        """Serve the pages of our games within the block, and open the first page in the browser.
+
+        At the end, wait at most `BROWSER_TIMEOUT` seconds until the browser has loaded the games.
+        """
         async with LiveViewer() as self.viewer:
             self._note(f"our games are shown on {self.viewer.address}")
             opening = asyncio.create_task(self._open(self.viewer))
@@ -209,7 +216,10 @@ class Session:
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Handle Ctrl-C and SIGTERM: the first ends the games after their turn, the second ends everything at once."""
+        """Handle Ctrl-C and SIGTERM within the block.
+
+        The first one ends the running games after their current turn, the second one ends everything at once.
+        """
         me = asyncio.current_task()
 
         def stop() -> None:
@@ -244,13 +254,13 @@ class Session:
 
 
 def _first(group: BaseExceptionGroup[VindibotError]) -> VindibotError:
-    """Return the first error of a group, at any depth."""
+    """Return the first error in a group, which may contain groups."""
     one = group.exceptions[0]
     return _first(one) if isinstance(one, BaseExceptionGroup) else one
 
 
 async def _finish(tasks: list[asyncio.Task[Report]]) -> None:
-    """Wait 2 s for the opponents to receive the end of the game, then cancel them."""
+    """Wait at most 2 s until the opponents have received the end of the game, then cancel the ones that still run."""
     if not tasks:
         return
     _, late = await asyncio.wait(tasks, timeout=2.0)
@@ -262,9 +272,9 @@ async def _finish(tasks: list[asyncio.Task[Report]]) -> None:
 
 
 def play_games(config: Config[PlaySettings], console: Console) -> int:
-    """Play as configured, and return the exit code: 0 if all games finished, 1 if some failed, 130 after an interrupt.
+    """Play the configured games, and return the exit code: 0 if all games finished, 1 if some failed, 130 after an interrupt.
 
-    Raises `VindibotError` before the first game if no game can be played.
+    Raises `VindibotError` before the first game if the configuration or a bot makes all games impossible.
     """
     settings = config.settings
     with contextlib.ExitStack() as stack:
@@ -287,7 +297,7 @@ def play_games(config: Config[PlaySettings], console: Console) -> int:
             session.display = stack.enter_context(Display(live=settings.display != "lines"))
             session.console = session.display.console
             log.setup(settings.log.level, settings.log.file, session.console)
-        interrupts.at_once_again()  # before the session handles interrupts, and after
+        interrupts.at_once_again()  # for an interrupt before or after the time in which the session handles interrupts
         try:
             asyncio.run(session.run())
         except (KeyboardInterrupt, asyncio.CancelledError):
@@ -298,7 +308,7 @@ def play_games(config: Config[PlaySettings], console: Console) -> int:
 
 
 def _summary(session: Session) -> None:
-    """Print the results of all games, and the command that plays the rest after an interrupt."""
+    """Print the results of all games. After an interrupt, also print how to play the remaining games."""
     settings, reports, console = session.settings, session.reports, session.console
     if len(reports) > 1:
         finished = [report for report in reports if report.completed]

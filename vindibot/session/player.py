@@ -1,6 +1,6 @@
 """One game of a bot: the client receives states, the agent decides, and each turn is recorded, shown and logged.
 
-The move is sent first. The turn is recorded and shown after it, while the server waits for the other players.
+On each turn, the move is sent first. Then the turn is recorded and shown while the server waits for the other players.
 """
 
 from __future__ import annotations
@@ -37,16 +37,18 @@ from vindibot.games import (
 from vindibot.terminal import Display, GameDisplay
 
 _log = structlog.get_logger("vindibot.session.player")
-#: Seconds between the decision of a move and the recording of its turn: the move is sent in between.
+#: Seconds between the decision of a move and the recording of its turn. In this time the client sends the move.
 RECORD_DELAY = 0.003
 
 
 @dataclass(frozen=True)
 class Report:
-    """One of our games that has ended.
+    """The report of a game of ours that has ended.
 
-    `last` is the last answer of the server, None if we did not join. `recording` is None if there is no recording. `late_turns`
-    is the number of moves after their deadline. `benched` are the labels of the traits that were benched.
+    - `last`: the last answer of the server, None if we did not join.
+    - `recording`: the path of the recording, None if there is none.
+    - `late_turns`: the number of moves that were decided after their deadline.
+    - `benched`: the labels of the traits that were benched.
     """
 
     outcome: Outcome
@@ -67,11 +69,11 @@ class Report:
 
     @property
     def rank(self) -> int:
-        """The rank of our hero by gold, 1..4; equal gold shares a rank; 0 if unknown."""
+        """The rank of our hero by gold, 1 (best) to 4. Heroes with equal gold share a rank. 0 if unknown."""
         return ranks([hero.gold for hero in self.last.game.heroes])[self.last.hero.id - 1] if self.last is not None else 0
 
     def result(self, name: str) -> str:
-        """Return the result in words, with `name` for our hero; the message of the outcome for a game that was not completed."""
+        """Return the result in words, with `name` for our hero. For a game that was not completed, return the outcome's message."""
         if self.last is None or not self.completed:
             return self.outcome.message
         rivals = [(hero.name, hero.gold) for hero in self.last.game.heroes if hero.id != self.last.hero.id]
@@ -79,23 +81,29 @@ class Report:
 
 
 class GameObserver(Protocol):
-    """Receives the turns and votes of one of our games as it is played. Its methods must return quickly and not raise."""
+    """Receives the turns and votes of one of our games while it is played. Its methods must return quickly and not raise."""
 
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
-        """One of our turns, shortly after its move: the recording's header, the state (twice, see `LastState`), the ballot."""
+        """Handle one of our turns, shortly after its move was sent.
+
+        `header` is the header of the recording. `state` is the protocol's form of the state, `games` the same state as a game.
+        """
 
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
-        """The end of the game for us; `last` is None if we received no state."""
+        """Handle the end of the game for us. `last` is the last state, None if we received none."""
 
 
 class GamePlayer(ClientEvents):
-    """Plays one game for `bot` with the votes of `voters`, which must have been started. Use `play` once.
+    """Plays one game for `bot` with the votes of `voters`, which must have been started. Call `play` only once.
 
-    `margin` is the time between the deadline and the server's time limit, in seconds. `nodes` is the budget of the traits (None:
-    the time until the deadline). The game is recorded into `folder` and shown on `display` under `title`, if given. `notify`
-    receives messages for people.
+    - `margin`: the safety margin before the server's time limit, in seconds.
+    - `nodes`: the search budget of each trait per move, in nodes. With None, a trait may search until the deadline.
+    - `folder`: the folder for the recording, None for no recording.
+    - `display`: the display that shows the game, under `title`.
+    - `notify`: a function that receives messages for people.
+    - `observer`: an observer that receives the turns.
 
-    Raises `UsageError` for an address or a key that is not valid.
+    Raises `UsageError` for an invalid address or key.
     """
 
     def __init__(
@@ -165,7 +173,7 @@ class GamePlayer(ClientEvents):
         return ballot.direction
 
     def joined(self, answer: Answer) -> None:
-        """Make the agent, and begin the recording and the display."""
+        """Make the agent, and start the recording and the display."""
         me = answer.hero.id - 1
         log.bind(game=answer.game.id, hero=answer.hero.id)
         log.add_secret(answer.token, token=True)
@@ -193,7 +201,7 @@ class GamePlayer(ClientEvents):
             self._shown = self._display.game([hero.name for hero in answer.game.heroes], me, self._title)
 
     def _record_turns(self) -> None:
-        """Record, show and log the decided turns."""
+        """Record, show and log the turns that are decided but not recorded yet."""
         while self._decided:
             answer, games, ballot = self._decided.pop(0)
             began = time.monotonic()
@@ -210,7 +218,10 @@ class GamePlayer(ClientEvents):
                 _log.warning("recording and showing a turn took long", ms=round(spent * 1000), turn=answer.game.turn)
 
     def _report_failures(self, turn: int, ballot: Ballot) -> None:
-        """Name each trait that failed, once per kind of failure, with the command that shows the failure in the debugger."""
+        """Notify the user of each trait that failed, and of the command that shows the failure in the debugger.
+
+        A trait is named only once per kind of failure.
+        """
         for entry in ballot.entries:
             kind = "late" if entry.status in ("late", "killed") else entry.note.partition(":")[0]
             if not entry.note or (entry.label, kind) in self._reported:
@@ -221,7 +232,7 @@ class GamePlayer(ClientEvents):
             self._notify(f"the trait {entry.label} failed on turn {turn}: {entry.note}{how}")
 
     def _bot_file(self) -> str:
-        """Return the bot's file if `vindibot turn` cannot find the bot's own traits without it, else an empty text."""
+        """Return the bot's file if `vindibot turn` needs it to find the traits that belong to the bot, else an empty text."""
         found = (Path.cwd(), Path.cwd() / "bots", (self._folder or Path()).resolve())
         folders = {Path(folder) for folder in self.bot.folders if not Path(folder).is_relative_to(shipped_folder())}
         own = any(":" in trait.use for trait in self.bot.traits)
@@ -249,8 +260,8 @@ class GamePlayer(ClientEvents):
 def log_turn(ballot: Ballot, **more: Any) -> None:
     """Log the result of a vote at level debug: the direction, the time left, and the votes and time of each trait.
 
-    In the file, `traits` maps each label to weight, votes (five numbers, or null), ms, status, a note if there is one, and the
-    result of a search, as in a recording. `more` are further fields.
+    In the log file, `traits` maps the label of each trait to its weight, votes (five numbers, or null), ms and status. If there
+    is a note or the result of a search, the entry has it too, as in a recording. `more` are further fields of the log line.
     """
     if not _log.is_enabled_for(logging.DEBUG):
         return

@@ -1,8 +1,8 @@
-"""The first module of a fork server: it makes the server find vindibot where the process that started it has found it.
+"""The first module of a fork server: it makes the server import vindibot from the same place as the process that started it.
 
-It has its own folder: that folder can be first on the import path of a new interpreter and hides no other module. The fork server
-of `vindibot.engine.process` runs it as a program, with parameters in its argument. The fork server of `multiprocessing` imports
-it, with parameters in an environment variable.
+This module is alone in its folder. So the folder can be first on the import path of a new interpreter and hides no other module.
+The fork server of `vindibot.engine.process` runs this module as a program, with the parameters in its argument. The fork server
+of `multiprocessing` imports it, with the parameters in an environment variable.
 """
 
 import json
@@ -11,7 +11,7 @@ import sys
 
 
 def find_vindibot(top: str, path: list[str]) -> None:
-    """Set the import path of the process that started this one, and import our packages from `top`."""
+    """Set the import path to `path`, that of the process that started this one, and import our packages from the folder `top`."""
     sys.path[:] = [top, *path]
     for package in ("sim", "behaviours", "vindibot"):
         __import__(package)
