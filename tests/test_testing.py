@@ -126,7 +126,7 @@ def test_a_recorded_turn(tmp_path: Path) -> None:
     assert view(recording, 42, me=2, seed=5).seed == 5
     for arguments, message in [
         ({}, "a recording needs a turn"),
-        ({"turn": 42, "me": 1}, "hero 3's"),
+        ({"turn": 42, "me": 1}, "is of hero 3"),
         ({"turn": 42, "recent": [BOARD]}, "its own history"),
     ]:
         with pytest.raises(ValueError, match=message):
