@@ -87,7 +87,7 @@ def test_the_turn_is_moved_on_until_it_is_ours() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(ValueError, match="turn 17 is hero 2's, not hero 1's"):
+    with pytest.raises(ValueError, match="on turn 17, hero 2 moves, not hero 1"):
         view(BOARD, turn=17, me=0)
     with pytest.raises(ValueError, match=r"no hero with the index 2 \(@3\)"):
         view(BOARD, me=2)
@@ -125,8 +125,8 @@ def test_a_recorded_turn(tmp_path: Path) -> None:
     assert equal(view(recording, 42).games, states[42])
     assert view(recording, 42, me=2, seed=5).seed == 5
     for arguments, message in [
-        ({}, "say which turn"),
-        ({"turn": 42, "me": 1}, "hero 3's"),
+        ({}, "a recording needs a turn"),
+        ({"turn": 42, "me": 1}, "is of hero 3"),
         ({"turn": 42, "recent": [BOARD]}, "its own history"),
     ]:
         with pytest.raises(ValueError, match=message):
