@@ -70,7 +70,7 @@ def rate(
 
     All bots in the games are rated. `bots` are labels of further bots to rate; the model gives strength 0 to a bot without a
     game. The bot `anchor` gets the rating 0. If it is None or is not among the bots, the mean of all ratings is 0. `resamples` is
-    the number of resamples for the intervals, 0 for no intervals. The result depends on `seed`, but not on the order of the games.
+    the number of resamples for the intervals, 0 for none. The result depends on `seed`, but not on the order of the games.
     """
     names = sorted({*(bots or ()), *(bot for game in games for bot in game.bots)})
     if not names:
