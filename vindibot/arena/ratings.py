@@ -69,8 +69,9 @@ def rate(
     """Return the ratings of all bots, best first.
 
     All bots in the games are rated. `bots` are labels of further bots to rate; the model gives strength 0 to a bot without a
-    game. The bot `anchor` gets the rating 0. If it is None or is not among the bots, the mean of all ratings is 0. `resamples` is
-    the number of resamples for the intervals, 0 for no intervals. The result depends on `seed`, but not on the order of the games.
+    game. The bot `anchor` gets the rating 0. If `anchor` is None or not among the bots, the mean of all ratings is 0. `resamples`
+    is the number of resamples for the intervals, 0 for no intervals. The order of the games does not change the result; the
+    `seed` does.
     """
     names = sorted({*(bots or ()), *(bot for game in games for bot in game.bots)})
     if not names:

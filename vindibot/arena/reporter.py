@@ -1,13 +1,13 @@
-"""Reporters: get the games of a tournament while it runs, and show them to people.
+"""Reporters: they get the games of a tournament while it runs, and show them to people.
 
 The tournament calls the methods from one thread, in this order::
 
-    reporter.begin(info)           once, before the first game
-    reporter.finished(line)        for every game, as it ends; games of a resumed file are in `info.before`
+    reporter.begin(info)           once, before the first game; `info.before` has the games of earlier runs
+    reporter.finished(line)        for every game, when it ends
     reporter.note("...")           at any time between: a line for people (a worker was replaced, a bot is slow to start)
     reporter.end()                 once, in any case, also after an interruption
 
-No method takes long, and none raises. `vindibot.arena.live` has the reporter for terminals and plain lines.
+The methods must return quickly and must not raise. `vindibot.arena.live` has the reporters for terminals and for plain lines.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ from vindibot.arena.results import GameLine
 
 @dataclass(frozen=True)
 class TournamentInfo:
-    """A tournament that begins or goes on: the labels of its bots in the order of the configuration, its number of games and
-    blocks, the number of games at once, and the games that a resumed file has already."""
+    """A tournament that begins or is resumed.
+
+    `bots` are the labels of its bots in the order of the configuration. `games` and `blocks` are the numbers of all its games
+    and blocks. `workers` is the number of games at once. `before` are the games that earlier runs have played.
+    """
 
     title: str
     bots: tuple[str, ...]
@@ -32,7 +35,7 @@ class TournamentInfo:
 
 
 class Reporter:
-    """Shows nothing."""
+    """A reporter that shows nothing. Other reporters derive from it."""
 
     def begin(self, info: TournamentInfo) -> None:
         """Begin to report."""
@@ -41,7 +44,7 @@ class Reporter:
         """Report a game that has ended and whose line is written."""
 
     def note(self, text: str) -> None:
-        """Report a line of text."""
+        """Show a line of text."""
 
     def end(self) -> None:
-        """Report the end, and leave the terminal in order."""
+        """Report the end, and restore the terminal."""
