@@ -87,11 +87,11 @@ def test_the_turn_is_moved_on_until_it_is_ours() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(ValueError, match="turn 17 is hero 2's, not hero 1's"):
+    with pytest.raises(ValueError, match="on turn 17, hero 2 moves, not hero 1"):
         view(BOARD, turn=17, me=0)
     with pytest.raises(ValueError, match=r"no hero with the index 2 \(@3\)"):
         view(BOARD, me=2)
-    with pytest.raises(ValueError, match="nobody who could be to move"):
+    with pytest.raises(ValueError, match="no hero that can move"):
         view(BOARD, turn=18)
     with pytest.raises(ValueError, match="past the end"):
         view(BOARD + "turn 1199 of 1200", me=0)
