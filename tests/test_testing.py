@@ -91,7 +91,7 @@ def test_what_cannot_be_is_refused() -> None:
         view(BOARD, turn=17, me=0)
     with pytest.raises(ValueError, match=r"no hero with the index 2 \(@3\)"):
         view(BOARD, me=2)
-    with pytest.raises(ValueError, match="nobody who could be to move"):
+    with pytest.raises(ValueError, match="no hero that can move"):
         view(BOARD, turn=18)
     with pytest.raises(ValueError, match="past the end"):
         view(BOARD + "turn 1199 of 1200", me=0)

@@ -1,4 +1,4 @@
-"""Games as data: protocol, ballots, recordings, game records, histories, and their check by the rules."""
+"""Games as data: protocol, ballots, recordings, game records and histories, and the check of games by the rules."""
 
 import lazy_loader
 

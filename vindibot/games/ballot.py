@@ -1,8 +1,8 @@
 """The ballot of one turn: the votes of all traits, their weights, the sums, and the chosen direction.
 
-Votes are multiplied by the bot's weights and summed. Only the **candidates** count: Stay and the directions that have an effect
-of their own. Each starts at 0, and the largest sum wins. A random generator breaks ties, never the order of directions or
-traits: a bot that always prefers North in a tie walks in loops.
+Votes are multiplied by the traits' weights and summed per direction. Only the **candidates** can win: Stay, and the directions
+that have another effect than Stay. The sum of each candidate starts at 0, and the largest sum wins. A random generator breaks
+ties. The order of directions or traits never does, since a bot that always prefers North in a tie walks in loops.
 """
 
 from __future__ import annotations
@@ -17,13 +17,18 @@ import numpy as np
 from behaviours.base import SearchInfo
 from sim.game import DIRECTIONS
 
-#: The result of a trait on a turn: "ok": it answered (perhaps without an opinion); "late": no answer, or not its last one, came
-#: before the deadline; "error": it raised an error; "killed": its worker was killed; "benched": it is not asked any more; "void":
-#: its answer was no vote.
+#: The result of a trait on a turn.
+#:
+#: - "ok": the trait answered (perhaps without an opinion).
+#: - "late": no answer, or not the last one, came before the deadline.
+#: - "error": the trait raised an error.
+#: - "killed": the trait's worker ended or was killed while the trait ran.
+#: - "benched": the trait is not asked any more in this game.
+#: - "void": the trait's answer was no vote.
 Status = Literal["ok", "late", "error", "killed", "benched", "void"]
 STATUSES: tuple[str, ...] = get_args(Status)
 
-# Bound of weighted votes, so that no sum can overflow.
+# Largest absolute value of a weighted vote, so that no sum can overflow.
 _LIMIT = 1e300
 
 
@@ -31,9 +36,11 @@ _LIMIT = 1e300
 class BallotEntry:
     """The votes of one trait in a turn.
 
-    `votes` are five finite numbers in the order of the directions, before the weight; None for no opinion or no valid answer.
-    They count with any status: those of a "late" anytime trait are its last ones before the deadline. `ms` is the time the trait
-    took. `info` is the result of the search behind the votes (it repeats them), None for votes alone.
+    - `votes`: five finite numbers in the order of the directions, not yet multiplied by the weight. None for no opinion or no
+      valid answer. Votes count with any status. For example, a "late" anytime trait counts with its last votes in time.
+    - `ms`: the time that the trait took, in milliseconds.
+    - `note`: the fault, "" without a fault.
+    - `info`: the result of the search behind the votes, with the votes repeated in it. None if the trait gave votes only.
     """
 
     label: str
@@ -46,7 +53,7 @@ class BallotEntry:
 
     @property
     def weighted(self) -> list[float]:
-        """The votes times the weight, five numbers; zeros without votes."""
+        """The votes times the weight: five numbers, all 0 without votes."""
         if self.votes is None:
             return [0.0] * len(DIRECTIONS)
         return [min(_LIMIT, max(-_LIMIT, self.weight * vote)) for vote in self.votes]
@@ -56,9 +63,11 @@ class BallotEntry:
 class Ballot:
     """The result of the vote on one turn.
 
-    `sums` has five numbers in the order of the directions, 0 for directions that are no candidates. `margin_ms` are the
-    milliseconds between the decision and the deadline. `fallback` is True if no trait answered in time, and `direction` is the
-    move prepared for that case.
+    - `sums`: five numbers in the order of the directions, 0 for directions that are no candidates.
+    - `candidates`: the directions that could win.
+    - `direction`: the direction (0..4) that was chosen.
+    - `margin_ms`: the milliseconds from the decision until the time limit, negative if the decision was late.
+    - `fallback`: whether no trait answered in time. Then `direction` is the move that was prepared for this case.
     """
 
     entries: list[BallotEntry] = field(default_factory=list)
@@ -79,9 +88,9 @@ def tally(
 ) -> Ballot:
     """Count the votes and return the ballot. The candidate (0..4) with the largest weighted sum wins.
 
-    `rng`, a generator or a function that makes one, is used for ties only. The result does not depend on the order of the entries
-    or candidates. If no entry has votes and none is "ok", the direction is `fallback` (a direction, or a function that chooses
-    one) if it is given. Raises ValueError if there is no candidate, or one that is no direction.
+    `rng`, a generator or a function that returns one, is used only for ties. The result does not depend on the order of the
+    entries or candidates. `fallback` is a direction, or a function that returns one. If it is given, no entry has votes and no
+    entry is "ok", the fallback is chosen. Raises ValueError if there are no candidates, or if a candidate is not a direction.
     """
     entries = list(entries)
     valid = tuple(sorted({int(candidate) for candidate in candidates}))

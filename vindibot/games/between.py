@@ -1,7 +1,7 @@
 """The moves between two states that one player saw, derived from the states alone.
 
-A player sees the game only on its own turns. The moves in between follow from the heroes' last directions: each hero moves at
-most once between two turns of the player. The result is checked: the moves are played and must lead to the state that was seen.
+A player sees the game only on its own turns. Each hero moves at most once between two turns of the player, so its last direction
+in the later state is its move. To check the result, the moves are played: they must lead to the later state.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from sim.rules import step
 
 
 def moves_between(before: Games, after: Games) -> tuple[list[int], Games] | None:
-    """Return the moves that lead from one state to another at most four plies later, and the state after them.
+    """Return the moves that lead from state `before` to state `after`, at most four plies later, and the state after these moves.
 
-    Returns None if `after` does not follow from `before`. A hero's last direction in `after` is its move; a crash sets the
-    `crashed` flag instead. If a crash ends the game, that ply does not count as a turn.
+    Return None if `after` does not follow from `before`. A hero's last direction in `after` is its move. A crash shows as the
+    `crashed` flag instead. If a crash ends the game, the ply of the crash does not count as a turn.
     """
     start, end = before[0], after[0]
     ended_by_crash = end["status"] == ALL_CRASHED
@@ -42,7 +42,7 @@ def moves_between(before: Games, after: Games) -> tuple[list[int], Games] | None
     for number in range(1, count + 1):
         move = move_between(before, after, int(games[0]["turn"]) % PLIES_PER_ROUND)
         if ended_by_crash and number == count and not end["hero"]["crashed"].all():
-            games[0]["training"] = 1  # only in a training game, a single crash is the end
+            games[0]["training"] = 1  # a single crash ends only a training game
         if move == NO_DIRECTION or not step(games, 0, move):
             return None
         moves.append(move)
@@ -53,15 +53,15 @@ def moves_between(before: Games, after: Games) -> tuple[list[int], Games] | None
 
 
 def move_between(before: Games, after: Games, hero: int) -> int:
-    """Return the move (0..4, `CRASH`) of a hero that moved once between two states; `NO_DIRECTION` if it never moved."""
+    """Return the move (0..4 or `CRASH`) of a hero that moved once between two states. Return `NO_DIRECTION` if it never moved."""
     last = after[0]["hero"][hero]
     return CRASH if last["crashed"] and not before[0]["hero"][hero]["crashed"] else int(last["last_dir"])
 
 
 def first_state_before(games: Games) -> Games | None:
-    """Return the state before the first ply, from a state of the first round; None if it cannot be derived.
+    """Return the state before the first ply, derived from a state of the first round. Return None if that is not possible.
 
-    All heroes stand on their spawn squares, and the mines that heroes took by their first move have no owner.
+    In the result all heroes stand on their spawn squares, and a mine that a hero took with its first move has no owner.
     """
     turn = int(games[0]["turn"])
     if turn == 0 and games[0]["status"] == RUNNING:
@@ -85,7 +85,7 @@ def first_state_before(games: Games) -> Games | None:
 
 
 def _shows(state: Games, games: Games) -> bool:
-    """Return whether a state equals this game, apart from `training` and `shared`, which are not in the protocol."""
+    """Return whether `state` equals `games`, except for the fields `training` and `shared`, which the protocol does not show."""
     state = copy_of(state)
     state[0]["training"], state[0]["shared"] = games[0]["training"], games[0]["shared"]
     return equal(state, games)

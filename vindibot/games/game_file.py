@@ -1,4 +1,4 @@
-"""Files that hold games of any kind: recordings of our bots, or game records of a server or an arena."""
+"""Reading of files that hold games: recordings of our bots, and game records of a server or an arena."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from vindibot.games.game_record import GameRecord, read_records
 from vindibot.games.lines import read_lines
 from vindibot.games.recording import FORMAT, Recording, read_recording
 
-#: "recording": one game as our bot saw it; "records": game records; "original": games recorded from the original server, with
-#: every state (see `vindibot.games.verify`).
+#: The kind of a file: "recording" (one game as our bot saw it), "records" (game records), or "original" (games of the original
+#: server with every state, see `vindibot.games.verify`).
 Kind = Literal["recording", "records", "original"]
-#: Largest number of ids that an error message lists.
+#: Largest number of game ids that an error message lists.
 _MAX_LISTED = 5
 
 
 def kind_of(path: Path) -> Kind:
-    """Return the kind of a file by its first line. Raises `UsageError` if it is of none of these kinds, or cannot be read."""
+    """Return the kind of a file, judged by its first line. Raises `UsageError` for an unknown kind or an unreadable file."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder; give a recording or a file of game records")
     _, first = next(read_lines(path, UsageError), (0, b""))
@@ -35,17 +35,18 @@ def kind_of(path: Path) -> Kind:
         if {"init", "moves", "states"} <= value.keys():
             return "original"
     raise UsageError(
-        f"{path}: this is no game: a recording (recordings/*.jsonl) or game records (an arena's *.games.jsonl) are expected"
+        f"{path}: this is no game: give a recording (recordings/*.jsonl) or game records (*.games.jsonl of an arena)"
     )
 
 
 def read_game_file(path: Path, game: str | None = None) -> Recording | GameRecord:
     """Return the game in a file.
 
-    `game` chooses one of several records: its id, or its number from 1. If two records have the same id, as in the results of an
-    arena, the last one is taken.
+    `game` chooses one of several records, by its id or by its number (from 1). If several records have the same id, which happens
+    in the results of an arena, the last one is taken.
 
-    Raises `UsageError` if `game` is missing or fits no record, and `VindibotError` for a file that cannot be read.
+    Raises `UsageError` if the file has several games and `game` is None, or if no game matches `game`. Raises `VindibotError` for
+    a file that cannot be read.
     """
     kind = kind_of(path)
     if kind == "original":

@@ -1,7 +1,7 @@
-"""Game records: map, players and moves of one game, in a few kilobytes, from which `sim` computes every state again.
+"""Game records: map, players and moves of one game. From these few kilobytes, `sim` can compute every state of the game again.
 
-The server and the arena store games as records. As text, a record is one line of JSON (`dumps`, `loads`); a file of records has
-one per line (`read_records`). Equal records give equal states on every machine.
+The server and the arena store games as records. As text, a record is one line of JSON (`dumps`, `loads`). A file of records has
+one record per line (`read_records`). Equal records give equal states on every machine.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from vindibot.games.outcome import Reason
 
 #: Version of the format that this program writes and reads.
 VERSION = 2
-#: The release that reads the version before.
+#: The release that reads the previous version of the format.
 READER_BEFORE = "0.1.0"
-#: The letters of moves: a digit per direction, x for a crash.
+#: The letter of each move in a record: a digit for a direction, x for a crash.
 _LETTERS = {0: "0", 1: "1", 2: "2", 3: "3", 4: "4", CRASH: "x"}
 _CODES = {letter: code for code, letter in _LETTERS.items()}
 
@@ -43,7 +43,7 @@ def _read_moves(value: Any) -> Any:
 
 
 def write_moves(moves: tuple[int, ...]) -> str:
-    """Return the moves (0..4 or `sim.game.CRASH`) as text, a letter per move."""
+    """Return the moves (0..4 or `sim.game.CRASH`) as text, with one letter per move."""
     return "".join(map(_LETTERS.__getitem__, moves))
 
 
@@ -57,14 +57,15 @@ Square = tuple[int, int]
 class GameRecord:
     """One game. Use `GameRecord.of` to make the record of a game on a `sim.maps.Map`.
 
-    - `map`: the map's text (`sim.maps.parse_map`), with the owners of mines at the start.
+    - `map`: the text of the map (see `sim.maps.parse_map`), with the owners of mines at the start.
     - `max_turns`: length of the game in plies.
     - `names`: the names of heroes 1..4.
-    - `player_ids`: the ids of heroes 1..4 in the program that stores the record (users, bots), None if there is none.
-    - `moves`: one per ply, a direction 0..4 or `sim.game.CRASH`.
+    - `player_ids`: the ids of the players of heroes 1..4 (users or bots) in the program that stores the record. None for a player
+      without an id.
+    - `moves`: the moves, one per ply. Each is a direction 0..4 or `sim.game.CRASH`.
     - `ending`: "finished" or "all-crashed" if the game came to its end, else the reason why it broke off.
-    - `spawns`: (row, column) of the spawn squares; None if they mirror the start of hero 1.
-    - `extra`: further data of the program that stores the record; must be JSON.
+    - `spawns`: (row, column) of the spawn squares of heroes 1..4. None if these squares mirror the start of hero 1.
+    - `extra`: further data of the program that stores the record. It must be possible to write it as JSON.
     """
 
     __pydantic_config__ = ConfigDict(extra="ignore")
@@ -88,8 +89,8 @@ class GameRecord:
     def of(cls, game_map: Map, *, moves: Sequence[int], **fields: Any) -> GameRecord:
         """Return the record of a game on `game_map`. `fields` are the other fields of a record: `id`, `max_turns`, `names`...
 
-        Raises `GameRecordError` for a map that cannot be stored as text: a hero is missing, or starts on another hero or on
-        anything but air.
+        Raises `GameRecordError` if the map cannot be stored as text, because a hero is missing, or starts on another hero or on
+        a tile that is not air.
         """
         text, spawns = game_map.text(), tuple(game_map.spawns)
         try:
@@ -98,13 +99,13 @@ class GameRecord:
             raise GameRecordError(f"game {fields['id']}: the map cannot be stored: {problem}") from None
         if read.starts != game_map.starts or None in spawns or not np.array_equal(read.tiles, game_map.tiles):
             raise GameRecordError(
-                f"game {fields['id']}: the map cannot be stored: a hero starts on another, or on what is not air"
+                f"game {fields['id']}: the map cannot be stored: a hero starts on another hero, or on a tile that is not air"
             )
         mirrored = spawns == tuple(read.spawns)
         return cls(map=text, moves=tuple(moves), spawns=None if mirrored else spawns, **fields)  # type: ignore[arg-type]
 
     def game_map(self) -> Map:
-        """Return the map of the game. Raises `GameRecordError`."""
+        """Return the map of the game. Raises `GameRecordError` for an invalid map."""
         try:
             found = parse_map(self.map)
             return found if self.spawns is None else Map(found.tiles, found.starts, list(self.spawns))
@@ -112,7 +113,7 @@ class GameRecord:
             raise GameRecordError(f"game {self.id}: the map: {problem}") from None
 
     def first(self) -> Games:
-        """Return the state before the first ply. Raises `GameRecordError`."""
+        """Return the state before the first ply. Raises `GameRecordError` for an invalid map or spawn square."""
         game_map = self.game_map()
         inside = range(game_map.size)
         for row, column in self.spawns or ():
@@ -130,7 +131,7 @@ def dumps(record: GameRecord) -> bytes:
 
 
 def loads(line: bytes | str, where: str = "game record") -> GameRecord:
-    """Return the record in a line of JSON. Raises `GameRecordError`; its message begins with `where`."""
+    """Return the record in a line of JSON. Raises `GameRecordError` with a message that begins with `where`."""
     try:
         return _ADAPTER.validate_json(line)
     except ValidationError as error:
@@ -145,14 +146,16 @@ def loads(line: bytes | str, where: str = "game record") -> GameRecord:
 
 
 def read_records(path: Path) -> Iterator[GameRecord]:
-    """Yield the records of a file. Raises `GameRecordError` with file, line and reason."""
+    """Yield the records in a file. Raises `GameRecordError` with the file, the line and the reason."""
     for number, line in read_lines(path, GameRecordError):
         yield loads(line, f"{path}, line {number}")
 
 
 def map_before(games: Games, index: int = 0) -> Map:
-    """Return the map of ``games[index]``, a game before its first ply. Unlike `sim.maps.map_of`, the map has the owners of mines
-    and the heroes' starts."""
+    """Return the map of ``games[index]``, a game before its first ply.
+
+    Unlike the result of `sim.maps.map_of`, this map has the owners of mines and the squares where the heroes start.
+    """
     game = games[index]
     size = int(game["size"])
     tiles = (game["cell"] & TILE_BITS).reshape(STRIDE, STRIDE)[1 : size + 1, 1 : size + 1]

@@ -1,7 +1,7 @@
 """The history of one game: its states, moves and events, and our votes where they are known.
 
-`GameHistory` serves for all sources: a recording, a game record, a game that is being played, or states that a player or a
-spectator sees one at a time.
+A `GameHistory` can come from a recording, from a game record, from a game that is being played, or from states that a player or a
+spectator sees one after another.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from vindibot.games.outcome import Reason, reason_of, status_of
 from vindibot.games.protocol import UNKNOWN_PLAYERS, GameState, Player, to_games
 from vindibot.games.recording import Recording
 
-#: The byte of a gap among the moves: `sim.game.NO_DIRECTION`.
+#: The byte that stands for a gap among the moves: `sim.game.NO_DIRECTION`.
 _GAP = NO_DIRECTION & 0xFF
 
 
@@ -40,7 +40,7 @@ class Ply:
     """One ply, from the state `before` to the state `after`. Copy the states before you change them.
 
     Ply `number` (from 0) leads from state `number` to state ``number + 1``. Hero `mover` (0..3) made `move` (0..4 or
-    `sim.game.CRASH`). Both are None for a gap: any number of unknown plies led to `after`.
+    `sim.game.CRASH`). If `mover` and `move` are None, this is a gap: any number of unknown plies led to `after`.
     """
 
     number: int
@@ -68,18 +68,22 @@ class Ply:
 class GameHistory:
     """One game over time.
 
-    ``len(history)`` is the number of plies, and iteration gives every `Ply`. State k is the one before ply k, so there is one
+    ``len(history)`` is the number of plies, and iteration yields every `Ply`. State k is the state before ply k, so there is one
     state more than plies.
 
-    - `id`: the game's id. `players`: of heroes 1..4. `me`: our hero 0..3, None if no hero is ours.
-    - `ballots`: our votes, by the number of the state in which we voted.
-    - `started`, `limit_ms` (time limit of a move in milliseconds): None if unknown.
-    - `complete`: whether nothing can be added any more. Then `ending` is the reason of the end (None if unknown), and `message`
-      a sentence about it.
-    - `begins_late`: whether the first state is not the one before the first ply of the game.
+    - `id`: the game's id.
+    - `players`: the players of heroes 1..4.
+    - `me`: our hero (0..3), None if no hero is ours.
+    - `ballots`: our ballots, by the number of the state in which we voted.
+    - `started`: the time when the game began, None if unknown.
+    - `limit_ms`: the time limit for a move in milliseconds, None if unknown.
+    - `complete`: whether nothing can be added any more.
+    - `ending`, `message`: for a complete history, the reason why the game ended (None if unknown), and a sentence about it.
+    - `begins_late`: whether the first known state is later than the state before the first ply.
 
-    Memory: a byte per ply, and those states that do not follow from moves (the first, and those after gaps). Other states are
-    computed when they are read, in at most 0.1 ms. A whole game takes 10 kB; with all its states it would take 1.3 MB.
+    Only the moves (a byte per ply) and the states that do not follow from moves are stored: the first state, and the states after
+    gaps. Other states are computed when they are read, which takes at most 0.1 ms. A whole game takes 10 kB of memory. With all
+    its states it would take 1.3 MB.
     """
 
     def __init__(
@@ -103,7 +107,7 @@ class GameHistory:
         self._turns = array("i")  # of every state
         self._stored: dict[int, Games] = {}  # the states that do not follow from moves, by number, ascending
         self._last: Games | None = None
-        self._computed: tuple[int, Games] | None = None  # the state computed last, a start for the next one
+        self._computed: tuple[int, Games] | None = None  # number and state of the last computation
         if first is not None:
             self._begin(copy_of(first))
 
@@ -111,15 +115,17 @@ class GameHistory:
 
     @classmethod
     def read(cls, path: Path | str, game: str | None = None) -> GameHistory:
-        """Return the game in a file: a recording, or the record that `game` chooses (see `read_game_file`). Raises
-        `VindibotError`."""
+        """Return the history of a game in a file: a recording, or the record that `game` chooses (see `read_game_file`).
+
+        Raises `VindibotError` for a file that cannot be read, or a wrong choice.
+        """
         return cls.of(read_game_file(Path(path), game))
 
     @classmethod
     def of(cls, game: Recording | GameRecord) -> GameHistory:
-        """Return the game of a recording or a game record. The plies between two recorded turns are found from their states.
+        """Return the history of a recording or a game record. The plies between two recorded turns are derived from the states.
 
-        Raises `GameRecordError` for a record with moves after the end of the game, or with another ending than the game has.
+        Raises `GameRecordError` for a record with moves after the end of the game, or with an ending that differs from the game.
         """
         if isinstance(game, GameRecord):
             history = cls.before_first_ply(game)
@@ -141,7 +147,7 @@ class GameHistory:
 
     @classmethod
     def before_first_ply(cls, record: GameRecord) -> GameHistory:
-        """Return the game of a record with its first state only. Raises `GameRecordError`."""
+        """Return the history of a game record with its first state only. Raises `GameRecordError` for an impossible state."""
         ratings: list[int | None] = record.extra.get("elo") or [None] * 4
         players = [Player(*known) for known in zip(record.names, record.player_ids, ratings, strict=True)]
         limit_ms = record.extra.get("time_limit_ms")
@@ -158,10 +164,13 @@ class GameHistory:
                 f"game {record.id}, after {played} plies: the record says {record.ending}, but the game {is_so}"
             )
 
-    # ---- Growth ----
+    # ---- Adding plies ----
 
     def play(self, move: int) -> bool:
-        """Play one ply: 0..4 or `CRASH`; any other number is Stay. Returns False, and changes nothing, if the game is over."""
+        """Play the move of one ply (0..4 or `CRASH`, other numbers count as Stay). Return whether it was played.
+
+        If the game is over, nothing changes and the result is False.
+        """
         move = move if STAY <= move <= CRASH else STAY
         if not step(self.last, 0, move):
             return False
@@ -170,23 +179,23 @@ class GameHistory:
         return True
 
     def play_all(self, moves: Sequence[int]) -> int:
-        """Play plies up to the end of the game, or to the first number that is no move (0..4 or `CRASH`).
+        """Play the moves of several plies, and return the number of plies played.
 
-        Returns the number of plies played.
+        It stops at the end of the game, or before the first number that is not a move (0..4 or `CRASH`).
         """
         before = self.last["turn"].item(0)
         played = play_moves(self.last, 0, moves_of(moves))
         self._moves += bytes(moves[:played])
         after = self.last["turn"].item(0)
-        # A crash that ends the game does not count.
+        # A crash that ends the game does not count as a turn.
         self._turns.frombytes(np.minimum(np.arange(before + 1, before + 1 + played, dtype=np.int32), after).tobytes())
         return played
 
     def append(self, state: GameState | Games, ballot: Ballot | None = None) -> None:
-        """Add a state that was seen and the plies that led to it. `ballot` is our vote in this state.
+        """Add a state that was seen, and the plies that led to it. `ballot` is our ballot in this state.
 
-        A state that does not follow from the last one within a round is added as a gap. With the first state that is seen, the
-        state before the first ply is added too, if it can be derived. Raises `ProtocolError` for an impossible state.
+        If the state does not follow from the last one within a round, a gap is added. If the state is the first one that is seen,
+        the state before the first ply is added too, if it can be derived. Raises `ProtocolError` for an impossible state.
         """
         if isinstance(state, GameState):
             self.players = state.players
@@ -204,7 +213,7 @@ class GameHistory:
         else:
             moves, reached = found
             self.play_all(moves)
-            if not equal(self.last, reached):  # a later state may show flags of the game that moves do not
+            if not equal(self.last, reached):  # a seen state may have flags that do not follow from moves
                 self._stored[len(self)] = copy_of(reached)
                 self._turns[-1] = reached["turn"].item(0)
                 self._last = reached
@@ -212,7 +221,7 @@ class GameHistory:
             self.ballots[len(self)] = ballot
 
     def end(self, ending: Reason | None = None, message: str = "") -> None:
-        """Mark the history as complete. `ending` is the reason of the end, None if unknown."""
+        """Mark the history as complete. `ending` is the reason why the game ended, None if unknown. `message` explains it."""
         self.complete, self.ending, self.message = True, ending, message
 
     def _begin(self, first: Games) -> None:
@@ -266,11 +275,11 @@ class GameHistory:
         return self._last
 
     def turn(self, number: int) -> int:
-        """Return the protocol's turn of state `number`: the number of plies played before it."""
+        """Return the protocol's turn of state `number`, which is the number of plies played before this state."""
         return self._turns[number]
 
     def at_turn(self, turn: int) -> int:
-        """Return the number of the first state at or after the protocol's `turn`, or of the last state."""
+        """Return the number of the first state at or after the protocol's `turn`, or the number of the last state."""
         return min(bisect_left(self._turns, turn), len(self))
 
     def state(self, number: int) -> Games:
@@ -291,11 +300,11 @@ class GameHistory:
         return games
 
     def states(self, start: int = 0, every: int = 1) -> Iterator[Games]:
-        """Yield copies of state `start` and of each `every`-th state after it."""
+        """Yield copies of state `start` and of every `every`-th state after it."""
         return map(self.state, range(start, len(self._turns), every))
 
     def plies(self, start: int = 0) -> Iterator[Ply]:
-        """Yield the plies from number `start` on, also those that are added during the iteration."""
+        """Yield the plies from number `start` on, including plies that are added during the iteration."""
         if start >= len(self):
             return
         before, number = self.state(start), start
@@ -311,9 +320,9 @@ class GameHistory:
             before, number = after, number + 1
 
     def events(self) -> tuple[Events, NDArray[np.int64]]:
-        """Return the events of all plies in order, and for each ply the number of events up to its end.
+        """Return the events of all plies in order, and for each ply the total number of events up to the end of this ply.
 
-        A gap has no events. This is much faster than `Ply.events` of each ply.
+        A gap has no events. This method is much faster than reading `Ply.events` for each ply.
         """
         parts, ends = [np.zeros(0, EVENT)], [np.zeros(0, np.int64)]
         total = 0
@@ -329,7 +338,7 @@ class GameHistory:
         return np.concatenate(parts), np.concatenate(ends)
 
     def ranking(self) -> str:
-        """Return the heroes with their gold in the newest state as text, best first."""
+        """Return the heroes with their gold in the newest state as text, the richest hero first."""
         if self._last is None:
             return "no state was received"
         heroes = zip(self._last["hero"]["gold"][0].tolist(), range(1, 5), self.names, strict=True)

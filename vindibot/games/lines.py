@@ -1,4 +1,4 @@
-"""Files of JSON lines, one game per line, gzipped if their name ends in ``.gz``."""
+"""Reading of files with one JSON value per line, gzipped if the name of the file ends in ``.gz``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from vindibot.base import VindibotError
 
-#: Largest length of a line in bytes; a longer one is cut, and is no JSON then.
+#: Largest length of a line in bytes. A longer line is cut into pieces, which are not valid JSON.
 _LONGEST = 1 << 26
 
 
 def read_lines(path: Path, error: type[VindibotError]) -> Iterator[tuple[int, bytes]]:
     """Yield the number (from 1) and the bytes of each line that is not blank.
 
-    Raises `error` with the file's name and the reason if the file cannot be read or is damaged.
+    If the file cannot be read or is damaged, raises an exception of type `error` that names the file and the reason.
     """
     number = 0
     try:

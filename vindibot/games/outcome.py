@@ -1,6 +1,6 @@
 """The end of a game, or of a player's part in it: its reason, and the ranks of the heroes.
 
-Recordings, results, records, reports and messages use the same reasons.
+Recordings, results, game records, reports and messages use the same reasons.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from sim.game import ALL_CRASHED, RUNNING, TURN_MAX
 
 
 class Reason(StrEnum):
-    """The reason why a game, or a player's part in it, ended. Files contain these words; tables list them in this order."""
+    """The reason why a game, or a player's part in it, ended. Files contain these words. Tables list them in this order."""
 
-    #: The game was played to its last turn; the player answered all its turns.
+    #: The game was played to its last turn, and the player answered on all its turns.
     FINISHED = "finished"
     #: All four heroes have crashed.
     ALL_CRASHED = "all-crashed"
-    #: A tournament ended the game because no place could change any more.
+    #: A tournament ended the game because no hero's rank could change any more.
     ADJUDICATED = "adjudicated"
-    #: A move of the player was late, or used up its time for the whole game.
+    #: A move of the player was late, or the player used up its time for the whole game.
     TIMEOUT = "timeout"
     #: The player's answer was no move.
     ILLEGAL = "illegal"
-    #: The player wrote more output than is read.
+    #: The player wrote more output than is allowed.
     FLOOD = "flood"
     #: The player exceeded its memory limit.
     MEMORY = "memory"
     #: The player raised an error, or its process ended.
     CRASH = "crash"
-    #: The player did not start in its start-up time, so it never moved.
+    #: The player was not ready within its start-up time, so it never moved.
     STALL = "stall"
     #: The server's answer does not follow the protocol.
     PROTOCOL_ERROR = "protocol-error"
-    #: The server refused a request for good.
+    #: The server refused a request, and a repeat would not help.
     REFUSED = "refused"
     #: The server no longer knows the game.
     UNKNOWN_GAME = "unknown-game"
@@ -75,7 +75,7 @@ _STATUS = {Reason.FINISHED: TURN_MAX, Reason.ALL_CRASHED: ALL_CRASHED}
 
 
 def reason_of(status: int) -> Reason:
-    """Return the reason for the end of a game by the `status` (of `sim.game`) of its last state: "interrupted" if it runs."""
+    """Return the reason why a game ended, from the `status` (of `sim.game`) of its last state: "interrupted" if it still runs."""
     return _OF_STATUS[status]
 
 
@@ -85,12 +85,15 @@ def status_of(reason: Reason) -> int:
 
 
 def ranks(gold: Sequence[int]) -> list[int]:
-    """Return the rank of each hero by its gold: 1 is the best, equal gold shares a rank. ``[5, 9, 5, 0]`` gives 2, 1, 2, 4."""
+    """Return the rank of each hero by its gold, 1 for the most gold. Heroes with equal gold share a rank.
+
+    ``[5, 9, 5, 0]`` gives 2, 1, 2, 4.
+    """
     return [1 + sum(other > own for other in gold) for own in gold]
 
 
 def result_text(name: str, gold: int, rivals: Sequence[tuple[str, int]]) -> str:
-    """Return the result of a hero in words: ``seed came first with 12 gold (stay 3, stay 2, stay 0)``.
+    """Return the result of the hero `name` in words, such as ``seed came first with 12 gold (stay 3, stay 2, stay 0)``.
 
     `rivals` are the names and gold of the other heroes.
     """

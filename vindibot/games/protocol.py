@@ -1,8 +1,8 @@
-"""The protocol: typed models of the JSON that a server sends, and the conversion to a game of `sim` and back.
+"""The protocol: typed models of the JSON that a server sends, and the conversion of its states to games of `sim` and back.
 
 Fields have the protocol's names in snake case (``mineCount`` is `mine_count`). In the protocol ``x`` is the ROW, ``y`` the
-column, hero ids are 1..4, and ``turn`` counts plies. Unknown fields are ignored. A missing field or one of a wrong type raises
-`ProtocolError` with its path, such as ``game.heroes[2].life``. Errors and reprs contain no token.
+column, hero ids are 1..4, and ``turn`` counts plies. Unknown fields are ignored. A field that is missing or has a wrong type
+raises `ProtocolError` with the field's path, such as ``game.heroes[2].life``. Error messages and reprs contain no token.
 """
 
 from __future__ import annotations
@@ -36,32 +36,32 @@ from sim.game import (
 )
 from vindibot.base import VindibotError
 
-#: The header with the time limit of a move in milliseconds, in every answer of our own server.
+#: The HTTP header with the time limit for a move in milliseconds. Our own server sends it with every answer.
 LIMIT_HEADER = "X-Vindibot-Time-Limit"
 
 Int32 = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
 
 class ProtocolError(VindibotError):
-    """An answer does not follow the protocol. The message names the path of the wrong field."""
+    """An answer does not follow the protocol. The message names the path of the field that is wrong."""
 
 
 class UnreadableError(ProtocolError):
-    """An answer is not JSON, or JSON that is nested too deep or has huge numbers."""
+    """An answer is not JSON, or is JSON that is nested too deeply or has huge numbers."""
 
 
 class WireModel(BaseModel):
-    """A JSON object of the protocol: immutable, with strict types; unknown fields are ignored."""
+    """A JSON object of the protocol. It is immutable and has strict types. Unknown fields are ignored."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, strict=True, extra="ignore")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON object with the protocol's names and order, without the fields that are None."""
+        """Return the JSON object. Its fields have the protocol's names and order. Fields that are None are left out."""
         return self.model_dump(by_alias=True, exclude_none=True)
 
 
 class StateModel(WireModel):
-    """A part of a game's state. Unknown fields stay in it, so that recordings contain everything the server sent."""
+    """A part of a game's state. It keeps unknown fields, so that recordings contain everything that the server sent."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -74,7 +74,7 @@ class Position(StateModel):
 
 
 class HeroState(StateModel):
-    """One hero. `user_id` and `elo` are None for the server's own bots, `last_dir` before the hero's first move."""
+    """One hero. `user_id` and `elo` are None for the server's own bots. `last_dir` is None before the hero's first move."""
 
     id: Int32
     name: str
@@ -90,7 +90,7 @@ class HeroState(StateModel):
 
 
 class BoardState(StateModel):
-    """The board: `tiles` has two characters for each of size x size squares, row by row. A hero hides the tile of its square."""
+    """The board of size x size squares. `tiles` has two characters per square, row by row. A hero hides the tile below it."""
 
     size: Int32
     tiles: str
@@ -105,7 +105,7 @@ class Player:
     elo: int | None = None
 
 
-#: The players of heroes 1..4 while nothing is known of them.
+#: The players of heroes 1..4 as long as nothing is known about them.
 UNKNOWN_PLAYERS = (Player(""),) * 4
 
 
@@ -139,12 +139,12 @@ _Model = TypeVar("_Model", bound=WireModel)
 
 
 def read_answer(body: bytes | str) -> Answer:
-    """Return the answer in `body` (JSON). Raises `ProtocolError`."""
+    """Return the answer in `body` (JSON). Raises `ProtocolError` if it does not follow the protocol."""
     return _read(Answer, body)
 
 
 def read_game(body: bytes | str | dict[str, Any]) -> GameState:
-    """Return the game object in `body`: JSON, or decoded JSON. Raises `ProtocolError`."""
+    """Return the game object in `body`, which is JSON or decoded JSON. Raises `ProtocolError` if it is not valid."""
     return _read(GameState, json.dumps(body) if isinstance(body, dict) else body)
 
 
@@ -153,7 +153,7 @@ def _read(model: type[_Model], body: bytes | str) -> _Model:
         return model.model_validate_json(body)
     except ValidationError as error:
         problems = error.errors(include_input=False, include_url=False, include_context=False)
-    # Raised outside the handler: the validation error quotes its input and must not be the context of this one.
+    # Raised outside the handler. Else its context would be the validation error, which quotes the input.
     first = problems[0]
     path = _path(first["loc"])
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -163,7 +163,7 @@ def _read(model: type[_Model], body: bytes | str) -> _Model:
 
 
 def check_answer(answer: Answer) -> None:
-    """Raise `ProtocolError` if the state contradicts itself (see `to_games`), or if it is not the turn of the answer's hero."""
+    """Raise `ProtocolError` if the state contradicts itself (see `to_games`), or if another hero than the answer's hero moves."""
     check_hero_id(answer)
     game, number = answer.game, answer.hero.id
     to_games(game)
@@ -188,7 +188,7 @@ _BY_WORD = {word.lower(): direction for direction, word in enumerate(DIRECTIONS)
 
 
 def read_direction(text: str) -> int:
-    """Return the direction 0..4 of a word of the protocol, in any case, with spaces around. An unknown word is Stay."""
+    """Return the direction 0..4 of a word of the protocol. Case and surrounding spaces are ignored. An unknown word is Stay."""
     return _BY_WORD.get(text.strip().lower(), STAY)
 
 
@@ -196,10 +196,10 @@ def read_direction(text: str) -> int:
 
 
 def to_games(state: GameState) -> Game:
-    """Return the game of a state, in a new array.
+    """Return a state as a game of `sim`, in a new array.
 
-    The mode of the game is not in the state: `training` is 0. A hero hides the tile of its square, which becomes air.
-    Raises `ProtocolError` for a state that contradicts itself, and for a board that is not square or too large.
+    The state does not say whether the game is a training game, so `training` is 0. It does not show the tile below a hero, so
+    this tile is air. Raises `ProtocolError` for a state that contradicts itself, or a board that is not square or too large.
     """
     _check_turn(state)
     size = state.board.size
@@ -232,7 +232,7 @@ def to_games(state: GameState) -> Game:
 
 
 def _check_turn(state: GameState) -> None:
-    # A game has at least one ply, also if `maxTurns` is 0 or negative.
+    # A game has at least one ply, even if `maxTurns` is 0 or negative.
     last = max(1, state.max_turns)
     if state.turn < 0:
         raise ProtocolError(f"game.turn: {state.turn} is negative")
@@ -267,9 +267,10 @@ def _fill(games: Game, state: GameState) -> None:
 
 
 def from_games(games: Games, index: int = 0, *, game_id: str, players: Sequence[Player]) -> dict[str, Any]:
-    """Return the protocol's game object of ``games[index]``: fields in the protocol's order, without those that are None.
+    """Return ``games[index]`` as a game object of the protocol.
 
-    `players` are those of heroes 1..4. All heroes must be on the board.
+    Fields have the protocol's order. Fields without a value are left out. `players` are the players of heroes 1..4. All heroes
+    must be on the board.
     """
     heroes = games["hero"][index].tolist()
     return {

@@ -1,11 +1,11 @@
 """Recordings: the states, votes and moves of a bot in one game, as a file of JSON lines.
 
-The first line is the header (`Header`): bot, traits and weights, our hero, the server. Then each of our turns has a line: the
-server's game object, the votes and milliseconds of every trait, the sums and the move. The last line is the outcome. Each line
-is written at once: a crash loses only an unfinished line.
+The first line is the header (`Header`): bot, traits and weights, our hero, the server. Then there is one line per turn of ours:
+the server's game object, the votes and milliseconds of every trait, the sums and the move. The last line is the outcome. Each
+line is written at once, so a crash loses only an unfinished line.
 
-The plies between two of our turns are not stored: they follow from the heroes' last directions and the rules
-(`vindibot.games.GameHistory`). If they do not, because a turn was lost, the history has a gap.
+The plies between two of our turns are not stored, since they follow from the heroes' last directions and the rules
+(`vindibot.games.GameHistory`). If they do not follow, because a turn was lost, the history has a gap.
 
 A recording contains no key, token or play URL.
 """
@@ -39,7 +39,7 @@ from vindibot.games.vote_line import Five, VoteLine, read_number, write_entry, w
 #: The format of the file, and the version that this program writes and reads.
 FORMAT: Final = "vindibot-recording"
 VERSION: Final = 2
-#: The release that reads the version before.
+#: The release that reads the previous version of the format.
 READER_BEFORE: Final = "0.1.0"
 #: The end of a recording's file name.
 SUFFIX = ".jsonl"
@@ -57,7 +57,7 @@ class _RecordingLine(BaseModel):
 
 
 class TraitHeader(_RecordingLine):
-    """A trait of the bot: its label, weight, `use` and parameters in the bot file."""
+    """A trait of the bot: its label, weight, `use` and parameters, as in the bot file."""
 
     label: str
     weight: float
@@ -66,10 +66,13 @@ class TraitHeader(_RecordingLine):
 
 
 class Header(_RecordingLine):
-    """The first line.
+    """The first line of a recording.
 
-    `hero` is our hero's id 1..4, `server` has scheme, host and port, `limit_ms` is the time limit of a move, `started` has ISO
-    8601 with zone.
+    - `program`: the version of vindibot that wrote the recording.
+    - `hero`: the id of our hero, 1..4.
+    - `server`: scheme, host and port of the server.
+    - `limit_ms`: the time limit for a move in milliseconds, None if unknown.
+    - `started`: the time when the game began, in ISO 8601 with a time zone.
     """
 
     format: Literal["vindibot-recording"] = FORMAT
@@ -88,14 +91,14 @@ class Header(_RecordingLine):
     @field_validator("server")
     @classmethod
     def _origin(cls, server: str) -> str:
-        """Return scheme, host and port only: user, password and query of a URL may be secrets."""
+        """Return only scheme, host and port of a URL, since its user, password and query may be secrets."""
         parts = urlsplit(server)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.scheme and parts.netloc else ""
 
 
 @dataclass(frozen=True)
 class RecordedTurn:
-    """One of our turns: the state of the protocol, the same state as a game of `sim`, and the ballot."""
+    """One of our turns: the protocol's turn number, the state in the protocol's form and as a game of `sim`, and the ballot."""
 
     turn: int
     state: GameState
@@ -105,7 +108,7 @@ class RecordedTurn:
 
 @dataclass(frozen=True)
 class LastState:
-    """The last state that we received: the state of the protocol, and the same state as a game of `sim`."""
+    """The last state that we received, in the protocol's form and as a game of `sim`."""
 
     state: GameState
     games: Games = field(repr=False, compare=False)
@@ -115,16 +118,16 @@ class LastState:
 
 
 class Recorder:
-    """Writes one recording into `folder`, which is created if necessary. The file is named by the header.
+    """Writes one recording into `folder`, which is created if necessary. The name of the file comes from the header.
 
-    An error of the disk is logged once and not raised: the game goes on, and the recording lacks the turns that could not be
-    written. `path` is None if there is no file at all.
+    An error of the disk is logged once and not raised. The game goes on, and the recording lacks the turns that could not be
+    written. `path` is the file, None if it could not be created.
     """
 
     def __init__(self, folder: Path, header: Header) -> None:
         self.path: Path | None = None
         self._file = -1
-        self._size = 0  # bytes of the whole lines
+        self._size = 0  # size in bytes of all lines that were written completely
         self._warned = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -134,7 +137,7 @@ class Recorder:
         self._write(header.model_dump(mode="json"))
 
     def turn(self, state: GameState | Mapping[str, Any], ballot: Ballot) -> None:
-        """Record one of our turns: the state as received, and the ballot."""
+        """Record one of our turns, with the state as received and the ballot."""
         raw = _raw(state)
         votes = [write_entry(entry) for entry in ballot.entries]
         line = {"turn": raw["turn"], "move": DIRECTIONS[ballot.direction], "votes": votes, "sums": ballot.sums}
@@ -142,8 +145,8 @@ class Recorder:
         self._write(line | {"state": raw})
 
     def finish(self, outcome: Outcome, state: GameState | Mapping[str, Any] | None = None) -> None:
-        """Record the outcome, and the last state if we received it, and close the file."""
-        # The text of an error may quote the URL of a request.
+        """Record the outcome and, if we received it, the last state. Then close the file."""
+        # The message of an error may quote the URL of a request, which contains the token.
         message = re.sub(r"(/api/[^/\s]+/)[^/\s]+(/play)", r"\1...\2", outcome.message)
         line: dict[str, Any] = {"reason": outcome.reason, "message": message}
         if state is not None:
@@ -152,7 +155,7 @@ class Recorder:
         self.close()
 
     def close(self) -> None:
-        """Close the file. Without `finish` the recording has no outcome."""
+        """Close the file. If `finish` was not called, the recording has no outcome."""
         if self._file >= 0:
             file, self._file = self._file, -1
             try:
@@ -173,7 +176,7 @@ class Recorder:
         data = text.encode("utf-8", "backslashreplace") + b"\n"
         try:
             if os.lseek(self._file, 0, os.SEEK_END) != self._size:
-                os.ftruncate(self._file, self._size)  # a part of a line, written when the disk was full
+                os.ftruncate(self._file, self._size)  # remove the part of a line that was written when the disk got full
                 os.lseek(self._file, self._size, os.SEEK_SET)
             written = 0
             while written < len(data):
@@ -189,13 +192,16 @@ class Recorder:
 
 
 def recording_folder_problem(folder: Path) -> str:
-    """Return why games cannot be recorded in this folder, and what to do; empty if they can."""
+    """Return why games cannot be recorded in this folder, and what to do about it. Return an empty text if they can."""
     problem = unwritable_reason(folder)
     return f"cannot be written to: {problem}; name another folder, or record nothing (--no-recording)" if problem else ""
 
 
 def unwritable_reason(folder: Path) -> str:
-    """Return why no file can be written into a folder that exists or can be created; empty if one can. Leaves no file behind."""
+    """Return why no file can be written into a folder, and an empty text if files can be written.
+
+    If the folder does not exist, the check is whether it can be created. No file is left behind.
+    """
     existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(path))
     if not existing.is_dir():
         return f"{short(existing)} is not a folder"
@@ -208,7 +214,10 @@ def unwritable_reason(folder: Path) -> str:
 
 
 def _create(folder: Path, header: Header) -> tuple[int, Path]:
-    """Create a new file and return its descriptor and path. The game's id, sent by a server, cannot lead out of the folder."""
+    """Create a new file, and return its descriptor and path.
+
+    The game's id comes from a server. Its special characters are replaced, so the path cannot lead out of the folder.
+    """
     when = re.sub(r"[^0-9T]", "", header.started[:19]).replace("T", "-")
     parts = [re.sub(r"[^A-Za-z0-9_-]+", "-", part)[:40].strip("-") or "x" for part in (when, header.bot, header.game)]
     name = "-".join([*parts, f"hero{header.hero}"])
@@ -227,7 +236,7 @@ def _raw(state: GameState | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return numbers and arrays of numpy as JSON, and any other value of a trait's parameters as text."""
+    """Return a value of a trait's parameters in a form that fits JSON: a number or list for a value of numpy, else a text."""
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else str(value)
 
 
@@ -253,10 +262,12 @@ class _OutcomeLine(_RecordingLine):
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording that was read.
+    """A recording that was read from a file.
 
-    `turns` are our turns in order. `outcome` is None if the file has none because the game was interrupted, `last` if we received
-    no last state. `cut` is True if the last line was cut off; it is left out.
+    - `turns`: our turns in order.
+    - `outcome`: the outcome, None if the file has none because the game was interrupted.
+    - `last`: the last state, None if the file has none.
+    - `cut`: whether the last line of the file was unfinished and so is left out.
     """
 
     path: Path
@@ -273,7 +284,7 @@ class Recording:
 
     @property
     def players(self) -> tuple[Player, ...]:
-        """The players of heroes 1..4; their names are empty if no state was recorded."""
+        """The players of heroes 1..4. Their names are empty if no state was recorded."""
         seen = self.turns[0] if self.turns else self.last
         return seen.state.players if seen is not None else UNKNOWN_PLAYERS
 
@@ -283,7 +294,10 @@ class Recording:
         return tuple(player.name for player in self.players)
 
     def turn(self, turn: int) -> RecordedTurn:
-        """Return our turn with the protocol's number `turn`. If there is none, raises `RecordingError` with the nearest turns."""
+        """Return our turn with the protocol's number `turn`.
+
+        Raises `RecordingError` if there is none. The message names the nearest turns.
+        """
         for recorded in self.turns:
             if recorded.turn == turn:
                 return recorded
@@ -292,16 +306,16 @@ class Recording:
         raise RecordingError(f"{self.path}: turn {turn} is not a recorded turn of hero {self.header.hero}; {hint}", 2)
 
     def recent(self, turn: int, rounds: int | None = None) -> Games:
-        """Return the states of our turns before `turn`, oldest first; only the last `rounds` of them if given."""
+        """Return the states of our turns before `turn`, oldest first. With `rounds`, return only the last `rounds` ones."""
         before = [own.games for own in self.turns if own.turn < turn]
         before = before if rounds is None else before[max(0, len(before) - rounds) :]
         return np.concatenate(before) if before else np.zeros(0, GAME)
 
 
 def read_recording(path: Path | str) -> Recording:
-    """Return the recording in a file. An unfinished last line is left out (`Recording.cut`).
+    """Return the recording in a file. If the last line is unfinished, it is left out (see `Recording.cut`).
 
-    Any other fault raises `RecordingError` with the file, the line and the reason.
+    For any other fault, raises `RecordingError` with the file, the line and the reason.
     """
     path = Path(path)
     try:
@@ -332,7 +346,7 @@ def read_recording(path: Path | str) -> Recording:
 
 @contextmanager
 def _located(path: Path, number: int) -> Iterator[None]:
-    """Put file and line before the message of an error about a line."""
+    """If the block raises an error about a line, put the file and the number of the line before its message."""
     try:
         yield
     except ValidationError as error:
@@ -367,7 +381,7 @@ def _assemble(path: Path, objects: list[dict[str, Any]], cut: bool) -> Recording
 
 def _read_header(value: dict[str, Any]) -> Header:
     if value.get("format") != FORMAT:
-        raise RecordingError(f"this is no recording: its first line must say that its format is {FORMAT!r}")
+        raise RecordingError(f"this is no recording: its first line must have the format {FORMAT!r}")
     version = value.get("version")
     if version == VERSION - 1:
         raise RecordingError(f"the format's version is {version}; vindibot {READER_BEFORE} reads it")

@@ -1,7 +1,9 @@
-"""Check our recordings and game records by the rules: does each state follow from the one before and the moves?
+"""The check of our recordings and game records by the rules: each state must follow from the state before and the moves.
 
-A recording contains the states that our hero saw. The moves in between follow from them; they are played, and must lead to the
-next state. Lost turns are skipped. A game record has no states: its moves must be possible and lead to the ending that it states.
+A recording contains the states that our hero saw. The moves between two states are derived from these states. Then the moves are
+played, and must lead to the later state. Lost turns are skipped.
+
+A game record contains no states. Its moves must be possible, and must lead to the ending that the record states.
 """
 
 from __future__ import annotations
@@ -21,7 +23,14 @@ from vindibot.games.recording import Recording
 
 @dataclass(frozen=True)
 class Difference:
-    """The first state of a game that differs from the rules. `ply` counts from 0; `before`, `expected` and `got` are drawings."""
+    """The first state of a game that does not follow by the rules.
+
+    - `game`: the id of the game.
+    - `ply`: the number of the ply (from 0) that led to the state, and `move` its move.
+    - `before`: a drawing of the state before this ply.
+    - `expected`: a drawing of the state in the file.
+    - `got`: a drawing of the state to which the moves lead by the rules.
+    """
 
     game: str
     ply: int
@@ -33,10 +42,13 @@ class Difference:
 
 @dataclass
 class Tally:
-    """The results of the checks: numbers of `games` and `states`, and messages.
+    """The results of the checks.
 
-    `differences` has an entry per game with a wrong state, `problems` a sentence per game that is wrong without a state to show.
-    `skipped` tells which states could not be checked, and why. `remarks` are for people.
+    - `games`, `states`: the numbers of games and states that were checked.
+    - `differences`: the first wrong state of each game that has one.
+    - `problems`: a sentence for each game that is wrong in another way.
+    - `skipped`: the states that could not be checked, and the reasons.
+    - `remarks`: observations that are no faults.
     """
 
     games: int = 0
@@ -53,7 +65,7 @@ class Tally:
 
 
 def retrace_recording(recording: Recording, tally: Tally) -> None:
-    """Check a recording, and add its states, its first wrong state and its lost turns to `tally`."""
+    """Check a recording, and add the results to `tally`: the number of states, the first wrong state, the lost turns."""
     tally.games += 1
     game = recording.header.game
     history = GameHistory.of(recording)
@@ -72,7 +84,7 @@ def retrace_recording(recording: Recording, tally: Tally) -> None:
 
 
 def _difference(game: str, before: Games, seen: Games) -> Difference:
-    """Return the boards of a state that does not follow: as it was seen, and as the moves lead to it."""
+    """Return the difference between the state that was `seen` and the state to which the moves lead from `before`."""
     games = before.copy()
     start = int(games[0]["turn"])
     move = ""
@@ -85,7 +97,7 @@ def _difference(game: str, before: Games, seen: Games) -> Difference:
 
 
 def _compare_moves(recording: Recording, tally: Tally) -> None:
-    """Add a remark for each of our moves that the next state does not show: it came late, or was lost."""
+    """Add a remark for each of our moves that the next state does not show, because the move came late or was lost."""
     seen = [own.games for own in recording.turns] + ([recording.last.games] if recording.last is not None else [])
     for own, (before, after) in zip(recording.turns, pairwise(seen), strict=False):
         hero, move = after[0]["hero"][recording.me], own.ballot.direction

@@ -1,7 +1,8 @@
-"""Check recorded games by the rules: play every move and compare every state.
+"""The check of recorded games by the rules: every move is played, and every state is compared.
 
-A file of the original server has a game per line as JSON, gzipped or not: the state before the first ply in the protocol
-(``init``), the spawn squares, the moves, and the whole state after each move. The first difference is shown as two boards.
+A file of the original server, gzipped or not, has one game per line as JSON: the state before the first ply in the protocol's
+form (``init``), the spawn squares, the moves, and the whole state after each move. The report shows the first difference as two
+boards.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class VerifyError(VindibotError):
 
 
 def read_games(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the games of a file (.gz or plain), each with the number of its line. Raises `VerifyError`."""
+    """Yield the games in a file (gzipped or plain), each with the number of its line. Raises `VerifyError` for a damaged file."""
     for number, line in read_lines(path, VerifyError):
         yield number, _decode(path, number, line)
 
@@ -52,7 +53,7 @@ def _decode(path: Path, number: int, line: bytes) -> dict[str, Any]:
 
 
 def first_state(game: dict[str, Any]) -> Games:
-    """Return the state before the first ply of a recorded game. Raises `ProtocolError` if it cannot be played."""
+    """Return the state before the first ply of a recorded game. Raises `ProtocolError` if this state cannot be played."""
     games = to_games(read_game(game["init"]))
     games[0]["training"] = bool(game.get("training"))
     games[0]["hero"]["spawn"] = [square(row, column) for row, column in game["spawns"]]
@@ -61,7 +62,7 @@ def first_state(game: dict[str, Any]) -> Games:
 
 
 def original_game(game: dict[str, Any]) -> GameHistory:
-    """Return a recorded game as the rules play its moves, up to the first move that cannot be played.
+    """Play the moves of a recorded game by the rules, and return the result. Stop at the first move that cannot be played.
 
     Raises `ProtocolError` if the first state cannot be played.
     """
@@ -84,7 +85,7 @@ def agrees(games: Games, state: list[Any]) -> bool:
 
 
 def _recorded_board(games: Games, state: list[Any]) -> str:
-    """Return a drawing of the recorded `state`. Spawn squares and tiles below heroes are not in it; they come from `games`."""
+    """Return a drawing of the recorded `state`, with the spawn squares and the tiles below heroes of `games`."""
     turn, finished, text, heroes = state
     shown = games.copy()
     record = shown[0]
@@ -102,9 +103,9 @@ def _recorded_board(games: Games, state: list[Any]) -> str:
 
 
 def verify_game(game: dict[str, Any]) -> tuple[int, Difference | None]:
-    """Play one recorded game. Returns the number of states compared, and the first difference.
+    """Play one recorded game. Return the number of states compared, and the first difference, None if there is none.
 
-    Raises `ProtocolError` for a game that cannot be played here (a board that is not square).
+    Raises `ProtocolError` for a game that our rules cannot play, for example on a board that is not square.
     """
     history = original_game(game)
     after = history.state(0)
@@ -121,16 +122,16 @@ def verify_game(game: dict[str, Any]) -> tuple[int, Difference | None]:
 
 
 def verify(paths: Iterable[Path], tally: Tally | None = None) -> Tally:
-    """Check all games of all files of any kind (`vindibot.games.game_file`), and return the results, added to `tally` if given.
+    """Check all games in the files, and return the results. If `tally` is given, the results are added to it.
 
-    Raises `VindibotError` for a file that cannot be read.
+    The files can be of any kind (see `vindibot.games.game_file`). Raises `VindibotError` for a file that cannot be read.
     """
     tally = tally if tally is not None else Tally()
     for path in paths:
         try:
             kind = kind_of(path)
         except UsageError:
-            kind = "original"  # its reader names the fault
+            kind = "original"  # the reader of this kind raises an error that names the fault
         if kind == "recording":
             retrace_recording(read_recording(path), tally)
         elif kind == "records":
@@ -157,7 +158,7 @@ def _verify_original(path: Path, tally: Tally) -> None:
 
 
 def side_by_side(recorded: str, ours: str) -> str:
-    """Return two drawings beside each other, with a mark between lines that differ."""
+    """Return two drawings beside each other, with the mark ``!`` between lines that differ."""
     lines = list(zip_longest(recorded.splitlines(), ours.splitlines(), fillvalue=""))
     width = max(len(one) for one, _ in lines)
     marked = [("recorded", " ", "ours"), *((one, " " if one == other else "!", other) for one, other in lines)]
@@ -165,7 +166,7 @@ def side_by_side(recorded: str, ours: str) -> str:
 
 
 def report(tally: Tally) -> str:
-    """Return the results as text: remarks, skipped states, problems, the first difference as boards, and a line of numbers."""
+    """Return the results as text: remarks, skipped states, problems, the boards of the first difference, and a line of totals."""
     lines = [f"note: {remark}" for remark in tally.remarks]
     lines += [f"skipped: {reason}" for reason in tally.skipped]
     lines += [f"wrong: {problem}" for problem in tally.problems]
@@ -180,7 +181,8 @@ def report(tally: Tally) -> str:
 def verify_files(paths: Iterable[Path | str], console: Console) -> int:
     """Check the files, print the report, and return the exit code: 0 if all games are right, 1 if not.
 
-    A file that cannot be read is printed, and the check goes on with the next one.
+    If a file cannot be read, print the reason and go on with the next file. Then the exit code is that of the error, unless a
+    game is wrong.
     """
     tally = Tally()
     code = 0

@@ -1,4 +1,4 @@
-"""Views for traits, made from a drawn board, a game, or a turn of a recording."""
+"""Views for traits, made from a drawing of a board, a game, or a turn of a recording."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim.game import ABSENT, GAME, Game
 from vindibot.games.newest import LAST, find_recording
 from vindibot.games.recording import SUFFIX, Recording, read_recording
 
-#: Default budget of a view in nodes.
+#: Default search budget of a view, in nodes.
 NODES = 10_000
 
 
@@ -33,11 +33,13 @@ def view(
     path; ``last`` is the newest recording in ``recordings/``). `turn` is the protocol's number. The budget has `nodes` nodes
     (None: no limit).
 
-    - A drawn board or a game: without `turn`, its own turn advances to the next one of `me`. Without `me`, it is the next hero to
-      move that is on the board. `recent` are boards of our turns before, oldest first.
-    - A recording: `turn` must be one of the recorded turns; hero, history and seed are those of the recording.
+    - With a drawing or a game: without `turn`, the game's turn advances to the next turn of `me`. Without `me`, our hero is the
+      next hero to move that is on the board. `recent` are the boards of our earlier turns, oldest first.
+    - With a recording: `turn` must be one of the recorded turns. Hero and history come from the recording, and the seed too if
+      `seed` is None.
 
-    Raises ValueError (`sim.board.BoardError` for the drawing) and `vindibot.games.recording.RecordingError`.
+    Raises ValueError if the arguments do not fit the source (`sim.board.BoardError` for a wrong drawing). Raises
+    `vindibot.games.recording.RecordingError` for a wrong recording, or a turn that was not recorded.
     """
     if isinstance(source, os.PathLike) or (isinstance(source, str) and (source == LAST or source.endswith(SUFFIX))):
         source = read_recording(find_recording(source) if isinstance(source, str) else Path(source))
@@ -53,7 +55,7 @@ def view(
 
 
 def _to_move(games: Game, turn: int | None, me: int | None) -> int:
-    """Set the turn of a drawn game so that `me` is to move, and return `me`."""
+    """Set the turn of a game so that hero `me` is to move, and return `me`. If `me` is None, choose the hero."""
     game = games[0]
     present = [hero for hero in range(4) if game["hero"][hero]["pos"] != ABSENT[hero]]
     now = int(game["turn"]) if turn is None else turn
@@ -61,7 +63,7 @@ def _to_move(games: Game, turn: int | None, me: int | None) -> int:
         order = [(now + later) % 4 for later in range(4)] if turn is None else [now % 4]
         me = next((hero for hero in order if hero in present), None)
     if me is None or me not in present:
-        missing = "hero that could be to move" if me is None else f"hero with the index {me} (@{me + 1})"
+        missing = "hero that can move" if me is None else f"hero with the index {me} (@{me + 1})"
         raise ValueError(f"there is no {missing} on this board")
     if turn is not None and turn % 4 != me:
         raise ValueError(f"on turn {turn}, hero {turn % 4 + 1} moves, not hero {me + 1} (me={me})")

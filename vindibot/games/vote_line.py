@@ -1,7 +1,7 @@
 """The votes of one trait as a recording stores them: label, weight, votes, time, status, and the result of a search if any.
 
-Only the fields of a `behaviours.base.SearchInfo` that are set are written. The principal variation is text with a letter per ply,
-``.`` for Stay; the goal is a square of the protocol, [x, y] with x the row.
+Fields of a `behaviours.base.SearchInfo` that are None are left out. The principal variation is text with one letter per ply,
+``.`` for Stay. The goal is a square of the protocol: [x, y], with x the row.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Place = Annotated[int, Field(ge=0, lt=MAX_SIZE)]
 
 
 class VoteLine(BaseModel):
-    """The votes of a trait as read; `entry` converts them."""
+    """The votes of a trait as they are read from a recording. `entry` converts them."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -42,7 +42,7 @@ class VoteLine(BaseModel):
     goal: tuple[_Place, _Place] | None = None
 
     def entry(self) -> BallotEntry:
-        """Return the entry of the ballot."""
+        """Return these votes as an entry of a ballot."""
         pv = tuple(map(PV_LETTERS.index, self.pv))
         goal = None if self.goal is None else square(*self.goal)
         votes = None if self.votes is None else tuple(self.votes)
@@ -52,7 +52,7 @@ class VoteLine(BaseModel):
 
 
 def write_entry(entry: BallotEntry) -> dict[str, Any]:
-    """Return an entry of the ballot as JSON that `VoteLine` reads."""
+    """Return an entry of a ballot as a JSON object that `VoteLine` reads."""
     line = vars(entry) | {"ms": write_number(entry.ms)}
     info = line.pop("info")
     if info is not None:
@@ -63,15 +63,15 @@ def write_entry(entry: BallotEntry) -> dict[str, Any]:
 
 
 def write_pv(pv: Sequence[int]) -> str:
-    """Return a principal variation as text: ``N.ES``."""
+    """Return a principal variation (directions 0..4) as text, such as ``N.ES``."""
     return "".join(PV_LETTERS[direction] for direction in pv)
 
 
 def write_number(value: float) -> float | None:
-    """Return milliseconds for JSON; None for infinity (tests have no deadline) and NaN."""
+    """Return milliseconds as a number for JSON. Infinity (a test without a deadline) and NaN become None."""
     return round(float(value), 3) if math.isfinite(value) else None
 
 
 def read_number(value: float | None) -> float:
-    """Return the inverse of `write_number`; NaN for None."""
+    """Return the milliseconds that `write_number` has written. None becomes NaN."""
     return math.nan if value is None else value
