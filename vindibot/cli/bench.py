@@ -20,10 +20,10 @@ from vindibot.cli.parameters import PATH, nodes_option, traits_option
 def bench_command(bot: str, recordings: tuple[Path, ...], traits: tuple[str, ...], nodes: int | None, turns: int) -> None:
     """Measure the time of each trait of a bot.
 
-    The table shows milliseconds per turn: the median, the 99th percentile and the worst turn. The worst turn is also shown
-    with its number and file, for `vindibot turn`. The turns are those of the RECORDINGS, or of three new games. Each trait
-    runs alone, in this process. A search has 0.9 s per turn, or a budget of --nodes. A trait that runs longer than 10 s (60 s
-    with --nodes) is interrupted and not asked again. After Ctrl-C the command prints the results so far.
+    The table shows milliseconds per turn: the median, the 99th percentile and the worst turn. The number and the file of the
+    worst turn are printed too, for `vindibot turn`. The turns come from the RECORDINGS, or from three new games if there are no
+    RECORDINGS. Each trait runs alone, in this process. A search has 0.9 s per turn, or a budget of --nodes. A trait that runs
+    longer than 10 s (60 s with --nodes) is interrupted and not asked again. After Ctrl-C the command prints the results so far.
 
     \b
     Examples:

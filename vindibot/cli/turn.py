@@ -38,12 +38,13 @@ def turn_command(
 ) -> None:
     """Run a recorded turn again, also in a debugger.
 
-    The traits run in this process, with the recorded state, history and seed. The table compares their weighted votes with
-    the recorded ones: "same" if nothing has changed, else "now" and "then". The output of a trait is shown, and a
-    breakpoint() in it stops there. A trait in an endless loop is interrupted after --limit-ms; the message names its line.
+    The traits run in this process, with the recorded state, history and seed. The table compares their weighted votes with the
+    recorded ones: "same" if nothing has changed, else "now" and "then". The command shows the output of a trait, and a
+    breakpoint() in a trait opens the debugger. A trait in an endless loop is interrupted after --limit-ms; the message names
+    its line.
 
-    The default bot is the one in the header of the recording. Your own traits are looked up in the current folder, in bots/
-    and beside the recording. Set NUMBA_DISABLE_JIT=1 to step through compiled kernels.
+    Without --bot, the traits come from the header of the recording. Your own traits are looked up in the current folder, in
+    bots/ and beside the recording. Set NUMBA_DISABLE_JIT=1 to step through compiled kernels.
 
     \b
     Examples:

@@ -14,8 +14,8 @@ def verify_command(files: tuple[Path, ...]) -> None:
     """Replay recorded games and compare every state.
 
     FILES are recordings of `vindibot play`, game records (*.games.jsonl of an arena, /records/ID of a server), or games of the
-    original server with every state; plain or gzipped. In a recording each state must follow from the one before. In a game
-    record all moves must be possible and lead to the recorded end. Exit code 1 if any state differs.
+    original server with every state. They may be gzipped. In a recording each state must follow from the previous state. In a
+    game record all moves must be possible and lead to the recorded end. Exit code 1 if any state differs.
     """
     from vindibot.base import terminal
     from vindibot.games import verify_files
