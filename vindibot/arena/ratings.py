@@ -150,7 +150,8 @@ class Running:
         if anchor is None or anchor not in found:
             zero = sum(rating for rating, _ in found.values()) / max(1, len(found))
             return {bot: (rating - zero, error) for bot, (rating, error) in found.items()}
-        zero, doubt = found[anchor]
+        zero, uncertainty = found[anchor]
         return {
-            bot: (rating - zero, 0.0 if bot == anchor else math.hypot(error, doubt)) for bot, (rating, error) in found.items()
+            bot: (rating - zero, 0.0 if bot == anchor else math.hypot(error, uncertainty))
+            for bot, (rating, error) in found.items()
         }

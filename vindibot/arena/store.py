@@ -173,24 +173,24 @@ def replays_path(results: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class Origin:
+class TournamentOrigin:
     """The command that began a tournament and its seed, as the file of its configuration has them; empty and None if unknown."""
 
     command: str = ""
     seed: int | None = None
 
 
-def read_origin(results: Path) -> Origin:
+def read_origin(results: Path) -> TournamentOrigin:
     """Return the origin of the tournament of a results file."""
     try:
         text = setup_path(results).read_text("utf-8")
         seed = tomllib.loads(text).get("seed")
     except (OSError, ValueError):
-        return Origin()
+        return TournamentOrigin()
     if not text.startswith(SETUP_MARK):
-        return Origin()
+        return TournamentOrigin()
     command = next((line.removeprefix(COMMAND_MARK) for line in text.splitlines() if line.startswith(COMMAND_MARK)), "")
-    return Origin(command, seed if isinstance(seed, int) else None)
+    return TournamentOrigin(command, seed if isinstance(seed, int) else None)
 
 
 def report_path(results: Path) -> Path:
