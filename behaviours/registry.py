@@ -24,14 +24,19 @@ GROUP = "vindibot.behaviours"
 
 #: The traits that come with the project: name -> module:Class.
 BUILT_IN = {
+    "camp": "behaviours.sparring.camp:Camp",
     "combat": "behaviours.classic.combat:Combat",
+    "decision-list": "behaviours.sparring.rules:DecisionList",
+    "dodge": "behaviours.sparring.dodge:Dodge",
     "feeding": "behaviours.tactics.feeding:Feeding",
+    "goal-scorer": "behaviours.sparring.goals:GoalScorer",
     "harvest": "behaviours.tactics.harvest:Harvest",
     "homecoming": "behaviours.tactics.home:Homecoming",
     "hunter": "behaviours.tactics.hunter:Hunter",
     "landing": "behaviours.tactics.landing:Landing",
     "leader": "behaviours.tactics.leader:Leader",
     "look-ahead": "behaviours.classic.lookahead:LookAhead",
+    "max-n": "behaviours.sparring.maxn:MaxN",
     "mine-finder": "behaviours.classic.mine:MineFinder",
     "movement-premium": "behaviours.classic.premium:MovementPremium",
     "random": "behaviours.classic.random:Random",
@@ -40,6 +45,7 @@ BUILT_IN = {
     "search": "behaviours.search:Search",
     "spawn-avoider": "behaviours.classic.spawn:SpawnAvoider",
     "stalemate": "behaviours.tactics.stalemate:Stalemate",
+    "stall": "behaviours.sparring.stall:Stall",
     "stay": "behaviours.classic.stay:Stay",
     "tavern-finder": "behaviours.classic.tavern:TavernFinder",
     "tavern-peace": "behaviours.tactics.peace:TavernPeace",

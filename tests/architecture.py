@@ -132,6 +132,7 @@ PURPOSES = {
     "tactics": "hunter, leader, stalemate ...",
     "search": "alpha-beta",
     "rollout": "plans played out",
+    "sparring": "rivals to measure against",
     "route": "the way over mines and taverns",
     "common": "combat, evaluation, map tables",
     "sim": "rules, maps, distances",

@@ -77,9 +77,18 @@ def test_the_anytime_trait(tmp_path: Path) -> None:
 def test_bots_in_other_languages(tmp_path: Path) -> None:
     text = (TOP / "docs" / "other-languages.md").read_text()
     printed = follow(text, tmp_path, environment(shims(tmp_path / "bin")))
-    assert len(printed) == 2
+    assert len(printed) == 3
     for said in printed.values():
         assert "How games ended" not in said, f"somebody forfeited:\n{said}"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_samples_of_the_arena(tmp_path: Path) -> None:
+    text = (TOP / "docs" / "arena.md").read_text()
+    samples = [block.text for block in blocks(text, "console") if "--results" in block.text]
+    assert len(samples) == 2
+    follow("".join(f"```console\n{sample}```\n" for sample in samples), tmp_path, environment(shims(tmp_path / "bin")))
 
 
 @pytest.mark.parametrize("document", ["votes.md", "traits.md", "reference/games.md"])

@@ -125,8 +125,8 @@ def test_a_recorded_turn(tmp_path: Path) -> None:
     assert equal(view(recording, 42).games, states[42])
     assert view(recording, 42, me=2, seed=5).seed == 5
     for arguments, message in [
-        ({}, "say which turn"),
-        ({"turn": 42, "me": 1}, "hero 3's"),
+        ({}, "a recording needs a turn"),
+        ({"turn": 42, "me": 1}, "is of hero 3"),
         ({"turn": 42, "recent": [BOARD]}, "its own history"),
     ]:
         with pytest.raises(ValueError, match=message):

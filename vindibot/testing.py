@@ -13,6 +13,8 @@ The same on a turn of a recorded game, with the recent turns that the bot had th
 
     assert favourites(Coward(), view("recordings/20250131-seed-abcd-hero1.jsonl", turn=212)) == {WEST}
 
+In a Python session ``view("last", turn=212)`` is a turn of the newest recording in ``recordings/``.
+
 `sim.board` describes the drawings of boards.
 
 `check_trait` runs all checks of the conformance suite, on many unusual boards. One test per check::
@@ -58,7 +60,8 @@ def votes(behaviour: Behaviour, view: View) -> NDArray[np.float64] | None:
     Runs an anytime trait until it ends (it should, within the view's budget), or gives `MOST_ANSWERS` answers. Raises what the
     trait raises, and `behaviours.VoteError` for an answer that is not a valid vote.
     """
-    return as_votes(search_info(behaviour, view))
+    found = as_votes(search_info(behaviour, view))
+    return None if found is None else found + 0.0  # -0 becomes 0
 
 
 def search_info(behaviour: Behaviour, view: View) -> SearchInfo:

@@ -1,8 +1,9 @@
-"""Rollout: our plans played out to see which gains most (Tesauro and Galperin 1996), as a trait.
+"""The trait `rollout`: simulate plans and vote for the plan that gains most (Tesauro and Galperin 1996).
 
-`policy` is the rollout policy and `policy_params` its parameters. `plans` lists the plans, `playouts` plays them out, `opponents`
-finds the policies that predict the rivals' last moves, `repetition` the moves that they repeat. `Rollout` turns the outcomes
-into votes.
+- `policy`: the rollout policy. `policy_params`: its parameters.
+- `plans`: the list of plans. `playouts`: the simulation of plans.
+- `opponents`: the policies that predict the rivals' last moves. `repetition`: the moves that rivals repeat.
+- `trait`: `Rollout`, which turns the outcomes into votes.
 """
 
 from behaviours.rollout.trait import Rollout

@@ -1,4 +1,4 @@
-"""Opponent models: the policies that predict the rivals' moves of the last rounds."""
+"""Opponent models: find the policies that best predict each rival's last moves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sim.game import GAMES, PLIES_PER_ROUND, RUNNING, STAY, Games
 from sim.kernels import entry
 from sim.rules import play
 
-#: Odds added to those of every policy, so that none is ruled out.
+#: Odds added to the odds of every policy, so that no policy is ruled out.
 MIN_ODDS = 0.02
 
 
@@ -31,10 +31,10 @@ def count_hits(
     hits: NDArray[np.int64],
     repeats: NDArray[np.int8],
 ) -> None:
-    """Count in ``hits[hero, number]`` the moves of each rival that policy `number` predicted, and note `repeats`.
+    """Add to ``hits[hero, number]`` the number of moves of each rival that policy `number` predicts, and update `repeats`.
 
-    `seen` are the games on our turns (at least one), oldest first. Missing rounds are skipped. The moves in between are the
-    heroes' last directions on our next turn.
+    `seen` holds the positions on our turns (at least one), oldest first. The move of a rival between two turns is its last
+    direction on the later turn. Two turns with a missing round between them are skipped.
     """
     scratch = seen[:1].copy()
     game: GameRecord = scratch[0]
@@ -61,11 +61,12 @@ def count_hits(
 def model_opponents(
     view: View, weights: NDArray[np.void], policies: NDArray[np.void], likelihood_weight: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-    """Return `DRAWS` numbers of policies for each hero (int64[4, `DRAWS`]), and the heroes' repeated moves.
+    """Return `DRAWS` policy numbers per hero (int64[4, `DRAWS`]), and the heroes' repeated moves.
 
-    The numbers are those of ``policies[1:]``, since the first policy is ours. The share of a policy among a hero's draws is
-    proportional to exp(`likelihood_weight` x number of moves that it predicted) + `MIN_ODDS`. This is a tempered likelihood,
-    because no bot plays exactly by a policy.
+    A policy number is an index into `policies`. Policy 0 is ours and is never among them. The share of a policy among a hero's
+    numbers is proportional to exp(`likelihood_weight` x (h - m)) + `MIN_ODDS`. Here h is the number of moves that the policy
+    predicted, and m the largest such number of any policy. This is a tempered likelihood, because no bot plays exactly by a
+    policy.
     """
     hits, repeats = np.zeros((4, len(policies)), np.int64), no_repeats()
     if len(view.recent):

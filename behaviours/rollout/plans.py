@@ -1,7 +1,7 @@
 """Plans: up to two goals, one after the other.
 
-A plan is a row of `GOALS` numbers: goals as in `behaviours.rollout.policy`, or `GOAL_MOVE` + direction for one ply in that
-direction, with `NO_GOAL` at its end. After its last goal we follow our policy.
+A plan is a row of `GOALS` numbers, filled up with `NO_GOAL`. A number is a goal of `behaviours.rollout.policy`, or `GOAL_MOVE` +
+direction, which is one ply in that direction. After its last goal our hero follows its policy.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from behaviours.common.map_tables import AWAY, LISTED, MAX_MINES, NO_MINE, map_t
 from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL
 from sim.game import CELLS, MINE, TILE_BITS
 
-#: The goal of one ply North is ``GOAL_MOVE + NORTH``.
+#: The goal of one ply in direction d is ``GOAL_MOVE + d``.
 GOAL_MOVE = 200
 #: Largest number of goals in a plan.
 GOALS = 2
@@ -25,10 +25,15 @@ MAX_CHASE = 10
 def plans_of(view: View, mines: int, two_goal_plans: bool = True, uncontested_mines: int = 3) -> NDArray[np.int16]:
     """Return the plans of our hero: int16[n, `GOALS`]. The first plan has no goal: it follows our policy.
 
-    Goals are the `mines` nearest mines that are not ours, up to `uncontested_mines` mines farther away that we reach before
-    every enemy, the nearest tavern, and the enemies within `MAX_CHASE` moves. There is a plan for each goal and for each
-    effective direction. With `two_goal_plans` there are also plans of two goals, and of a direction and a goal. The way to an
-    uncontested mine is direct or by the tavern.
+    The goals are
+
+    - the `mines` nearest mines that are not ours;
+    - up to `uncontested_mines` mines farther away that we reach before every enemy;
+    - the nearest tavern;
+    - the enemies within `MAX_CHASE` moves.
+
+    There is a plan for each goal and for each direction with an effect. With `two_goal_plans` there are three more kinds of
+    plans: two near goals, a direction and then a near mine or the tavern, and the tavern and then an uncontested mine.
     """
     near, far = _goals(view, mines, uncontested_mines)
     moves = [GOAL_MOVE + move for move in view.moves]
@@ -41,7 +46,7 @@ def plans_of(view: View, mines: int, two_goal_plans: bool = True, uncontested_mi
 
 
 def _goals(view: View, mines: int, uncontested_mines: int) -> tuple[list[int], list[int]]:
-    """Return the goals near us, and the uncontested mines farther away."""
+    """Return the near goals, and the uncontested mines farther away."""
     tables, pos = map_tables_of(view.map)[0], view.pos
     numbers = [int(mine) for mine in tables["nearest"][pos * LISTED : (pos + 1) * LISTED] if mine != NO_MINE]
     foreign = [mine for mine in numbers if int(view.cells[int(tables["mine"][mine])]) & TILE_BITS != MINE + 1 + view.me]
@@ -56,7 +61,7 @@ def _goals(view: View, mines: int, uncontested_mines: int) -> tuple[list[int], l
 
 
 def square_of(view: View, goal: int) -> int | None:
-    """Return the square of a goal, for displays; None for a direction and for `NO_GOAL`."""
+    """Return the square of a goal, to be shown on a board; None for a direction and for `NO_GOAL`."""
     tables = map_tables_of(view.map)[0]
     if goal == NO_GOAL or goal >= GOAL_MOVE:
         return None

@@ -1,7 +1,7 @@
-"""Playouts of plans by the exact rules, every hero by its policy.
+"""Playouts: plans simulated by the exact rules, with each hero's moves from its policy.
 
-All plans meet the same scenarios (common random numbers): in playout number k of every plan the rivals have the same policies and
-random numbers. So the differences between plans vary less than their values.
+All plans meet the same scenarios (common random numbers): in scenario k the rivals have the same policies and the same random
+numbers, whatever the plan. So the difference between two plans varies less than the value of a plan.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from sim.kernels import entry, kernel
 from sim.playout import below, next_random, random_state
 from sim.rules import play, tile_at
 
-#: Largest number of our plies on the way to a goal, and to a goal that is an enemy.
+#: Largest number of plies that we spend on a goal before we give it up: for any goal, and for a goal that is an enemy.
 MAX_GOAL_PLIES, MAX_CHASE_PLIES = 40, 12
-#: Number of policies in each hero's row, of which a scenario draws one.
+#: Number of policy numbers per hero. Each scenario draws one of them.
 DRAWS = 64
-#: Unit of `epsilon` in kernels: 1/1000.
+#: Kernels take `epsilon` as a whole number of 1/1000.
 EPSILON_UNIT = 1000
 
-#: Parameters of playouts: our hero `me` (0..3), their length in `plies`, `epsilon` in units of 1/`EPSILON_UNIT`, the `seed`; for
-#: the rest see the fields of `behaviours.rollout.trait.Rollout`. `death` and `lead_scale` are in gold.
+#: Parameters of playouts: our hero `me` (0..3), the length of a playout in `plies`, `epsilon` in units of 1/`EPSILON_UNIT`, and
+#: the `seed`. The other fields are those of `behaviours.rollout.trait.Rollout`; `death` and `lead_scale` are in gold.
 ROLLOUT_PARAMS = np.dtype(
     (
         np.record,
@@ -41,10 +41,11 @@ ROLLOUT_PARAMS = np.dtype(
         + [(name, "f8") for name in ("round_discount", "death", "late_kill_penalty", "lead_weight", "lead_scale")],
     )
 )
-#: Results of a plan: the sum of its outcomes in gold (`total`), their number (`count`), its `first` move, the `plies` played.
+#: Statistics of a plan: the sum of its outcomes in gold (`total`), the number of its playouts (`count`), its `first` move (0..4),
+#: and the number of `plies` played.
 PLAN_STATS = np.dtype((np.record, [("total", "f8"), ("count", "i8"), ("first", "i8"), ("plies", "i8")]))
 
-#: One record of `ROLLOUT_PARAMS` and of `PLAN_STATS`.
+#: Types of one record of `ROLLOUT_PARAMS` and of one record of `PLAN_STATS`.
 RolloutParamsRecord = Any
 PlanStatsRecord = Any
 
@@ -52,8 +53,9 @@ PlanStatsRecord = Any
 class Players(NamedTuple):
     """Policies of all heroes.
 
-    ``policies[0]`` is ours. ``draws[hero]`` are `DRAWS` numbers of policies of a rival (int64[4, `DRAWS`]). Each scenario
-    draws one of them. `repeats` are the rivals' repeated moves (`behaviours.rollout.repetition`).
+    ``policies[0]`` is ours, the others are those that rivals may have. ``draws[hero]`` holds `DRAWS` policy numbers of a rival
+    (int64[4, `DRAWS`]); each scenario draws one of them. `repeats` holds the rivals' repeated moves
+    (`behaviours.rollout.repetition`).
     """
 
     policies: NDArray[np.void]
@@ -62,9 +64,10 @@ class Players(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Playouts of one call: the `chosen` rows of `plans` (int16[n, `GOALS`]), each in the scenarios `begin` to `end` - 1.
+    """The playouts of one call of `play_plans`.
 
-    After `limit` plies the call ends with the scenario.
+    `chosen` are the numbers of the plans to play, rows of `plans` (int16[n, `GOALS`]). Each of them is played in the scenarios
+    `begin` to `end` - 1. When `limit` plies have been played, the call finishes the current scenario and ends.
     """
 
     plans: NDArray[np.int16]
@@ -75,7 +78,7 @@ class Batch(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """Constants of a playout. Only records: an array in a tuple costs a reference count at each use."""
+    """Constants of a playout. All fields are records, because each use of an array in a tuple costs a reference count."""
 
     tables: MapRecord
     weights: WeightsRecord
@@ -92,7 +95,7 @@ _PLAN_STATS = types.Array(numba.from_dtype(PLAN_STATS), 1, "C")
 
 @kernel
 def _reached(game: GameRecord, tables: MapRecord, me: int, goal: int, spent: int) -> bool:
-    """Return whether a goal is reached or given up after `spent` plies of ours."""
+    """Return whether our hero has reached a goal, or gives it up after `spent` plies."""
     if spent > MAX_GOAL_PLIES:
         return True
     if goal >= GOAL_HERO:
@@ -109,7 +112,10 @@ def _reached(game: GameRecord, tables: MapRecord, me: int, goal: int, spent: int
 def opponent_move(
     game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, repeats: NDArray[np.int8], hero: int
 ) -> int:
-    """Return the move (0..4) of a rival by its policy; with `repeat_moves`, its repeated move if it has one."""
+    """Return the move (0..4) of a rival by its policy.
+
+    If the policy has `repeat_moves` and the rival has a repeated move on its square, return the repeated move.
+    """
     if params.repeat_moves:
         move: int = repeated_move(game, tables, repeats, hero)
         if move >= 0:
@@ -129,7 +135,7 @@ def _value_of(game: GameRecord, weights: WeightsRecord, setup: RolloutParamsReco
 
 @kernel
 def _goal_of(plan: NDArray[np.int16], part: int) -> int:
-    """Return goal number `part` of a plan; `NO_GOAL` after the last one."""
+    """Return goal number `part` of a plan, or `NO_GOAL` after the last goal."""
     return int64(plan[uintp(part)]) if part < GOALS else int64(NO_GOAL)
 
 
@@ -144,9 +150,9 @@ def _play_out(
     state: int,
     stat: PlanStatsRecord,
 ) -> None:
-    """Play a plan out from `game`, which is changed, and add the outcome to `stat`.
+    """Play out a plan from the position in `game`, which changes, and add the outcome to `stat`.
 
-    ``drawn[hero]`` is the number of a rival's policy, `state` the state of the random numbers.
+    ``drawn[hero]`` is the policy number of a rival, `state` the state of the random generator.
     """
     setup = scene.setup
     me = int64(setup.me)
@@ -208,13 +214,16 @@ def play_plans(
     stats: NDArray[np.void],
     stop: NDArray[np.int64],
 ) -> None:
-    """Play plans out from ``games[0]``, which is not changed, and add to `stats`, one record per plan.
+    """Play out a batch of plans from ``games[0]``, which does not change, and add the outcomes to `stats`, one record per plan.
 
-    The outcome of a playout is our `behaviours.common.evaluation.position_value` in gold, plus `lead_weight` x `lead_scale` x
-    asinh(m / `lead_scale`), where our net worth is m above that of the richest rival. It is averaged over the rounds of the
-    playout: round r has the weight (1 - d) d^r, where d is `round_discount`, and the last round has that of all later ones. So
-    early income counts more. The share `late_kill_penalty` is taken off what our kills bring, unless we strike in the first
-    ply, because a hunted hero changes its play. Ends early when ``stop[0]`` is set, or after ``batch.limit`` plies.
+    The value of a position is our `behaviours.common.evaluation.position_value` in gold, plus `lead_weight` x `lead_scale` x
+    asinh(m / `lead_scale`), where m is our net worth less that of the richest rival. The outcome of a playout is a weighted mean
+    of the values after its rounds. Round r has the weight (1 - d) d^r, where d is `round_discount`. The last round also has the
+    weights of all later rounds. So early income counts more.
+
+    Each death of ours costs `death` gold. The share `late_kill_penalty` is taken off the gain of our kills, except kills in our
+    first ply: a hunted hero changes its play, so later kills are less certain. The call ends early when ``stop[0]`` is set, or
+    after ``batch.limit`` plies.
     """
     setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], setups[0])
     policies, draws, repeats = players.policies, players.draws, players.repeats

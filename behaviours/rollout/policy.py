@@ -1,9 +1,13 @@
-"""The rollout policy: the move of a hero by `PolicyParams`, on the way to a goal if it has one.
+"""The rollout policy: it computes the move of a hero from `PolicyParams` and an optional goal.
 
-The rules in their order: a hero kills an enemy beside it that one blow kills. Beside a tavern and an enemy it drinks. It fights
-duels that it wins, and from other enemies flees to a tavern in reach. With `shy` it keeps away from enemies that would win.
-Otherwise it goes to its goal, or without a goal to a prey, the nearest mine or a tavern. It avoids squares where the enemies
-around would strike first and win.
+The rules, in this order:
+
+1. If one blow kills an enemy beside the hero, the hero strikes it.
+2. If the hero is beside an enemy and a tavern, it drinks.
+3. If the hero wins the duel with an enemy beside it, it stays and fights. Otherwise it flees to a tavern in reach.
+4. With `shy`, the hero keeps away from enemies that would win a duel.
+5. Otherwise the hero goes to its goal. Without a goal it goes to a prey, the nearest mine or a tavern. It avoids squares where an
+   enemy would strike first and win.
 """
 
 from __future__ import annotations
@@ -21,16 +25,17 @@ from sim.game import AIR, BEER_COST, BEER_HEALS, BLOW, CELLS, GAMES, MAX_LIFE, M
 from sim.kernels import entry, kernel
 from sim.rules import has_effect
 
-#: Goals: the number of a mine (`behaviours.common.map_tables`), a tavern, or an enemy (`GOAL_HERO` + 0..3); or none.
+#: A goal is the number of a mine (`behaviours.common.map_tables`), `GOAL_TAVERN`, `GOAL_HERO` + an enemy (0..3), or `NO_GOAL`.
 NO_GOAL, GOAL_TAVERN, GOAL_HERO = -1, 128, 130
 
 #: Largest distance of a tavern to which a hero flees from an enemy beside it, in moves.
 FLIGHT = 3
-#: A thirsty hero goes to a tavern nearer than this, in moves.
+#: A hero whose life is at most `thirst` goes to a tavern that is nearer than this, in moves.
 NEAR_TAVERN = 5
 #: Largest distance of an enemy at which a hero avoids dangerous squares, in moves.
 CLOSE = 4
-#: At this life or less, beside a tavern, a hero kills by drinking instead of staying (both plies strike).
+#: Beside a tavern and an enemy that the next blow kills, a hero with this life or less drinks instead of staying. Either move
+#: strikes the enemy.
 _DRINK_BELOW = MAX_LIFE - 30
 
 
@@ -42,7 +47,7 @@ def _away(tables: MapRecord, here: int, there: int) -> int:
 
 @kernel
 def _wins(weights: WeightsRecord, striker: int, other: int) -> bool:
-    """Return whether the hero that strikes first wins a duel, by the lives of both."""
+    """Return whether a hero with `striker` life that strikes first wins a duel against a hero with `other` life."""
     return bool(weights.duel[uintp(striker * (MAX_LIFE + 1) + other)] != 0)
 
 
@@ -56,8 +61,16 @@ def _beside_tavern(game: GameRecord, tables: MapRecord, hero: int) -> bool:
 def _around(
     game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int
 ) -> tuple[bool, bool, int, int, int, int]:
-    """Return what the hero must know of its enemies: whether one is within `CLOSE` moves, whether one dies of the next blow,
-    the number of enemies beside it, the life of the strongest of these, the prey (0..3 or -1), and the distance of the prey."""
+    """Return facts about the enemies of a hero: (close, kill, beside, strongest, prey, prey_away).
+
+    - close: whether an enemy is within `CLOSE` moves.
+    - kill: whether the next blow kills an enemy.
+    - beside: the number of enemies beside the hero.
+    - strongest: the largest life of an enemy beside the hero.
+    - prey, prey_away: the enemy to attack (0..3, or -1) and its distance in moves.
+
+    Crashed enemies count only for `kill` and `prey`.
+    """
     me = game.hero[hero]
     pos, life = int64(me.pos), int64(me.life)
     close, kill = False, False
@@ -98,7 +111,10 @@ def _around(
 
 @kernel
 def toward(game: GameRecord, tables: MapRecord, pos: int, there: int) -> int:
-    """Return the direction of the free square beside `pos` (or `there` itself) nearest to `there`; `STAY` if none is free."""
+    """Return the direction of the best step from `pos` toward `there`, or `STAY` if no step is possible.
+
+    A step leads to a free square or to `there` itself. The best step leads to the square nearest to `there`.
+    """
     best, choice = int64(AWAY), int64(STAY)
     for move in range(1, 5):
         square = pos + OFFSET[uintp(move)]
@@ -142,9 +158,10 @@ def _target(game: GameRecord, tables: MapRecord, params: PolicyRecord, hero: int
 def _danger(
     game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, square: int, life: int
 ) -> int:
-    """Return the number of enemies that strike first and win if the hero stands on `square` with this `life` after its ply.
+    """Return the danger for the hero on `square` with this `life` after its ply: enemies that strike first and win.
 
-    Enemies beside the square count twice. Beside a tavern one less counts.
+    An enemy beside the square counts 2, an enemy two moves away 1. With `FEARS_ALL`, every enemy two moves away counts. If the
+    hero can drink there and survives a blow, the danger is one less.
     """
     danger = int64(0)
     for step in range(1, 4):
@@ -162,7 +179,7 @@ def _danger(
 
 @kernel
 def _careful(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, want: int) -> int:
-    """Return the least dangerous move; of equal ones `want`, then one toward a tavern (with `freeze`: `STAY`)."""
+    """Return the least dangerous move; of equal moves `want`, then a move toward a tavern (with `freeze`: `STAY`)."""
     me = game.hero[hero]
     pos, life = int64(me.pos), int64(me.life)
     tavern = tables.to_tavern[uintp(pos)]
@@ -195,7 +212,7 @@ def _careful(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params
 
 @kernel
 def policy_move(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, goal: int) -> int:
-    """Return the move (0..4) of `hero` (0..3), which is to move, by `params` and on the way to `goal`."""
+    """Return the move (0..4) of `hero` (0..3) by `params` on the way to `goal`. It must be the turn of `hero`."""
     me = game.hero[hero]
     if me.crashed:
         return int64(STAY)
@@ -226,7 +243,7 @@ def policy_move(game: GameRecord, tables: MapRecord, weights: WeightsRecord, par
 
 @kernel
 def _dodge(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int) -> int:
-    """Return the move that keeps farthest from enemies that strike first and win; -1 if none is within `shy` moves."""
+    """Return the move that keeps farthest from enemies that would win a duel; -1 if none of them is within `shy` moves."""
     pos, life = int64(game.hero[hero].pos), int64(game.hero[hero].life)
     choice, most = int64(-1), int64(-1000)
     for move in range(5):
@@ -259,9 +276,9 @@ def follow(
     number: int,
     goal: int,
 ) -> int:
-    """Return the move of `hero` (0..3) in ``games[index]`` by ``policies[number]`` and with this goal: `policy_move` for Python.
+    """Return `policy_move` of `hero` (0..3) in ``games[index]`` by ``policies[number]`` and with `goal`, for Python code.
 
-    `tables_array` from `behaviours.common.map_tables.map_tables_of`, `weights` from
-    `behaviours.common.evaluation.compiled_weights` (for its table of duels), `policies` from `compiled_policies`.
+    `tables_array` is the result of `behaviours.common.map_tables.map_tables_of`, `weights` that of
+    `behaviours.common.evaluation.compiled_weights` (only its table of duels is used), `policies` that of `compiled_policies`.
     """
     return int64(policy_move(games[index], tables_array[0], weights[0], policies[number], hero, goal))

@@ -21,39 +21,42 @@ class PolicyParams(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    reserve: int = Field(2, ge=0, le=79, description="life that must be left after it has taken the nearest mine")
-    drink: int = Field(60, ge=0, le=99, description="beside a tavern it drinks at this life or below")
-    thirst: int = Field(35, ge=0, le=MAX_LIFE, description="at this life or below it goes to a near tavern")
+    reserve: int = Field(2, ge=0, le=79, description="least life that must be left after the hero takes the nearest mine")
+    drink: int = Field(60, ge=0, le=99, description="largest life with which the hero drinks beside a tavern")
+    thirst: int = Field(35, ge=0, le=MAX_LIFE, description="largest life with which the hero goes to a near tavern")
     hunt: int = Field(
-        2, ge=2, le=99, description="largest distance to a prey that it follows, in moves (2: one step, then a blow)"
+        2, ge=2, le=99, description="largest distance of a prey that the hero follows, in moves (2: one step, then a blow)"
     )
-    margin: int = Field(10, ge=-99, le=99, description="lead in life that it needs over a prey farther away")
-    greed: int = Field(2, ge=0, le=99, description="smallest number of mines of a prey farther away")
+    margin: int = Field(10, ge=-99, le=99, description="least lead in life over a prey that is more than 2 moves away")
+    greed: int = Field(2, ge=0, le=99, description="least number of mines of a prey that is more than 2 moves away")
     fear: int = Field(
         FEARS_DEFEAT,
         ge=FEARLESS,
         le=FEARS_ALL,
-        description="squares that it avoids: 0 none, 1 where an enemy strikes first and wins, 2 where any enemy strikes first",
+        description="avoided squares: 0 none, 1 where an enemy strikes first and wins, 2 where any enemy strikes first",
     )
     shy: int = Field(
-        0, ge=0, le=12, description="distance that it keeps from enemies that would win, in moves (0: as `fear` says)"
+        0,
+        ge=0,
+        le=12,
+        description="distance in moves that the hero keeps from enemies that would win a duel (0: only `fear` counts)",
     )
-    freeze: bool = Field(False, description="in danger it stays, instead of making a detour or going to a tavern")
+    freeze: bool = Field(False, description="in danger the hero stays, instead of making a detour or going to a tavern")
     repeat_moves: bool = Field(
-        False, description="as an opponent model: it repeats a move that it made twice on its square, if no hero is near"
+        False, description="for opponent models: the hero repeats a move that it made twice on its square, if no hero is near"
     )
 
 
 #: `PolicyParams` as a record for kernels.
 POLICY_PARAMS = np.dtype((np.record, [(name, "i4") for name in PolicyParams.model_fields]))
-#: numba's name for an array of policies.
+#: numba's type of an array of policies.
 POLICY_ARRAY = numba.types.Array(numba.from_dtype(POLICY_PARAMS), 1, "C")
 #: One record of `POLICY_PARAMS`.
 PolicyRecord = Any
 
-#: Policies that rivals may have: one that fights duels it wins, one that avoids every fight, fearless ones, hunters, a careful
-#: one, one that waits, one that stays near taverns, one that repeats moves, one that dodges. None of them is a certain bot.
-#: `behaviours.rollout.opponents` finds out which of them predict a rival's moves.
+#: Policies that rivals may have: some fight duels that they win, avoid every fight, fear no enemy, hunt or dodge; some play
+#: carefully, wait, stay near taverns or repeat moves. No policy imitates a certain bot. `behaviours.rollout.opponents` finds the
+#: policies that predict a rival's moves.
 LIBRARY = (
     PolicyParams(drink=75),
     PolicyParams(drink=30, thirst=20, fear=FEARS_ALL, freeze=True),
@@ -70,7 +73,7 @@ LIBRARY = (
 
 @lru_cache(maxsize=64)
 def compiled_policies(policies: tuple[PolicyParams, ...]) -> NDArray[np.void]:
-    """Return policies as an array of `POLICY_PARAMS` records. It is cached, so do not change it."""
+    """Return policies as an array of `POLICY_PARAMS` records. The array comes from a cache: do not change it."""
     compiled = np.zeros(len(policies), POLICY_PARAMS)
     for name in PolicyParams.model_fields:
         compiled[name] = [int(getattr(params, name)) for params in policies]

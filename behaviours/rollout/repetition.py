@@ -1,6 +1,7 @@
-"""Repeated moves: a hero that made the same move twice on a square makes it again there, if no hero is near.
+"""Repeated moves: a model of heroes that step to and fro or are stuck.
 
-This predicts a hero that steps to and fro or is stuck. No other policy does.
+If a hero made the same move twice on a square, the model says that it makes the same move there again, unless an enemy is near.
+No policy predicts such a hero.
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ from sim.rules import has_effect
 
 #: Effect of a move that drinks, whatever its direction.
 DRINKS = 5
-#: Distance of an enemy within which a hero does not repeat moves, in moves.
+#: A hero does not repeat moves if an enemy is at most this far away, in moves.
 NEAR = 2
-#: Entry of a square without a move, and number added to a move that was made there once.
+#: Entry of a square where no move was made, and number added to a move that was made there only once.
 _NONE, _ONCE = -1, 8
 
-#: numba's name for the repeated moves of four heroes.
+#: numba's type of the repeated moves of four heroes.
 REPEATS = types.Array(types.int8, 2, "C")
 
 
 def no_repeats() -> NDArray[np.int8]:
-    """Return an empty memory of the moves of four heroes by square: int8[4, `CELLS`]."""
+    """Return an empty memory of repeated moves, by hero and square: int8[4, `CELLS`]."""
     return np.full((4, CELLS), _NONE, np.int8)
 
 
 @kernel
 def effect(game: GameRecord, hero: int, move: int) -> int:
-    """Return the effect of a move: the move itself, `DRINKS`, or `STAY` if it has no effect."""
+    """Return the effect of a move: the move itself, `DRINKS` for a drink, or `STAY` for a move without an effect."""
     if not has_effect(game, hero, move):
         return int64(STAY)
     there = int64(game.cell[uintp(int64(game.hero[hero].pos) + OFFSET[uintp(move)])])
@@ -41,7 +42,7 @@ def effect(game: GameRecord, hero: int, move: int) -> int:
 
 @kernel
 def remember(repeats: NDArray[np.int8], game: GameRecord, hero: int, move: int) -> None:
-    """Note the move of a hero on its square: as a repeated move, if it is the same as the last one there."""
+    """Store the move of a hero for its square. A move that equals the last move there becomes a repeated move."""
     pos = uintp(int64(game.hero[hero].pos))
     done = int64(STAY) if effect(game, hero, move) == STAY else move
     known = int64(repeats[hero, pos])
@@ -50,7 +51,10 @@ def remember(repeats: NDArray[np.int8], game: GameRecord, hero: int, move: int) 
 
 @kernel
 def repeated_move(game: GameRecord, tables: MapRecord, repeats: NDArray[np.int8], hero: int) -> int:
-    """Return the hero's repeated move (0..4) on its square; -1 without one, near an enemy, or if it has no effect."""
+    """Return the hero's repeated move (0..4) on its square.
+
+    Return -1 if there is none, if the move has no effect now, or if an enemy is near.
+    """
     pos = int64(game.hero[hero].pos)
     move = int64(repeats[hero, uintp(pos)])
     if move < 0 or move >= _ONCE or (move != STAY and effect(game, hero, move) == STAY):

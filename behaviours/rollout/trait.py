@@ -19,25 +19,26 @@ from behaviours.rollout.policy import NO_GOAL, follow
 from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
 from sim.game import PLIES_PER_ROUND, STAY
 
-#: Number of scenarios per plan in the first stage; each halving and each cycle doubles it.
+#: Number of scenarios per plan in the first stage. Each halving and each cycle doubles this number.
 SCENARIOS = 2
-#: Smallest number of nodes for plans of two goals: with fewer nodes these plans do harm.
+#: Least number of nodes with which there are plans of two goals. With fewer nodes these plans make the votes worse.
 TWO_GOALS_FROM = 60_000
-#: Gold by which a plan with few playouts stays below the best plan with many playouts.
+#: A plan with few playouts counts at least this much less than the best plan with many playouts, in gold.
 UNSURE = 1.0
-#: Seed of all playouts: it is constant, so the same turn has the same votes.
+#: Seed of all playouts. It is constant, so the same position always gets the same votes.
 _SEED = 1
 
 
 class Rollout(Behaviour):
-    """Play plans out and vote (outcome - best outcome) / scale for each direction, at least -1.
+    """Simulate plans and vote (outcome - best outcome) / scale for each direction, at least -1.
 
-    A plan is one or two goals (a mine, a tavern, an enemy), or one move and a goal; after it we play by `params`. The outcome
-    of a playout is our lead in gold over the other heroes. Early income counts more. Near the end of the game the lead over
-    the richest rival is added. Each rival plays by the parameters, out of a library, that predicted its last moves best. The
-    votes follow the best plan of each direction. Successive halving (Karnin, Koren and Somekh 2013) compares the plans, again
-    and again with more playouts. The trait is anytime: it answers after each halving, and its first answer is our own policy's
-    move.
+    A plan is one or two goals (a mine, a tavern, an enemy), or one move and then a goal. After the plan our hero plays by
+    `params`. The outcome of a playout is our lead over the other heroes in gold, and early income counts more. Near the end of
+    the game the lead over the richest rival is added. Each rival plays by policies from a library, most often by those that
+    predicted its last moves best. The outcome of a direction is that of the best plan that begins with it.
+
+    Successive halving (Karnin, Koren and Somekh 2013) compares the plans. It runs again and again, each time with more playouts.
+    The trait is anytime: it answers after each halving, and its first answer is the move of our own policy.
     """
 
     rounds: int = Field(25, ge=1, le=100, description="longest playout, in rounds")
@@ -46,12 +47,17 @@ class Rollout(Behaviour):
     )
     mines: int = Field(5, ge=0, le=24, description="number of nearest mines that may be goals")
     uncontested_mines: int = Field(
-        3, ge=0, le=24, description="number of mines farther away that may be goals: those that we reach before every enemy"
+        3,
+        ge=0,
+        le=24,
+        description="largest number of mines farther away that may be goals; we must reach them before every enemy",
     )
     two_goal_plans: bool = Field(True, description="whether there are plans of two goals")
-    death: float = Field(25, ge=0, le=10_000, description="penalty in gold per death of ours, besides what the death costs")
+    death: float = Field(
+        25, ge=0, le=10_000, description="penalty in gold per death of ours, in addition to what the death costs"
+    )
     late_kill_penalty: float = Field(
-        0.4, ge=0, le=1, description="share taken off what our kills bring, unless we strike in the first ply"
+        0.4, ge=0, le=1, description="share taken off the gain of our kills, except kills in our first ply"
     )
     repetition_penalty: float = Field(
         1.0, ge=0, le=100, description="penalty in gold per recent turn spent on the same square without a gain"
@@ -60,11 +66,13 @@ class Rollout(Behaviour):
         100,
         ge=0,
         le=1200,
-        description="number of rounds before the end in which the lead over the richest rival is added (0: never)",
+        description="number of last rounds in which the lead over the richest rival is added (0: never)",
     )
-    lead_weight: float = Field(3, ge=0, le=100, description="value of one gold of that lead, where both are level")
+    lead_weight: float = Field(
+        3, ge=0, le=100, description="value of one gold of the lead over the richest rival, at a lead of 0"
+    )
     lead_scale: float = Field(
-        0.05, ge=0, le=100, description="scale of the lead, in gold per remaining round; leads well beyond it add little"
+        0.05, ge=0, le=100, description="scale of this lead, in gold per remaining round; leads well beyond it add little"
     )
     epsilon: float = Field(0.05, ge=0, le=1, description="share of random moves among the rivals' moves in playouts")
     likelihood_weight: float = Field(
@@ -73,11 +81,13 @@ class Rollout(Behaviour):
         le=5,
         description="weight of past moves in the choice of a model for a rival (0: all models are equally likely)",
     )
-    scale: float = Field(20, gt=0, le=1000, description="gold below the best direction at which a vote is -1")
+    scale: float = Field(20, gt=0, le=1000, description="difference to the best direction, in gold, at which a vote is -1")
     nodes: int = Field(1_000_000, ge=100, le=10**12, description="largest number of plies played out; a budget may allow fewer")
-    params: PolicyParams = Field(default_factory=PolicyParams, description="parameters by which we play after a plan")
+    params: PolicyParams = Field(
+        default_factory=PolicyParams, description="parameters of our own policy, by which we play after a plan"
+    )
     rivals: tuple[PolicyParams, ...] = Field(
-        (), max_length=64, description="parameters that rivals may play by (none: the library)"
+        (), max_length=64, description="policies that rivals may have (none: the built-in library)"
     )
     weights: NetWorthWeights = Field(
         default_factory=NetWorthWeights, description="weights of the net worth, as in the evaluation"
@@ -98,9 +108,10 @@ class Rollout(Behaviour):
     def _compare(
         self, view: View, weights: NDArray[np.void], plans: NDArray[np.int16], limit: int
     ) -> Iterator[tuple[NDArray[np.void], NDArray[np.float64]]]:
-        """Yield statistics and values (gold, relative) of all plans after each stage.
+        """Yield the statistics of all plans and their relative values in gold after each stage.
 
-        In a cycle all plans meet some scenarios, then the better half meets more, and so on. Each cycle has twice as many.
+        In a cycle all plans meet some scenarios, then the better half of the plans meets more scenarios, and so on. Each cycle
+        has twice as many scenarios as the one before. `limit` is the largest number of plies of all playouts.
         """
         tables = map_tables_of(view.map)
         policies = compiled_policies((self.params, *(self.rivals or LIBRARY)))
@@ -162,7 +173,7 @@ class Rollout(Behaviour):
 
 
 def _stage_stats(before: NDArray[np.void], after: NDArray[np.void]) -> NDArray[np.void]:
-    """Return the statistics of one stage: the difference of those before and after it."""
+    """Return the statistics of one stage from the statistics `before` and `after` it."""
     stage = after.copy()
     stage["total"] -= before["total"]
     stage["count"] -= before["count"]
@@ -170,11 +181,12 @@ def _stage_stats(before: NDArray[np.void], after: NDArray[np.void]) -> NDArray[n
 
 
 def compare_plans(stages: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the mean gain in gold of each plan over the plan with the most playouts, and whether it is sure: arrays [plans].
+    """Return for each plan its mean gain in gold over the reference plan, and whether the gain is sure: two arrays [plans].
 
-    `stages` are the statistics of each stage alone, `PLAN_STATS`[stages, plans], with all plans in the first stage. A gain counts
-    only scenarios that both plans met, because outcomes differ more between scenarios than between plans. A plan is sure if it
-    has at least half as many playouts as that plan: of many plans with few playouts, one always seems excellent.
+    The reference plan is the plan with the most playouts. `stages` are the statistics of each stage alone, `PLAN_STATS`[stages,
+    plans], with all plans in the first stage. A gain counts only the scenarios that both plans met, because outcomes differ more
+    between scenarios than between plans. A gain is sure if the plan has at least half as many playouts as the reference plan: of
+    many plans with few playouts, one always seems excellent.
     """
     totals, counts = stages["total"], stages["count"]
     playouts = counts.sum(axis=0)
@@ -185,12 +197,12 @@ def compare_plans(stages: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArra
 
 
 def _effective(view: View, move: int) -> int:
-    """Return a move that votes may name: Stay in place of a move without effect, such as one into a hero."""
+    """Return the move itself, or Stay for a move without an effect, such as a move against a hero."""
     return move if move in view.moves else STAY
 
 
 def _turns_on_squares(view: View) -> Counter[int]:
-    """Count our last turns, this one included, by square, since we last took a mine or gained life."""
+    """Count our turns on each square, this turn included, since we last took a mine or gained life."""
     turns = np.concatenate((view.recent, view.games))["hero"][:, view.me]
     gains = np.flatnonzero((np.diff(turns["mines"]) > 0) | (np.diff(turns["life"]) > 0))
     return Counter(turns["pos"][gains[-1] + 1 if len(gains) else 0 :].tolist())

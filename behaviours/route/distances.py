@@ -16,10 +16,16 @@ from sim.paths import FAR, spread
 class DistanceTable(NamedTuple):
     """Places and legs of the routes of a turn.
 
-    `places` are the squares beside mines and taverns (the `known` places), then the five starts, one per direction. `table` has
-    the map's distances, ``reach[d]`` those from start d. ``sides[mine]`` are the four places beside a mine (-1: none),
-    `beside_taverns` the places beside taverns. ``mine_legs[place]`` are rows (moves, place, mine), ``tavern_legs[place]`` rows
-    (moves, place, moves to a tavern passed on the way or 0), both nearest first. Their counts are -1 until `make_rows`.
+    A **place** is a square where a route begins or stops. A **leg** is the way from one place to the next.
+
+    - `table`: the distances of the map. ``reach[d]``: the distances from start d.
+    - `places`: the squares of all places. The first `known` places are beside mines and taverns. The last five are the starts,
+      one per direction.
+    - ``sides[mine]``: the four places beside a mine, -1 for a side that is not air.
+    - `beside_taverns`: the places beside taverns.
+    - ``mine_legs[place]``: rows (moves, place, mine), nearest first.
+    - ``tavern_legs[place]``: rows (moves, place, moves to a tavern passed on the way or 0), nearest first.
+    - `mine_leg_counts`, `tavern_leg_counts`: the number of rows of each place, -1 until `make_rows` has written them.
     """
 
     table: NDArray[np.int16]
@@ -36,7 +42,7 @@ class DistanceTable(NamedTuple):
 
 @kernel
 def distance(distances: DistanceTable, place: int, to: int) -> int:
-    """Return the moves between two places. The first may be a start."""
+    """Return the number of moves from one place to another. Only the first place may be a start."""
     if place >= distances.known:
         return int64(distances.reach[place - distances.known, distances.places[to]])
     return int64(distances.table[distances.places[place], distances.places[to]])
@@ -44,7 +50,7 @@ def distance(distances: DistanceTable, place: int, to: int) -> int:
 
 @kernel
 def _insert(rows: NDArray[np.int16], count: int, moves: int, place: int, third: int) -> None:
-    """Insert a row into rows sorted by moves, behind equal ones."""
+    """Insert a row into `count` rows that are sorted by moves, behind rows with equal moves."""
     at = count
     while at > 0 and rows[at - 1, 0] > moves:
         rows[at, 0], rows[at, 1], rows[at, 2] = rows[at - 1, 0], rows[at - 1, 1], rows[at - 1, 2]
@@ -54,9 +60,9 @@ def _insert(rows: NDArray[np.int16], count: int, moves: int, place: int, third: 
 
 @kernel
 def make_rows(distances: DistanceTable, place: int) -> None:
-    """Make the legs of a place.
+    """Write the legs from a place into the table.
 
-    A side of a mine is left out if the way to it leads past another side: the hero takes the mine there sooner and on its way.
+    A side of a mine is left out if a shortest way to it passes another side of this mine: there the hero takes the mine sooner.
     """
     count = 0
     for mine in range(len(distances.sides)):
@@ -97,7 +103,10 @@ def _find_places(
     places: NDArray[np.int64],
     sides: NDArray[np.int64],
 ) -> int:
-    """List the squares beside mines and taverns; return their number."""
+    """Write the squares beside mines and taverns into `places`, and return their number.
+
+    ``sides[mine]`` gets the places beside a mine (-1: not air). The squares in `beside_taverns` are replaced by their places.
+    """
     index, known = np.full(CELLS, -1, np.int64), 0
     for mine in range(len(mines)):
         for side in range(4):
@@ -127,7 +136,7 @@ def make_distances(
     blocked: NDArray[np.uint8],
     table: NDArray[np.int16],
 ) -> DistanceTable:
-    """Return the distance table of a turn. The arguments are those of `behaviours.route.plan.RouteParams`."""
+    """Return the distance table of a turn. The arguments are fields of `behaviours.route.plan.RouteParams`."""
     most = 4 * len(mines) + len(beside_taverns)
     places, sides = np.zeros(most + 5, np.int64), np.empty((len(mines), 4), np.int64)
     beside_taverns = beside_taverns.copy()
@@ -151,7 +160,7 @@ def make_distances(
 
 @kernel
 def typical_moves(table: NDArray[np.int16], mines: NDArray[np.int64], beside_taverns: NDArray[np.int64]) -> tuple[float, float]:
-    """Return two means over all mines: moves for the nearest other mine, and half of the moves to the nearest tavern."""
+    """Return two means over all mines: the moves to take the nearest other mine, and half of the moves to the nearest tavern."""
     pace, detour = 0.0, 0.0
     for mine in mines:
         nearest, tavern = int64(FAR), int64(FAR)
@@ -163,7 +172,7 @@ def typical_moves(table: NDArray[np.int16], mines: NDArray[np.int64], beside_tav
             away = int64(table[mine, stand])
             if away < tavern:
                 tavern = away
-        # From one square beside a mine to one beside the other, and the move that takes it.
+        # The way from a square beside this mine to a square beside the other, and the move that takes the other mine.
         pace += nearest - 1 if 1 < nearest < FAR else 1
         detour += tavern if tavern < FAR else 1
     return pace / max(1, len(mines)), 0.5 * detour / max(1, len(mines))

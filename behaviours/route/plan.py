@@ -1,16 +1,18 @@
-"""Route plans: the order of mines and beers that leaves most gold at the end of the game.
+"""Route plans: find the order of mines and beers that leaves most gold at the end of the game.
 
-A **waypoint** takes a mine or drinks a beer. A **route** is a sequence of waypoints. Legs between waypoints are distances of the
-map, so a waypoint needs no path search. On the way to the first waypoint a route avoids heroes and other blocked squares. All
-costs of the rules count: 1 life per move, 20 life for a mine and more than that before it, 2 gold for a beer that heals 50 life
-up to 100 (after a wait, if the gold comes later), and the time that is left.
+At a **waypoint** the hero takes a mine or drinks a beer. A **route** is a sequence of waypoints. The distances between waypoints
+come from the map's table, so a waypoint needs no path search. Only the way to the first waypoint avoids heroes and other blocked
+squares.
 
-**Value of a route**, in gold: each mine is worth ``pay[n]``, where n is the number of our plies from the one that takes it to the
-end, times its weight, times `late` if an enemy can be there before us. Each beer costs 2. Each move from the last mine to the
-next tavern costs `home`. Beers after the last mine are not part of a route. A beer that heals nothing is not either, even where
-it would free the way as the first waypoint.
+A route pays all costs of the rules. A move costs 1 life. A mine costs 20 life, and the hero must have more than 20. A beer costs
+2 gold and heals 50 life, up to 100. If the gold for a beer is missing, the hero waits for it. A route ends with the game.
 
-**The search** (`behaviours.route.search`) runs several times with more and more width, until nothing is left out.
+**Value of a route**, in gold: a mine is worth ``pay[n]`` times its weight. Here n is the number of our plies from the ply that
+takes the mine to the end of the game. The value is multiplied by `late` if an enemy can be at the mine before us. A beer costs 2.
+Each move from the last mine to the nearest tavern costs `home`. A route has no beers after its last mine, and no beers that heal
+nothing, even if such a beer would get the hero past a blocked square.
+
+**The search** (`behaviours.route.search`) runs several times, each time with more width, until it leaves nothing out.
 """
 
 from __future__ import annotations
@@ -48,13 +50,17 @@ from sim.kernels import entry, kernel
 class RouteParams(NamedTuple):
     """Parameters of the routes of one turn.
 
-    `games` is the game, `me` our hero (0..3), `afters` the games after each of its five directions, `directions` the set of
-    directions to plan for (bit by direction). `mines` are the squares of at most `MAX_ROUTE_MINES` mines, with the `weights` of a
-    gold from each, and `deadlines`: the number of the last ply of ours (1: this one) with which we are there before every
-    enemy. `beside_taverns` are at most `MAX_TAVERN_SQUARES` squares of air beside taverns. Squares in `blocked` (uint8[1024],
-    1: blocked) are not entered before the first waypoint. `distances` are those of the map. ``pay[n]`` is the gold that a mine
-    pays in n plies; ``len(pay) - 1`` is the number of our plies to the end, this one included. `floor` is the smallest life for
-    attacking a mine. A mine that an enemy reaches first is worth the share `late`. `home` is the price of a move home, in gold.
+    - `games`: the position. `me`: our hero (0..3). `afters`: the positions after each of its five directions.
+    - `directions`: the set of directions to plan for (bit d is direction d).
+    - `mines`: the squares of at most `MAX_ROUTE_MINES` mines. `weights`: the value of one gold from each mine.
+    - `deadlines`: for each mine, the number of our last ply (1: this ply) with which we are there before every enemy.
+    - `beside_taverns`: at most `MAX_TAVERN_SQUARES` squares of air beside taverns.
+    - `blocked`: the squares that a route does not enter before its first waypoint (uint8[1024], 1: blocked).
+    - `distances`: the distance table of the map.
+    - `pay`: ``pay[n]`` is the gold that a mine pays in n plies. ``len(pay) - 1`` is the number of our plies left, with this ply.
+    - `floor`: the least life with which our hero attacks a mine.
+    - `late`: the factor of the value of a mine that an enemy reaches first.
+    - `home`: the cost in gold of a move from the last mine to a tavern.
     """
 
     games: Game
@@ -74,9 +80,10 @@ class RouteParams(NamedTuple):
 
 
 class BestRoutes(NamedTuple):
-    """The best routes so far, by direction: values in gold (-inf: none), waypoints, and numbers of waypoints (-1: none).
+    """The best routes so far, by direction.
 
-    A waypoint is a row (place, mine or -1 for a beer).
+    `values` are in gold (-inf: no route). ``routes[direction]`` holds the waypoints, as rows (place, mine or -1 for a beer).
+    ``lengths[direction]`` is the number of waypoints (-1: no route).
     """
 
     values: NDArray[np.float64]
@@ -99,7 +106,7 @@ _EFFORT = tuple_of([_INT, _INT, _INT, _INT, _FLOAT], Effort)
 
 @kernel
 def _write_waypoints(table: RouteTable, row: int, route: NDArray[np.int16]) -> int:
-    """Write the first `MAX_WAYPOINTS` waypoints of a route into `route`; return their number."""
+    """Write the first `MAX_WAYPOINTS` waypoints of the route in a row into `route`. Return the number of waypoints written."""
     count, here = 0, row
     while here > 0:
         count += 1
@@ -116,9 +123,10 @@ def _write_waypoints(table: RouteTable, row: int, route: NDArray[np.int16]) -> i
 def _replay(
     terms: Terms, distances: DistanceTable, table: RouteTable, route: NDArray[np.int16], count: int, owned: int
 ) -> tuple[float, int]:
-    """Replay the route of another start from the start in row 0; return the best value on the way and its number of waypoints.
+    """Replay the `count` waypoints of `route`, which comes from another start, from the start in row 0.
 
-    Uses rows 1 and 2. Mines that are taken already are left out.
+    Return the best value on the way, and the number of waypoints up to there. Mines that are taken already are removed from
+    `route`. Rows 1 and 2 are overwritten. `owned` is the result of `_write_start`.
     """
     best, best_count, parent, done = NEVER, 0, 0, 0
     for number in range(count):
@@ -148,9 +156,9 @@ def _replay(
 
 @kernel
 def _write_start(terms: Terms, distances: DistanceTable, table: RouteTable, params: RouteParams, number: int) -> int:
-    """Write the route without waypoints after direction `number` into row 0; return our number of mines not taken by it.
+    """Write the route that is only a move in direction `number` into row 0. Return the number of our mines not taken by it.
 
-    Its value includes mines won or lost with this move, and a beer drunk.
+    The value of this route includes mines that the move wins or loses, and a beer that it drinks.
     """
     me, mines, after = params.me, params.mines, params.afters[number]
     before, hero = params.games[0].hero[me], after.hero[me]
@@ -168,14 +176,14 @@ def _write_start(terms: Terms, distances: DistanceTable, table: RouteTable, para
     route.mines, route.target, route.parent, route.taken = gained, -1, -1, taken
     route.value = value
     make_rows(distances, place)
-    # Squares that are blocked now are free after the first waypoint, so the legs from here are no bound.
+    # Squares that are blocked now are free after the first waypoint, so the legs from here give no upper bound.
     route.bound = -NEVER
     return int64(hero.mines) - gained
 
 
 @kernel
 def _replay_all(terms: Terms, distances: DistanceTable, table: RouteTable, params: RouteParams, found: BestRoutes) -> None:
-    """Replay the routes of all starts from every other start: they are often good there, too."""
+    """Replay the best route of each start from every other start: it is often good there, too."""
     values, lengths = found.values, found.lengths
     route = np.empty((MAX_WAYPOINTS, 2), np.int16)
     for number in range(5):
@@ -206,9 +214,10 @@ def _terms_of(params: RouteParams) -> Terms:
 
 @entry(tuple_of([_INT, _INT])(_PARAMS, _INT, _EFFORT, _BEST_ROUTES, _INT64S))
 def _improve(params: RouteParams, wanted: int, effort: Effort, found: BestRoutes, stop: NDArray[np.int64]) -> tuple[int, int]:
-    """Search every start in the set `wanted` and improve `found`; return the number of nodes and the set of unfinished starts.
+    """Search from every start in the set `wanted`, and write better routes into `found`.
 
-    `effort` is that of all starts together; its `least` is relative to the best value.
+    Return the number of nodes, and the set of starts whose search left something out. `effort` is the effort for all starts
+    together. Its `least` is relative to the best value.
     """
     values, routes, lengths = found.values, found.routes, found.lengths
     terms = _terms_of(params)
@@ -238,8 +247,8 @@ def _improve(params: RouteParams, wanted: int, effort: Effort, found: BestRoutes
     return nodes, unfinished
 
 
-#: Width, fan and taverns of the searches in their order, and whether every direction is searched. The first searches are for
-#: Stay, and the other directions replay its route.
+#: The searches in their order: width, fan, taverns (see `Effort`), and whether every direction is searched. The first searches
+#: begin with Stay only, and the other directions replay the route found.
 _STAGES = (
     (1, 4, 1, False),
     (4, 5, 2, False),
@@ -254,11 +263,12 @@ _STAGES = (
 
 @dataclass(frozen=True)
 class RoutePlan:
-    """Values of all directions: of the best route that begins with each, in gold (``-inf``: not planned for).
+    """The best routes found so far.
 
-    `direction` is the best direction (the first of equal ones). `waypoints` are the mines of its route in order, as numbers in
-    `RouteParams.mines`, and -1 for a beer, without what the direction itself takes. `nodes` is the number of nodes so far.
-    `complete` says whether no route that may be better was left out.
+    ``values[d]`` is the value in gold of the best route that begins with direction d (``-inf``: not planned for). `direction` is
+    the best direction (the first of equal ones). `waypoints` are the waypoints of its route after the first move: numbers of
+    mines in `RouteParams.mines`, or -1 for a beer. `nodes` is the number of nodes so far. `complete` is true if the searches left
+    out no route that may be better.
     """
 
     values: tuple[float, ...]
@@ -269,10 +279,10 @@ class RoutePlan:
 
 
 def plan_routes(params: RouteParams, nodes: int, margin: float, stop: NDArray[np.int64]) -> Iterator[RoutePlan]:
-    """Yield better and better plans, the first one at once, for about `nodes` nodes or until `stop` is set.
+    """Yield better and better plans, the first one at once. End after about `nodes` nodes, or when ``stop[0]`` is set.
 
-    Values more than `margin` gold below the best one are not exact. Deterministic but for `stop` (an int64 array of one word).
-    Nothing is changed.
+    Values more than `margin` gold below the best value are not exact. `stop` is int64[1]. If it is never set, equal arguments
+    give equal plans. The arguments do not change.
     """
     params = params._replace(late=float(params.late), home=float(params.home))  # an int is another type to a kernel
     found = BestRoutes(np.full(5, -np.inf), np.empty((5, MAX_WAYPOINTS, 2), np.int16), np.full(5, -1, np.int64))

@@ -1,15 +1,15 @@
-"""The search for routes: longer and longer ones, the best of each length.
+"""The search for routes: from the best routes of k mines it makes the routes of k + 1 mines, for k = 0, 1, 2 and so on.
 
-It extends routes of k mines to routes of k + 1 mines, with beers in between. It extends the `width` most promising routes of
-each length, to the `fan` nearest mines and the `taverns` nearest squares beside taverns. Urgent mines come first: those that an
-enemy can take soon after us. It drops
+A route may drink beers between two mines. Of all routes with k mines, the search extends the `width` most promising ones. It
+extends a route to the `fan` nearest mines and to the `taverns` nearest squares beside taverns. Urgent mines come first: an enemy
+can take them soon after us. The search drops
 
 - routes that life, gold or time do not allow;
-- routes that cannot beat the best one by the upper bound of `bound_and_estimate`;
-- dominated routes: of two routes that took the same mines and end on the same square, the one that is later and has less life,
-  less gold and less value.
+- routes whose upper bound (`bound_and_estimate`) is not above the best value;
+- dominated routes. If two routes took the same mines and end on the same square, one dominates the other if it is not later and
+  has no less life, gold and value.
 
-If no width or fan left anything out, the best route found is optimal.
+If `width`, `fan` and `taverns` left nothing out, the best route found is optimal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from behaviours.route.distances import DistanceTable, make_rows
 from sim.game import BEER_COST, BEER_HEALS, MAX_LIFE, MINE_COST
 from sim.kernels import kernel
 
-#: Largest numbers of mines and of squares beside taverns; of more, the nearest ones count.
+#: Largest number of mines, and of squares beside taverns. If there are more, the nearest ones count.
 MAX_ROUTE_MINES, MAX_TAVERN_SQUARES = 64, 64
 #: Largest number of waypoints that are stored.
 MAX_WAYPOINTS = 128
@@ -40,9 +40,9 @@ ONE = uint64(1)
 class Terms(NamedTuple):
     """Costs and values of waypoints.
 
-    For most fields see `behaviours.route.plan.RouteParams`. `plies` is the number of our plies to the end, `least` the smallest
-    weight. `pace` and `detour` are guesses of the moves from a mine to the next one, and of those for a beer on the way. Only
-    estimates depend on them.
+    Most fields are those of `behaviours.route.plan.RouteParams`. `plies` is the number of our plies left, `least` the smallest
+    weight of a mine. `pace` is the typical number of moves from one mine to the next, `detour` the typical number of moves for a
+    beer on the way. Only estimates depend on `pace` and `detour`.
     """
 
     weights: NDArray[np.float64]
@@ -71,9 +71,10 @@ class Effort(NamedTuple):
     least: float
 
 
-#: One route: `place`, `time` (plies), `life` and `gold` at its end, its `value` in gold, and the row of the route that it extends
-#: (`parent`). `mines` is the number of mines taken, `taken` their set, `target` the last waypoint (a mine, or -1 for a beer).
-#: `bound` is an upper bound of the value of its extensions, `estimate` a guess of it. `link` is the next route of its chain.
+#: One route: its `place`, `time` (plies), `life` and `gold` at its end, its `value` in gold, and the row of the route that it
+#: extends (`parent`). `mines` is the number of mines taken, `taken` their set, `target` the last waypoint (a mine, or -1 for a
+#: beer). `bound` is an upper bound of the value of the route's extensions, `estimate` a guess of this value. `link` is the row of
+#: the next route in its chain.
 ROUTE = np.dtype(
     (
         np.record,
@@ -88,7 +89,11 @@ RouteRecord = Any
 
 
 class RouteTable(NamedTuple):
-    """The routes so far. `heads` are the first rows of chains of routes with equal ends, `chosen` the rows to extend."""
+    """The routes so far, one per row.
+
+    A chain links routes whose mines and last place have the same hash. `heads` holds the first row of each chain (-1: empty),
+    `chosen` the rows to extend.
+    """
 
     routes: NDArray[np.void]
     heads: NDArray[np.int32]
@@ -97,7 +102,7 @@ class RouteTable(NamedTuple):
 
 @kernel
 def make_table(rows: int) -> RouteTable:
-    """Return an empty table for this number of routes."""
+    """Return an empty table with room for `rows` routes."""
     return RouteTable(np.empty(rows, ROUTE), np.empty(CHAINS, np.int32), np.empty(rows, np.int64))
 
 
@@ -112,10 +117,12 @@ def mine_value(terms: Terms, mine: int, ply: int) -> float:
 def bound_and_estimate(terms: Terms, rows: NDArray[np.int16], count: int, route: RouteRecord) -> tuple[float, float]:
     """Return an upper bound and an estimate of the value of a route's extensions. `rows` are the mine legs from its end.
 
-    Bound: the k-th mine cannot be taken sooner than its rank by distance allows, nor sooner than k plies after the nearest one,
-    with a ply for each beer that life requires. Those plies count for the smallest weight. The weight above it counts with the
-    plies of the direct way. Fewer mines with fewer beers may be better. The estimate takes the mines in the order of distance
-    at the usual pace.
+    The estimate takes the mines in the order of distance at the typical pace.
+
+    The bound has two parts. The first part counts every mine with the smallest weight. It takes the mines in the order of
+    distance: the k-th mine is not taken sooner than its distance allows, and not sooner than k plies after the nearest mine, with
+    one more ply for each beer that life requires. Fewer mines need fewer beers, so the best number of mines counts. The second
+    part counts what the weight of each mine is above the smallest weight, as if the hero went straight to this mine.
     """
     taken, time, life, value = route.taken, int64(route.time), int64(route.life), float(route.value)
     above, ranked, best, estimate = 0.0, 0.0, 0.0, 0.0
@@ -149,7 +156,7 @@ def bound_and_estimate(terms: Terms, rows: NDArray[np.int16], count: int, route:
             above += weight * straight
             continue
         above += (weight - terms.least) * straight
-        # Thirst leaves 1 life, so beyond the first beer only the cost of the mines is certain.
+        # Thirst always leaves 1 life, so after the first beer only the life that mines cost is certain.
         short = terms.floor + MINE_COST * rank - life
         beers = (short + BEER_HEALS - 1) // BEER_HEALS if short > 0 else 0
         if beers == 0 and short + max(moves, first + rank) - 1 > 0:
@@ -164,7 +171,10 @@ def bound_and_estimate(terms: Terms, rows: NDArray[np.int16], count: int, route:
 
 @kernel
 def final_value(terms: Terms, distances: DistanceTable, route: RouteRecord) -> float:
-    """Return the value of a route that ends here: the way to a tavern costs `home` per move, as far as there is time."""
+    """Return the value of a route that ends here, less `home` for each move to the nearest tavern.
+
+    Moves after the end of the game cost nothing.
+    """
     value, place = float(route.value), int64(route.place)
     if distances.tavern_leg_counts[place] == 0:
         return value
@@ -178,17 +188,17 @@ def _chain_of(taken: int, place: int) -> int:
 
 @kernel
 def _is_new(terms: Terms, table: RouteTable, chain: int, row: int) -> bool:
-    """Return whether no route dominates this one, and drop the routes that it dominates."""
+    """Return whether no route of a chain dominates the route in a row, and drop the routes that this route dominates."""
     route, other = table.routes[row], table.heads[chain]
     while other >= 0:
         rival = table.routes[other]
         if rival.taken == route.taken and rival.place == route.place:
-            # Gold for more than three beers per mine that may be left is of no use.
+            # A route never needs the gold for more than three beers per mine that may be left.
             enough = 3 * BEER_COST * (MAX_ROUTE_MINES + 1 - int64(route.mines))
             gold, other_gold = min(int64(route.gold), enough), min(int64(rival.gold), enough)
             sooner, later = route.time <= rival.time, route.time >= rival.time
             stronger, weaker = route.life >= rival.life, route.life <= rival.life
-            # A route that ends later pays for less of the way home.
+            # A route that ends later has less time left, so the way home costs it less.
             value = route.value + terms.home * route.time
             other_value = rival.value + terms.home * rival.time
             if later and weaker and gold <= other_gold and value <= other_value:
@@ -201,7 +211,10 @@ def _is_new(terms: Terms, table: RouteTable, chain: int, row: int) -> bool:
 
 @kernel
 def _link(terms: Terms, distances: DistanceTable, table: RouteTable, row: int, least: float) -> bool:
-    """Link the new route in a row and return True, if it may be worth more than `least` and no route dominates it."""
+    """Return whether the new route in a row may be worth more than `least` and no route dominates it.
+
+    If so, add the route to its chain.
+    """
     route = table.routes[row]
     place = int64(route.place)
     chain = _chain_of(route.taken, place)
@@ -218,7 +231,11 @@ def _link(terms: Terms, distances: DistanceTable, table: RouteTable, row: int, l
 
 @kernel
 def extend_by_mine(terms: Terms, table: RouteTable, row: int, parent: int, moves: int, place: int, mine: int, owned: int) -> bool:
-    """Write the route that extends `parent` by a mine into a row; return False if it is impossible."""
+    """Write the route that extends `parent` by a mine into a row.
+
+    `moves` is the number of moves including the one that takes the mine, `place` the place beside it, `owned` the number of our
+    mines that the route did not take. Return False if life is below the floor or the mine is worth nothing.
+    """
     route, last = table.routes[row], table.routes[parent]
     time, life = last.time + moves, max(1, int64(last.life) - moves + 1)
     if life < terms.floor:
@@ -236,9 +253,10 @@ def extend_by_mine(terms: Terms, table: RouteTable, row: int, parent: int, moves
 def extend_by_beer(
     terms: Terms, table: RouteTable, row: int, parent: int, moves: int, place: int, before: int, owned: int
 ) -> bool:
-    """Write the route that extends `parent` by a beer, after waiting for its price. Return False if it is impossible.
+    """Write the route that extends `parent` by a beer into a row. If the gold is missing, the hero waits for it.
 
-    Also False if the beer heals nothing (99 life or more), or is no better than one at the tavern passed after `before` moves.
+    Return False if there is no gold or no time for the beer, or if it heals nothing (99 life or more). Also return False if a
+    beer at the tavern passed after `before` moves (0: none) is as good.
     """
     route, last = table.routes[row], table.routes[parent]
     earning, gold, life = owned + int64(last.mines), int64(last.gold), int64(last.life)
@@ -265,9 +283,9 @@ def extend_by_beer(
 def _expand_mines(
     terms: Terms, distances: DistanceTable, table: RouteTable, effort: Effort, parent: int, size: int, owned: int, best: float
 ) -> tuple[int, int, bool, float, int]:
-    """Append the routes with one more mine to the `size` rows.
+    """Append the extensions of `parent` by one mine to the `size` rows in use.
 
-    Returns the new size, the number of routes tried, whether mines were left out, and the best route (its value, its row).
+    Return the new size, the number of routes tried, whether mines were left out, and the best route (its value, its row or -1).
     """
     last = table.routes[parent]
     place, time, taken = int64(last.place), int64(last.time), last.taken
@@ -299,9 +317,10 @@ def _expand_mines(
 def _expand_beers(
     terms: Terms, distances: DistanceTable, table: RouteTable, effort: Effort, parent: int, size: int, owned: int, best: float
 ) -> tuple[int, int, bool]:
-    """Append the routes with one more beer. Returns the new size, the number of routes tried, and whether beers were left out.
+    """Append the extensions of `parent` by one beer to the `size` rows in use.
 
-    With few `taverns`, beers that would waste half their effect are left out, and so is a second beer at another tavern.
+    Return the new size, the number of routes tried, and whether beers were left out. If ``effort.taverns`` is below the maximum,
+    beers that would waste half their effect are left out, and so is a second beer at another tavern.
     """
     last = table.routes[parent]
     place, looked, left_out = int64(last.place), 0, False
@@ -368,7 +387,7 @@ def search(
             best_row = found if found >= 0 else best_row
             beers = size
             size, drunk, fewer_beers = _expand_beers(terms, distances, table, effort, parent, size, owned, best)
-            # A beer leaves the number of mines the same, so these routes are extended with those of their length.
+            # A beer adds no mine, so these routes are extended together with the routes of the same number of mines.
             for row in range(beers, size):
                 table.chosen[open_count] = row
                 open_count += 1

@@ -1,4 +1,4 @@
-"""The trait `route`: goes where the best route over mines and taverns leads."""
+"""The trait `route`: follow the best route over mines and taverns."""
 
 from __future__ import annotations
 
@@ -16,31 +16,36 @@ from behaviours.route.search import MAX_ROUTE_MINES, MAX_TAVERN_SQUARES
 from sim.game import AIR, CELLS, MINE, MINE_COST, OFFSET, TAVERN, TILE_BITS
 from sim.paths import FAR
 
-#: Largest distance of a hero whose square is blocked until the first waypoint, in moves.
+#: Enemies at most this far away, in moves, block their squares until the first waypoint.
 NEAR = 3
 #: Largest number of our plies that are planned.
 _LONGEST = 2000
 
 
 class Route(Behaviour):
-    """Vote (value - best value) / scale for each direction, at least -1, where a value is that of the best route in gold.
+    """Vote (value - best value) / scale for each direction, at least -1.
 
-    A route takes mines and drinks beers in the order that leaves most gold at the end of the game (see `behaviours.route.plan`).
+    The value of a direction is that of the best route that begins with it, in gold. A route takes mines and drinks beers in the
+    order that leaves most gold at the end of the game (see `behaviours.route.plan`).
     """
 
-    scale: float = Field(10, ge=0.01, le=1000, description="gold below the best direction at which a vote is -1")
+    scale: float = Field(10, ge=0.01, le=1000, description="difference to the best direction, in gold, at which a vote is -1")
     nodes: int = Field(20_000, ge=100, le=1_000_000, description="largest number of nodes; a budget may allow fewer")
     discount_rounds: float = Field(
-        0, ge=0, le=600, description="rounds after which the income of a mine counts a third (0: it counts in full to the end)"
+        0, ge=0, le=600, description="rounds after which the income of a mine counts only a third (0: all income counts in full)"
     )
-    rival: float = Field(0.3, ge=0, le=3, description="value of one gold less for an enemy; its mines are worth 1 more than this")
-    late: float = Field(0.6, ge=0, le=1, description="share of its value that a mine has if an enemy can reach it before us")
-    home: float = Field(0.2, ge=0, le=2, description="price in gold per move from the last mine to a tavern")
-    reserve: int = Field(0, ge=0, le=79, description="life that must be left after taking a mine, besides 1")
-    avoid_danger: bool = Field(True, description="avoid squares below 0 on the later combat map until the first mine or beer")
+    rival: float = Field(
+        0.3, ge=0, le=3, description="value of one gold that an enemy loses; one gold from its mines counts 1 more than this"
+    )
+    late: float = Field(0.6, ge=0, le=1, description="factor of the value of a mine that an enemy can reach before us")
+    home: float = Field(0.2, ge=0, le=2, description="cost in gold per move from the last mine to a tavern")
+    reserve: int = Field(0, ge=0, le=79, description="life that must be left after taking a mine, in addition to 1")
+    avoid_danger: bool = Field(
+        True, description="until the first mine or beer, avoid squares with a negative value in the later combat map"
+    )
 
     def vote(self, view: View) -> Iterator[SearchInfo | None]:
-        """Yield votes after each search, each with more width than the one before."""
+        """Yield votes after each search. Each search has more width than the one before."""
         if view.plies_left < 1:
             yield None
             return
@@ -86,12 +91,12 @@ class Route(Behaviour):
 
 
 def _nearest(view: View, squares: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return `squares`, or if they are more than `count` the nearest ones."""
+    """Return the `count` squares that are nearest to us. If there are no more than `count`, return all `squares`."""
     return squares if len(squares) <= count else squares[view.map.distances[view.pos, squares].argsort(kind="stable")[:count]]
 
 
 def _goal(view: View, params: RouteParams, plan: RoutePlan) -> int | None:
-    """Return the square of the mine or tavern that the plan begins with; None without one."""
+    """Return the square of the first mine or tavern of a plan; None if there is none."""
     beside = view.pos + int(OFFSET[plan.direction])
     if int(view.cells[beside]) & TILE_BITS >= TAVERN:
         return beside
@@ -111,9 +116,9 @@ def beside_taverns(view: View) -> NDArray[np.int64]:
 
 
 def deadlines(view: View, mines: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each mine the number of the last ply of ours (1: this one) with which we are there before every enemy.
+    """Return for each mine the number of our last ply (1: this ply) with which we are there before every enemy.
 
-    An enemy counts if the mine is not its own, it has not crashed, and its life suffices for the mine on arrival.
+    An enemy counts if it does not own the mine, has not crashed, and has enough life to take the mine when it arrives.
     """
     last = np.full(len(mines), FAR, np.int64)
     owners = view.cells[mines] & TILE_BITS
@@ -128,7 +133,10 @@ def deadlines(view: View, mines: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def blocked_squares(view: View, avoid_danger: bool) -> NDArray[np.uint8]:
-    """Return the squares blocked until the first waypoint (uint8[1024]): those of near heroes, and optionally dangerous ones."""
+    """Return the squares that are blocked until the first waypoint, as uint8[1024] (1: blocked).
+
+    These are the squares of enemies within `NEAR` moves and, with `avoid_danger`, dangerous squares.
+    """
     blocked = danger(view).copy() if avoid_danger else np.zeros(CELLS, np.uint8)
     places = view.games["hero"]["pos"][0]
     for enemy in view.enemies:

@@ -85,7 +85,8 @@ def test_a_tournament_is_played_stored_and_extended(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "8/8 games" in done.stdout
     path = tmp_path / "cup.jsonl"
-    assert "stalled" in done.stdout
+    assert "deaths" in done.stdout
+    assert "stalled" in (tmp_path / "cup.html").read_text()
     first = golds(path)
     records = {record.id: record for record in gamerecord.read_records(records_path(path))}
     assert sorted(first) == sorted(records) == [f"b0000{block}g00{game}" for block in (0, 1) for game in range(4)]

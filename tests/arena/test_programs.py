@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
@@ -11,17 +12,19 @@ from click.testing import CliRunner
 
 from sim.board import parse
 from sim.game import EAST, NORTH, SOUTH, STAY, WEST
+from sim.rules import step
 from tests.support.arenabots import TOP, first_game, first_task, line_bot, nobody_left, web_bot
 from tests.support.documents import blocks
-from vindibot.arena.entrants import read_entrants
+from vindibot.arena.entrants import Limits, read_entrants
 from vindibot.arena.mapsets import read_map_set
 from vindibot.arena.results import read_results
 from vindibot.arena.sandbox import play_task
 from vindibot.arena.schedule import Schedule
-from vindibot.arena.seats import Forfeit
+from vindibot.arena.seats import Forfeit, InProcessSeat
 from vindibot.arena.settings import ArenaSettings
 from vindibot.arena.stdio import entities, opening, read_answer, towards
 from vindibot.cli.main import main
+from vindibot.config.bots import load_bot
 from vindibot.config.files import shipped
 from vindibot.config.load import load_config
 from vindibot.games import game_record as gamerecord
@@ -98,6 +101,29 @@ def test_a_program_of_the_line_protocol_plays(tmp_path: Path) -> None:
     assert line.seats[0].gold > 0
     assert line.winner == "me"
     assert line.plies == 120
+
+
+def test_our_own_bot_plays_the_same_moves_by_lines() -> None:
+    """With a budget of nodes and a seed. The placeholders in its command have the numbers of the game."""
+    limits = "--rounds {rounds} --limit-ms {move_ms} --first-ms {first_ms}"
+    words = f"stdio:'{sys.executable}' -m vindibot stdio strong --nodes 150 --seed 7 --workers 1 {limits}"
+    times = {"limits__start_s": 60, "limits__move_ms": 20_000, "limits__first_ms": 60_000}
+    with nobody_left():
+        done = play_task(first_task(f"me={words}", "malvert", *QUIET[1:], rounds=20, limits__nodes=150, **times))
+    (me,) = (number for number, seat in enumerate(done.line.seats) if seat.bot == "me")
+    assert [seat.outcome.reason for seat in done.line.seats] == ["finished"] * 4
+    record = gamerecord.loads(done.record)
+    games = record.game_map().new_game(80)
+    local = InProcessSeat(load_bot("strong"), Limits(nodes=150), 7)
+    local.start(games, me)
+    compared = 0
+    for turn, move in enumerate(record.moves):
+        if turn % 4 == me:
+            assert local.move(games) == move, turn
+            compared += 1
+        step(games, 0, move)
+    local.close()
+    assert compared == 20
 
 
 def test_expert_input_has_the_targets_of_the_others(tmp_path: Path) -> None:

@@ -139,3 +139,15 @@ def test_running_ratings_find_the_order() -> None:
     assert 300 < found[0] - found[3] < 900
     assert running.rating("nobody")[0] == 0
     assert running.rating("nobody")[1] > running.rating("a")[1]
+
+
+def test_ratings_so_far_have_the_zero_of_the_final_ones() -> None:
+    running = Running()
+    for game in made_up([tuple("abcd")] * 4, {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 10, np.random.default_rng(5)):
+        running.add(game)
+    anchored, free = running.ratings("abcd", "b"), running.ratings("abcd", "elsewhere")
+    assert anchored["b"] == (0, 0)
+    assert sum(rating for rating, _ in free.values()) == pytest.approx(0)
+    assert anchored["a"][0] == pytest.approx(free["a"][0] - free["b"][0])
+    assert anchored["a"][1] == pytest.approx(math.hypot(free["a"][1], free["b"][1]))
+    assert running.ratings([]) == {}

@@ -16,11 +16,14 @@ from hypothesis import given, strategies as st
 from sim.maps import named_map
 from sim.rules import step
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
+from vindibot import __version__
 from vindibot.arena.charts import COLOURS, Curve, Range, _apart, lines, ranges, ticks
+from vindibot.arena.replays import check_pages, choose
 from vindibot.arena.report import LISTED, gold_curves, report, write_report
 from vindibot.arena.results import GameLine
+from vindibot.arena.store import Origin, Store, read_origin, setup_path
 from vindibot.arena.summary import summarise
-from vindibot.base.errors import VindibotError
+from vindibot.base.errors import UsageError, VindibotError
 from vindibot.games.game_record import GameRecord, dumps
 from vindibot.games.outcome import Outcome, Reason
 
@@ -64,6 +67,11 @@ def follow(page: str) -> _Strict:
 
 def charts(page: str) -> list[ElementTree.Element]:
     return [ElementTree.fromstring(found) for found in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]
+
+
+def forfeited(line: GameLine) -> GameLine:
+    seat = line.seats[0].model_copy(update={"outcome": Outcome(Reason.CRASH)})
+    return line.model_copy(update={"seats": (seat, *line.seats[1:])})
 
 
 def tournament(blocks: int = 8) -> list[GameLine]:
@@ -200,6 +208,67 @@ def test_a_report_is_written_with_links_to_what_is_there(tmp_path: Path) -> None
     assert "a%20cup%231.games.jsonl" in urls
     assert len(charts(page)) == 3
     assert sorted(tmp_path.iterdir()) == [records, path]
+
+
+def test_the_latest_games_and_those_with_forfeits_have_pages(tmp_path: Path) -> None:
+    results, records = tmp_path / "a cup.jsonl", tmp_path / "a cup.games.jsonl"
+    games = [game_line("abac", (4, 3, 2, 1), block=n, record=f"g{n}") for n in range(6)]
+    games[1] = forfeited(games[1])
+    games[5] = games[5].model_copy(update={"record": "lost"})
+    records.write_bytes(b"".join(dumps(record(n)[0]) + b"\n" for n in range(5)))
+    assert [game.block for game in choose(games, 3)] == [5, 4, 1]
+    assert [game.block for game in choose(games, 100)] == [5, 4, 3, 2, 1, 0]
+    assert choose(games, 0) == choose([], 8) == []
+    page = write_report(results, summarise(games), games, replays=3).read_text("utf-8")
+    made = sorted(path.name for path in (tmp_path / "a cup.games").iterdir())
+    assert made == ["block1-game0.html", "block4-game0.html"]
+    links = [url for url in follow(page).urls if "block" in url]
+    assert sorted(set(links)) == [f"a%20cup.games/{name}" for name in made]
+    assert "Games to watch" in page
+    assert "vindibot replay &#39;a cup.games.jsonl&#39; --game RECORD --html game.html" in page
+    assert '"id":"g4"' in (tmp_path / "a cup.games" / "block4-game0.html").read_text("utf-8").replace(" ", "")
+    assert "Games to watch" not in write_report(results, summarise(games), games).read_text("utf-8")
+
+
+def test_a_page_of_the_user_s_is_not_replaced(tmp_path: Path) -> None:
+    games = [game_line("abac", (4, 3, 2, 1), record="g0")]
+    (tmp_path / "cup.games.jsonl").write_bytes(dumps(record(0)[0]) + b"\n")
+    mine = tmp_path / "cup.games" / "block0-game0.html"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    with pytest.raises(UsageError, match=r"block0-game0.html is there already and was not made by"):
+        write_report(tmp_path / "cup.jsonl", summarise(games), games, replays=1)
+    with pytest.raises(UsageError, match=r"block0-game0.html is there already"):
+        check_pages(tmp_path / "cup.jsonl")
+    assert mine.read_text() == "mine"
+
+
+def test_the_report_says_how_the_games_were_played(tmp_path: Path) -> None:
+    results = tmp_path / "cup.jsonl"
+    command = "vindibot arena seed <b> --blocks 2 --config 'a\nb' 'http:x --key=verysecret'"
+    Store(results, "t", {"seed": 77}, resume=False, records=False, command=command).close()
+    started = "2026-03-01T23:58:00+01:00"
+    games = [game_line("abcd", (4, 3, 2, 1), block=n, started=started, seconds=300 * n) for n in range(2)]
+    page = report(summarise(games), games, results=results)
+    words = "".join(follow(page).words)
+    assert "vindibot arena seed <b> --blocks 2 --config 'a\\nb'" in words
+    assert "verysecret" not in page
+    assert "vindibot arena --config cup.effective.toml --results cup-again.jsonl" in words
+    assert "2026-03-01 23:58 to 2026-03-02 00:03 UTC+01:00" in words
+    assert ">77<" in page
+    assert f"vindibot {__version__}" in words
+    assert read_origin(results).seed == 77
+
+
+def test_what_is_unknown_of_a_tournament_is_left_out(tmp_path: Path) -> None:
+    assert read_origin(tmp_path / "cup.jsonl") == Origin()
+    for text in ("no = toml = at all", "seed = 5\n"):
+        setup_path(tmp_path / "cup.jsonl").write_text(text)
+        assert read_origin(tmp_path / "cup.jsonl") == Origin()
+    games = [game_line("abcd", (4, 3, 2, 1), started=text) for text in ("", "yesterday", "2026-03-01T23:58:00")]
+    page = report(summarise(games), games, results=tmp_path / "cup.jsonl")
+    assert "begun with" not in page
+    assert ">played<" not in page
 
 
 def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:

@@ -65,6 +65,17 @@ def test_a_verdict_is_final() -> None:
     assert [test.add(0.0).verdict for _ in range(100)] == ["H1"] * 100
 
 
+def test_the_likelihood_of_superiority_follows_from_the_block_scores() -> None:
+    test = SequentialTest()
+    found = [test.add(score).los for score in (0.5, 0.6, 0.4, 0.7, 0.3, 0.8)]
+    assert found[:4] == [None] * 4
+    assert found[4] == pytest.approx(0.5)
+    scores = np.array([0.5, 0.6, 0.4, 0.7, 0.3, 0.8])
+    errors = (scores.mean() - 0.5) / (scores.std(ddof=1) / math.sqrt(6))
+    assert found[5] == pytest.approx((1 + math.erf(errors / math.sqrt(2))) / 2, abs=0.01)
+    assert all(0 < (one or 0.5) < 1 for one in (test.add(1.0).los for _ in range(500)))
+
+
 def test_no_verdict_from_a_few_blocks() -> None:
     test = SequentialTest(SprtSettings(fewest=30))
     assert [test.add(1.0).verdict for _ in range(30)] == ["running"] * 29 + ["H1"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from vindibot.arena.reporter import Reporter, TournamentInfo
 from vindibot.arena.results import GameLine
 from vindibot.arena.settings import SprtSettings
 from vindibot.arena.summary import Pair, Summary, summarise
-from vindibot.arena.table import percent, points, show
+from vindibot.arena.table import figures, percent, points, progress_lines, show, signed
 from vindibot.games.outcome import Outcome, Reason
 
 
@@ -58,7 +60,8 @@ def test_stalled_rounds_are_a_mean_over_the_seats_that_have_them() -> None:
     found = {one.bot: one for one in summarise([line(0, 50, 40, None, None), line(1, 0, None, None, None)]).standings}
     assert found["a"].stalled == 30
     assert found["b"].stalled is None
-    assert "30.0" in shown(summarise([line(0, 50, 10, None, None)]))
+    (seen, _) = summarise([line(0, 50, 10, None, None)]).standings
+    assert figures(seen)["stalled"] == "30.0"
 
 
 def test_pairs_count_seats_that_met() -> None:
@@ -74,8 +77,29 @@ def test_every_figure_is_printed_whole_in_a_narrow_terminal() -> None:
     assert "80 games in 20 blocks" in text
     assert "b is 0" in text
     assert "crash" in text
+    assert "crash 1" in text
     assert "…" not in text
     assert [row.split()[0] for row in text.splitlines() if row.strip()[:1] in ("a", "d")]
+
+
+@pytest.mark.parametrize("bots", [4, 10, 12])
+def test_every_line_fits_80_columns(bots: int) -> None:
+    names = [f"{letter}-sixteen-letters"[:16] for letter in "abcdefghijkl"[:bots]]
+    strengths = {name: 900.0 - 150 * number for number, name in enumerate(names)}
+    games = made_up([names[first : first + 4] for first in range(bots - 3)], strengths, 20, np.random.default_rng(4), most=90_000)
+    games = [forfeited(game, 0, reason) for game, reason in zip(games, Reason, strict=False)] + games[len(Reason) :]
+    text = shown(summarise(games, anchor=names[1], resamples=200), width=200)
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.count(names[0][:13]) >= 2  # of the label at most a few characters are cut
+    assert ("ahead of" in text) == (bots <= 10)
+
+
+def test_labels_are_cut_where_figures_need_their_place() -> None:
+    names = ["a-sixteen-letter", "b-sixteen-letter", "c-sixteen-letter", "d-sixteen-letter"]
+    games = [game_line(names, (9_000_000, 8_000_000, 3, 2), block=block) for block in range(20)]
+    rows = shown(summarise(games, resamples=200)).splitlines()
+    assert max(map(len, rows)) <= 80
+    assert any(row.startswith("a-sixteen-le") and row.split()[0].endswith("…") and "9000000" in row for row in rows)
 
 
 def test_labels_with_markup_are_text() -> None:
@@ -125,6 +149,18 @@ def test_a_verdict_by_a_wide_margin_says_so() -> None:
     assert "five standard errors beyond both" in text
 
 
+def test_a_match_fits_80_columns() -> None:
+    a, b = "a-sixteen-letter", "b-sixteen-letter"
+    for strength, planned in ((30.0, 40), (30.0, 41), (-300.0, 40)):
+        seatings = [tuple(a if bot == "a" else b for bot in bots) for bots in SEATINGS]
+        games = ab(made_up(seatings, {a: strength, b: 0.0}, 40, np.random.default_rng(3)))
+        for settings in (SprtSettings(), SprtSettings(stop=True)):
+            summary = summarise(games, (a, b), planned=planned, sprt=settings, resamples=100)
+            assert summary.match is not None
+            running = progress_lines(a, b, summary.match.state)
+            assert max(map(len, [*shown(summary, width=200).splitlines(), *running])) <= 80
+
+
 def test_a_summary_of_no_games() -> None:
     assert "0 games" in shown(summarise([], "abcd"))
 
@@ -157,8 +193,8 @@ def test_the_pace_is_that_of_the_last_games() -> None:
 # ---- While it runs ----
 
 
-def run(reporter: Reporter, games: Sequence[GameLine], before: int = 0) -> None:
-    reporter.begin(TournamentInfo("a test", tuple("abcd"), len(games), 20, 2, games[:before]))
+def run(reporter: Reporter, games: Sequence[GameLine], before: int = 0, bots: str = "abcd", **more: Any) -> None:
+    reporter.begin(TournamentInfo("a test", tuple(bots), len(games), 20, 2, games[:before], **more))
     for line in games[before:]:
         reporter.finished(line)
     reporter.note("a worker was started anew [red]")
@@ -177,6 +213,36 @@ def test_plain_lines_have_the_progress() -> None:
     assert lines[-1].startswith("80/80 games")
     assert lines[-1].split(" · ")[-1].startswith("a +")
     assert "\x1b" not in out.getvalue()
+
+
+def test_the_ratings_so_far_have_the_zero_of_the_final_ones() -> None:
+    games = made_up(rotations("abcd"), {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 20, np.random.default_rng(3))
+    out = io.StringIO()
+    run(ConsoleReporter(Console(file=out, width=60)), games, anchor="d")
+    last = out.getvalue().splitlines()[-1]
+    assert last.endswith(", d +0")
+    assert " · a +" in last
+
+
+def test_a_match_shows_its_test_while_it_runs() -> None:
+    games = ab(made_up(SEATINGS, {"a": 300.0, "b": 0.0}, 30, np.random.default_rng(2)))
+    for games_so_far, verdict in ((games[:60], False), (games, True)):
+        out = io.StringIO()
+        run(ConsoleReporter(Console(file=out, width=60)), games_so_far, bots="ab", sprt=SprtSettings())
+        text = out.getvalue()
+        assert re.search(
+            r"^  LLR \+\d\.\d\d in -\d\.\d\d \.\. \+\d\.\d\d after \d+ blocks · LOS of a >?\d+%$", text, re.MULTILINE
+        )
+        assert ("a is stronger than b" in text) == verdict
+        drawn = io.StringIO()
+        console = Console(file=drawn, force_terminal=True, width=80, height=30)
+        run(ConsoleReporter(console), games_so_far, len(games_so_far), bots="ab", sprt=SprtSettings())
+        assert "LLR +" in drawn.getvalue()
+        assert "LOS of a" in drawn.getvalue()
+
+
+def test_no_number_is_minus_zero() -> None:
+    assert [signed(value) for value in (-0.001, 0.0, 2.345, -1.5)] == ["+0.00", "+0.00", "+2.35", "-1.50"]
 
 
 def test_a_terminal_shows_a_bar_and_the_table_so_far_and_cleans_up() -> None:

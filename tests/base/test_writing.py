@@ -156,7 +156,18 @@ def test_a_configuration_of_the_user_s_is_left_alone(tmp_path: Path) -> None:
     assert "rounds = 3" in effective.read_text()
 
 
-@pytest.mark.parametrize("file", ["cup.jsonl", "cup.effective.toml", "cup.html", "cup.games.jsonl", "cup.logs/mine"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "cup.jsonl",
+        "cup.effective.toml",
+        "cup.html",
+        "cup.games.jsonl",
+        "cup.logs/mine",
+        "cup.games",
+        "cup.games/block0-game0.html",
+    ],
+)
 @pytest.mark.parametrize("content", [MINE, MINE.strip()])
 def test_nothing_beside_the_results_is_written_over(tmp_path: Path, file: str, content: str) -> None:
     path = tmp_path / file
@@ -179,11 +190,15 @@ def test_nothing_beside_the_results_is_written_over(tmp_path: Path, file: str, c
 def test_a_report_is_written_anew(tmp_path: Path) -> None:
     assert run(tmp_path, "arena", *STAY, *GAMES, "--results", "cup.jsonl")[0] == 0
     first = (tmp_path / "cup.html").read_text()
+    assert "vindibot arena stay stay stay stay --map m1 " in first
+    assert 'href="cup.games/block0-game3.html"' in first
     assert run(tmp_path, "arena", "--resume", "cup.jsonl", "--blocks", 2)[0] == 0
     assert (tmp_path / "cup.html").read_text() != first, "its own is replaced"
 
 
-@pytest.mark.parametrize(("name", "said"), [("cup.html", "report"), ("cup.logs", "logs"), (".", "folder"), ("sub", "folder")])
+@pytest.mark.parametrize(
+    ("name", "said"), [("cup.html", "report"), ("cup.logs", "logs"), ("cup.games", "pages"), (".", "folder"), ("sub", "folder")]
+)
 def test_results_are_not_called_as_what_lies_beside_them(tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "sub").mkdir()
     code, told = run(tmp_path, "arena", *STAY, *GAMES, "--results", name)

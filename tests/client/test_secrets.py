@@ -217,6 +217,7 @@ def test_a_token_that_is_a_word_of_a_refusal_does_not_hide_its_meaning(word: str
         ("Vindinium - Not your turn to move", Meaning.WAIT),
         ("Vindinium - Time out! You must play faster", Meaning.TIMED_OUT),
         ("Vindinium - The game is finished", Meaning.OVER),
+        ("Vindinium - The league is over", Meaning.LEAGUE_OVER),
     ]:
         assert judge(Reply(400, {}, text.encode(), 0.0, 0.0), redact).meaning is meaning
 

@@ -116,6 +116,18 @@ def test_a_bot_is_looked_up_beside_then_here_then_among_the_shipped(folder: Path
     assert load_bot("random", beside=project).path == str(files.shipped("bots/random.toml").resolve())
 
 
+def test_a_folder_stands_for_the_bot_file_in_it(folder: Path) -> None:
+    (folder / "project").mkdir()
+    with pytest.raises(UsageError, match=r'^there is no bot "project": the folder project has no bot\.toml$'):
+        load_bot("project")
+    (folder / "project" / "bot.toml").write_text("[traits.stay]\nweight = 3")
+    expected = load_bot("project/bot.toml")
+    assert expected.traits[0].weight == 3
+    assert load_bot("project") == load_bot("project/") == load_bot(folder / "project") == expected
+    (folder / "project.toml").write_text("[traits.stay]\nweight = 4")
+    assert load_bot("project").traits[0].weight == 4, "a file comes before a folder"
+
+
 def test_a_name_defaults_to_that_of_the_file() -> None:
     assert bot('extends = "stay"', "v1.2.toml").name == "v1.2"
     assert load_bot("v1.2").name == "v1.2"

@@ -130,6 +130,7 @@ def completions(*words: str) -> set[str]:
         (("behaviours", "mov"), {"movement-premium"}),
         (("arena", "seed", "mal"), {"malvert"}),
         (("doctor", "--ser"), {"--server"}),
+        (("stdio", "mal"), {"malvert"}),
     ],
 )
 def test_completion_of_words(project: Path, words: tuple[str, ...], expected: set[str]) -> None:

@@ -79,7 +79,7 @@ def test_the_table_of_a_turn(tmp_path: Path) -> None:
         ["trait", "weight", "Stay", "North", "South", "East", "West", "ms"],
         ["mine-finder", "1", "0", "1", "-", "0", "-", "0.2"],
         ["fear", "2", "0", "-4", "-", "0.50", "-", "1.5"],
-        ["search[/]", "0.50", "0", "0.25", "-", "0.50", "-", "700.4"],
+        ["search[/]", "0.5", "0", "0.25", "-", "0.50", "-", "700.4"],
         ["silent", "1", "0.1"],
         ["broken", "1", "3.0", "killed"],
         ["gone", "1", "benched"],

@@ -28,6 +28,8 @@ def test_a_game_that_ended_early_still_runs_in_its_last_state(reason: Reason) ->
     assert status_of(reason) == RUNNING
 
 
-@pytest.mark.parametrize(("reason", "code"), [(Reason.FINISHED, 0), (Reason.INTERRUPTED, 130), (Reason.TIMEOUT, 1)])
+@pytest.mark.parametrize(
+    ("reason", "code"), [(Reason.FINISHED, 0), (Reason.LEAGUE_OVER, 0), (Reason.INTERRUPTED, 130), (Reason.TIMEOUT, 1)]
+)
 def test_exit_codes(reason: Reason, code: int) -> None:
     assert Outcome(reason).exit_code == code

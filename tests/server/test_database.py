@@ -260,7 +260,7 @@ def test_a_read_only_file_and_a_read_only_folder() -> None:
         folder.chmod(0o755)
         path.chmod(0o444)
         Path(f"{path}.lock").unlink(missing_ok=True)
-        with nobody(), pytest.raises(DatabaseError, match="cannot write beside this file"):
+        with nobody(), pytest.raises(DatabaseError, match="cannot make a lock file beside it"):
             Database(path)
         folder.chmod(0o777)
         with nobody(), pytest.raises(DatabaseError, match="read-only; make the file and its folder writable"):

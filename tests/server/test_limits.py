@@ -317,7 +317,8 @@ async def test_a_client_that_never_reads_delays_no_other() -> None:
 async def test_the_other_pages_of_the_original() -> None:
     async with serving(rounds=20) as server, playing(server, *"abcd") as bots:
         client = bots[0].client
-        assert "playUrl" in (await client.get("/doc")).text
+        manual = (await client.get("/doc")).text
+        assert all(word in manual for word in ("playUrl", "tavern", "goblin", "blow", "spawn square", "crashed"))
         assert "/register" in (await client.get("/starters")).text
         assert "No arena game is running" in (await client.get("/tv")).text
         drawn = (await client.get("/map/7")).text

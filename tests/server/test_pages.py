@@ -106,6 +106,7 @@ async def test_registration_hands_out_a_key_once() -> None:
         page = checked(answer)
         assert answer.headers["cache-control"] == "no-store"
         assert "Ünïcode ☃ bot" in page.words
+        assert f"vindibot play --config arena --server {server.url}" in page.words, "the next command to type"
         found = re.search(r'<pre id="user-key">([0-9a-z]{8})</pre>', answer.text)
         assert found is not None
         joined = await client.post("/api/training", data={"key": found.group(1), "turns": 1})

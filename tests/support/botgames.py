@@ -28,7 +28,7 @@ FOLDER = TOP / "tests" / "data" / "botgames"
 _MEASURED = TOP / "docs" / "strength"
 #: The bots that ship, and those that were measured with the traits that ship but are in none of them.
 BOTS = [
-    *sorted((TOP / "config" / "bots").glob("*.toml")),
+    *sorted((TOP / "config" / "bots").rglob("*.toml")),
     *sorted(_MEASURED.glob("with-*.toml")),
     _MEASURED / "strong-with-classics.toml",
 ]

@@ -1,14 +1,15 @@
 """Pictures of the viewer for docs/ and the README: ``python -m tests.support.screenshots [FOLDER]``, a minute.
 
-``--rules`` takes only those of docs/rules.md.
+``--rules`` takes only those of docs/rules.md, ``--report`` only that of the arena's report.
 
 A whole game is played by the shipped bots on a map that is always the same, and its page is looked at in a real browser; on the
-same map a few moves are played against them in the page of challenges.
+same map a few moves are played against them in the page of challenges. The report is that of the tournament in docs/arena.md.
 """
 
 from __future__ import annotations
 
 import asyncio
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from playwright.async_api import Browser, Page, async_playwright
 
 from sim.generator import generate
 from tests.support.browser import DESKTOP, PHONE, launch, visiting
+from tests.support.documents import commands
 from tests.support.paths import TOP
 from tests.support.rule_scenes import SCENES
 from vindibot.base import log
@@ -33,6 +35,8 @@ from vindibot.config.settings import RecordingSettings
 from vindibot.viewer.page import whole_page
 
 FOLDER = TOP / "docs" / "screenshots"
+#: The window in which the report is shown.
+REPORT = (1180, 1800)
 #: Side of a board in docs/rules.md, and the gap between two, in pixels.
 RULES_PIXELS, RULES_GAP = 280, 24
 #: Who plays, and where: size and seed of the map.
@@ -80,6 +84,15 @@ def play(folder: Path) -> Path:
     return page
 
 
+def play_tournament(folder: Path) -> Path:
+    """Play the tournament of docs/arena.md in `folder`, and return the path of its report."""
+    text = (TOP / "docs" / "arena.md").read_text()
+    (words,) = (command.words for command in commands(text) if "--results cup.jsonl" in command.words)
+    arguments = shlex.split(words)[1:]
+    subprocess.run([sys.executable, "-m", "vindibot", *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    return folder / "cup.html"
+
+
 async def shoot(browser: Browser, address: str, shot: Shot, folder: Path) -> Path:
     """Take one picture."""
     async with visiting(browser, address, size=shot.size, color_scheme=shot.scheme, reduced_motion="reduce") as page:
@@ -122,6 +135,14 @@ async def shoot_challenge(browser: Browser, shot: Shot, folder: Path) -> Path:
                 return await keep(page, folder / f"{shot.name}.png")
 
 
+async def shoot_report(browser: Browser, folder: Path) -> Path:
+    """Take a picture of the report of a tournament."""
+    with tempfile.TemporaryDirectory() as place:
+        address = play_tournament(Path(place)).as_uri()
+        async with visiting(browser, address, size=REPORT, color_scheme="light", reduced_motion="reduce") as page:
+            return await keep(page, folder / "report.png")
+
+
 async def shoot_rules(browser: Browser, folder: Path) -> None:
     """Take the pictures of docs/rules.md: the board before the moves of a scene, and the board after them."""
     for scene in SCENES:
@@ -148,12 +169,15 @@ def beside(pictures: Sequence[Image.Image]) -> Image.Image:
     return whole
 
 
-async def main(folder: Path, *, only_rules: bool = False) -> None:
-    """Take all pictures into `folder`."""
-    if only_rules:
+async def main(folder: Path, *, only: Sequence[str] = ()) -> None:
+    """Take all pictures into `folder`, or only those of the rules or of the report."""
+    if only:
         async with async_playwright() as playwright:
             browser = await launch(playwright)
-            await shoot_rules(browser, folder)
+            if "--rules" in only:
+                await shoot_rules(browser, folder)
+            if "--report" in only:
+                await shoot_report(browser, folder)
             await browser.close()
         return
     with tempfile.TemporaryDirectory() as game:
@@ -167,11 +191,12 @@ async def main(folder: Path, *, only_rules: bool = False) -> None:
                 path = await shoot_challenge(browser, shot, folder)
                 print(f"{path}: {path.stat().st_size // 1000} kB")
             await shoot_rules(browser, folder)
+            await shoot_report(browser, folder)
             await browser.close()
 
 
 if __name__ == "__main__":
-    words = [word for word in sys.argv[1:] if word != "--rules"]
-    target = Path(words[0]) if words else FOLDER
+    names = [word for word in sys.argv[1:] if not word.startswith("--")]
+    target = Path(names[0]) if names else FOLDER
     target.mkdir(parents=True, exist_ok=True)
-    asyncio.run(main(target, only_rules="--rules" in sys.argv))
+    asyncio.run(main(target, only=[word for word in sys.argv[1:] if word.startswith("--")]))

@@ -84,9 +84,9 @@ def test_the_panel_is_beside_the_board() -> None:
         "           4  four\\x1b[2J\\r\\n   ━━━━━━━━━━ 100   1234      1",
         "                                                            ",
         "          trait        times stay    N    S    E    W     ms",
-        "          tavern-finder  .90    0  .90    0    -    -    0.2",
-        "          combat         .60                             1.5",
-        "          search        2.00    0 -2.0 1.00    -    -   late",
+        "          tavern-finder  0.9    0  .90    0    -    -    0.2",
+        "          combat         0.6                             1.5",
+        "          search           2    0 -2.0 1.00    -    -   late",
         "          sum                   0 -1.1 1.00    -    -       ",
     ]
 

@@ -1,4 +1,4 @@
-"""Tournaments: bots play many games against each other, and the results say which is better and how sure that is."""
+"""Tournaments: bots play many games against each other. The results say which bot is better, and how certain this is."""
 
 import lazy_loader
 

@@ -1,8 +1,8 @@
 """Charts in SVG, inline in a page: ranges along a scale, and lines over time.
 
-A chart is `WIDTH` units wide, for about the same number of pixels: on a telephone one fills the screen, on a desk two stand side
-by side. Colours are classes (``c0`` .. ``c7`` and ``rest``) that the page defines for light and dark. The templates escape
-what they insert.
+A chart is `WIDTH` units wide, and a unit is about one pixel. So a chart fills the screen of a telephone, and a desktop screen
+shows two charts side by side. Colours are CSS classes (``c0`` .. ``c7`` and ``rest``), which the page defines for its light and
+dark themes. The templates escape all inserted text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from vindibot.base import render
 
-#: Units of the chart: width, height of a row, margins.
+#: Sizes in units of the chart: width, height of a row, margins.
 WIDTH, ROW, TOP, BOTTOM, RIGHT = 460, 26, 10, 40, 14
 #: Number of colours that can be distinguished; further bots share the class ``rest``.
 COLOURS = 8
@@ -24,8 +24,11 @@ LABEL_LENGTH = 16
 
 @dataclass(frozen=True)
 class Range:
-    """A row: its label, the number of its colour, the middle, the ends of the thin line, the ends of the thick line, and the note
-    that appears when it is pointed at. None: no such line."""
+    """A row of a chart: a dot at `middle`, a thin line and a thick line.
+
+    `thin` and `thick` are the ends of the lines, None for no line. `colour` is the number of the colour. `note` is the text
+    that appears when the reader points at the row.
+    """
 
     label: str
     colour: int
@@ -37,7 +40,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Curve:
-    """A line: its label, the number of its colour, and the y of each x."""
+    """A line of a chart: its label, the number of its colour, and its y values for x = 0, 1, 2 ..."""
 
     label: str
     colour: int
@@ -55,7 +58,7 @@ def shortened(label: str, length: int = LABEL_LENGTH) -> str:
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Return about this number of round numbers within low..high: multiples of 1, 2 or 5 times a power of ten."""
+    """Return about `about` round numbers within low..high: multiples of 1, 2 or 5 times a power of ten."""
     if not high > low:
         return [low]
     step = 10.0 ** math.floor(math.log10((high - low) / about))
@@ -65,12 +68,12 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def tick_label(value: float) -> str:
-    """Return the label of a number of a scale."""
+    """Return the label for a number on a scale."""
     return f"{value:g}" if abs(value) < 1e6 else f"{value:.3g}"
 
 
 def _span(values: Sequence[float], room: float = 0.04) -> tuple[float, float]:
-    """Return the ends of a scale for these values, with some room beyond them."""
+    """Return the ends of a scale for these values. `room` is the share of the range that is added at each end."""
     low, high = min(values), max(values)
     if high <= low:
         low, high = low - 1, high + 1
@@ -78,7 +81,7 @@ def _span(values: Sequence[float], room: float = 0.04) -> tuple[float, float]:
 
 
 def ranges(rows: Sequence[Range], title: str, unit: str, *, zero: bool = False) -> str:
-    """Return a chart of dots with their ranges along one scale; `zero` draws a line at 0."""
+    """Return a chart in SVG: one row per range, all along one scale. With `zero` it has a line at 0."""
     ends = [end for row in rows for end in (row.middle, *(row.thin or ()))] + ([0.0] if zero else [])
     low, high = _span(ends or [0.0, 1.0])
     left, right = 12 + 7.3 * max((len(shortened(row.label)) for row in rows), default=0), WIDTH - RIGHT
@@ -115,7 +118,7 @@ def ranges(rows: Sequence[Range], title: str, unit: str, *, zero: bool = False) 
 
 
 def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, height: int = 230) -> str:
-    """Return a chart of lines over 0, 1, 2 ..., with their labels at the right ends, apart from each other."""
+    """Return a chart in SVG with a line per curve over x = 0, 1, 2 ... The labels are at the right ends and do not overlap."""
     values = [0.0, *(value for one in series for value in one.y)]
     low, high = _span(values)
     low = max(low, 0.0) if min(values) >= 0 else low
@@ -152,7 +155,10 @@ def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, heig
 
 
 def _apart(wanted: Sequence[float], gap: float, bottom: float) -> list[float]:
-    """Return heights near the wanted ones, in the same order, at least `gap` apart and not below `bottom`."""
+    """Return the y positions for labels near the wanted positions, in the same order.
+
+    Positions are at least `gap` apart. None is larger than `bottom`, that is, lower on the chart.
+    """
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     found = list(wanted)
     for before, index in pairwise(order):

@@ -1,6 +1,6 @@
-"""The reason of a crash, found in the output of a program before its end.
+"""Finds the reason why a program crashed in the output that the program wrote before its end.
 
-Java, .NET, Node, Go, Rust and C++ print the reason first and then the stack; Python prints the stack first.
+Java, .NET, Node, Go, Rust and C++ print the reason first and then the stack. Python prints the stack first.
 """
 
 from __future__ import annotations
@@ -11,39 +11,41 @@ from itertools import islice
 
 #: Characters of a reason; the rest is cut off.
 REASON_LENGTH = 200
-#: Number of ordinary lines that may follow an error that ended the program: an error with a stack, and a line with "error".
+#: Number of ordinary lines that may follow the error that ended the program: after an error with a stack, and after a line that
+#: is only marked as an error. If more lines follow, the program survived the error.
 AFTER_STACK, AFTER_LINE = 10, 4
 
 _TRACEBACK = re.compile(r"\s*(?:\+ )?(?:Exception Group )?Traceback \(most recent call last\):$")
-#: Lines of runtimes for an uncaught error.
+#: Lines that runtimes of languages print for an uncaught error.
 _UNCAUGHT = re.compile(
     r"""Exception\ in\ thread\ "|unhandled\ exception[.:]|thread\ '.*panicked\ at\ |panic:\ |terminate\ called\ after\ |
     libc\+\+abi:\ |(?:\w+\ )?fatal\ (?:\w+\ )?error:|\#\ A\ fatal\ error\ has\ been\ detected|==\d+==\ ?ERROR:|
     .*Assertion\ .*\ failed\.$|\S+:\d+:in\ .*\ \([A-Z]\w*(?:::\w+)*\)$""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: A line that begins with the name of an exception, and one that a compiler or a program marks as an error.
+#: A line that begins with the name of an exception, and a line that a compiler or a program marks as an error.
 _NAMED = re.compile(r"(?:[\w$]+(?:\.|::))*[A-Z]\w*(?:Error|Exception|Interrupt|Rejection)\b|Error\b")
 _MARKED = re.compile(r"(?:\S+:\d+: )?(?:fatal )?error(?:\[\w+\])?: ", re.IGNORECASE)
 #: A line of a stack.
 _FRAME = re.compile(r"\s+(?:at |from |in |\.\.\. )|Caused by: ")
-#: Lines around an error that give no reason themselves, among them empty lines and lines that begin with a space.
+#: Lines near an error that are part of its report but do not give the reason. Empty and indented lines are among them.
 _AROUND = re.compile(
     r"""$|\s|Caused\ by:\ |goroutine\ \d|created\ by\ |exit\ status\ \d|\S+\(.*\)$|note:\ |stack\ backtrace:|
     stack\ trace|Node\.js\ v\d|\(Use\ `node|Require\ stack:|-\ /|[\]})]+;?$|\#""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: The last lines of Node, after an error without a stack.
+#: The last lines that Node prints after an error without a stack.
 _NODE = re.compile(r"Node\.js v\d|\(Use `node")
 
 
 def reason(output: str) -> str:
-    """Return the line of a program's output that explains best why it ended: at most `REASON_LENGTH` characters, empty if the
-    program wrote nothing.
+    """Return the line of a program's output that best explains why the program ended.
 
-    This is the error with a stack near the end, else the first line near the end that is marked as an error, else the last
-    line. Of several uncaught errors in a row the first counts, of Python's tracebacks the last. An error that the program
-    survived does not count: ordinary lines follow it.
+    It has at most `REASON_LENGTH` characters, and is empty if the program wrote nothing.
+
+    If there is an error with a stack near the end of the output, it is this error. Else it is the first line near the end that
+    is marked as an error, else the last line. From several uncaught errors in a row, the first one is chosen; from several
+    tracebacks of Python, the last one. An error that many ordinary lines follow is ignored, since the program survived it.
     """
     lines = output.splitlines()
     found = _with_stack(lines)
@@ -58,7 +60,7 @@ def reason(output: str) -> str:
 
 
 def _near(lines: Sequence[str], most: int) -> range:
-    """Return the indices of the longest end of the output that has at most `most` ordinary lines."""
+    """Return the indices of the longest part at the end of the output that has at most `most` ordinary lines."""
     first = len(lines)
     for index in range(len(lines) - 1, -1, -1):
         most -= not (_AROUND.match(lines[index]) or _is_error(lines, index))
@@ -69,14 +71,14 @@ def _near(lines: Sequence[str], most: int) -> range:
 
 
 def _is_error(lines: Sequence[str], index: int) -> bool:
-    """Return whether an uncaught error, an error with a stack, or a traceback begins in this line."""
+    """Return whether an uncaught error, an error with a stack, or a traceback begins at this line."""
     line, following = lines[index], "".join(lines[index + 1 : index + 2])
     uncaught = _UNCAUGHT.match(line) or _TRACEBACK.match(line)
     return uncaught is not None or bool(_NAMED.match(line) and _FRAME.match(following))
 
 
 def _with_stack(lines: Sequence[str]) -> int | None:
-    """Return the index of the line with the reason of the last error that has a stack, None if there is none."""
+    """Return the index of the line that gives the reason for the last error with a stack, None if there is no such error."""
     found = None
     for index in reversed(_near(lines, AFTER_STACK)):
         if _is_error(lines, index):
@@ -89,18 +91,18 @@ def _with_stack(lines: Sequence[str]) -> int | None:
 
 
 def _is_message(lines: Sequence[str], index: int) -> bool:
-    """Return whether this line is the message of the error in the line before."""
+    """Return whether this line is the message that belongs to an uncaught error in the line before."""
     return index > 0 and lines[index - 1].endswith(":") and _UNCAUGHT.match(lines[index - 1]) is not None
 
 
 def _after_traceback(lines: Sequence[str], start: int) -> int | None:
-    """Return the index of the exception below Python's traceback: the first line that is not indented as its stack is."""
+    """Return the index of the exception below a traceback of Python: the first line that is indented less than the stack."""
     margin = re.compile(r"\s*\| (?=\S)" if "Group" in lines[start] else r"(?=\S)")
     return next((index for index in range(start + 1, len(lines)) if margin.match(lines[index])), None)
 
 
 def _message(lines: Sequence[str], index: int) -> str:
-    """Return the error of a line, with the next line if that has the message."""
+    """Return the error in a line. If the next line has the error's message, it is included."""
     line = lines[index].strip(" |#")
     following = next((found for found in islice(lines, index + 1, None) if found.strip(" #")), "")
     if line.endswith(":") or following.startswith("  what():"):

@@ -1,8 +1,8 @@
-"""The dispatcher: hands games to an executor of `concurrent.futures`, and collects them.
+"""The dispatcher: it hands games to an executor of `concurrent.futures`, and collects the played games.
 
-The factory decides where games are played: in processes of this machine (`vindibot.arena.local`), or wherever an `Executor`
-runs them. A worker that dies breaks the standard executor for good. So the dispatcher makes a new one, and the games that
-were lost are played again, one at a time: this finds a game that kills its worker, which is given up in the end.
+A factory makes the executors and so decides where games are played: in processes of this machine (`vindibot.arena.local`), or
+anywhere else. If a worker dies, the standard executor is broken and takes no more games. Then the dispatcher makes a new
+executor, and plays the lost games again, one at a time. So it finds a game that kills its worker, and gives it up.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from vindibot.arena.seats import Forfeit
 from vindibot.base import VindibotError
 from vindibot.games import Reason
 
-#: Attempts after which a game that fails by itself is given up.
+#: Number of failed attempts after which a game is given up. An attempt counts only if the game itself is at fault.
 ATTEMPTS = 2
-#: New executors in a row without a single finished game, after which the tournament ends with an error.
+#: Largest number of new executors in a row without a finished game. After more, the tournament ends with an error.
 MAX_RESTARTS = 12
 #: Seconds between two checks of `Stop`.
 CHECK_SECONDS = 0.2
@@ -33,7 +33,7 @@ _log = structlog.get_logger("vindibot.arena")
 
 @dataclass
 class Stop:
-    """A request to stop: `soon` lets the running games end, `now` ends them."""
+    """A request to stop. `soon` starts no more games, but lets the running games end. `now` also ends the running games."""
 
     soon: bool = False
     now: bool = False
@@ -41,8 +41,10 @@ class Stop:
 
 @dataclass
 class Dispatcher:
-    """Plays games on the executors that `factory` makes, `slots` at a time. Executors call `play`; `notify` gets a line for
-    people if something fails."""
+    """Plays games on the executors that `factory` makes, at most `slots` games at a time.
+
+    The executors call `play` for each game. If something fails, `notify` gets a line of text for people.
+    """
 
     factory: Callable[[], Executor]
     slots: int
@@ -56,9 +58,9 @@ class Dispatcher:
     _restarts: int = 0
 
     def run(self, tasks: Iterable[GameTask]) -> Iterator[PlayedGame]:
-        """Play all games, and yield each one once, as it ends. Returns early on a request to `stop`.
+        """Play all games, and yield each game once, when it ends. End early on a request to `stop`.
 
-        Raises `VindibotError` if one executor after another breaks, and whatever the factory raises.
+        Raises `VindibotError` if one executor after another breaks. Errors of the factory are not caught.
         """
         remaining = iter(tasks)
         running: dict[Future[PlayedGame], GameTask] = {}
@@ -78,7 +80,7 @@ class Dispatcher:
     def _submit(self, remaining: Iterator[GameTask], running: dict[Future[PlayedGame], GameTask]) -> None:
         while len(running) < self.slots and not self.stop.soon:
             if self._lost and running:
-                return  # a lost game is played alone
+                return  # a lost game is played alone, so it waits until no other game runs
             task = self._lost.popleft() if self._lost else next(remaining, None)
             if task is None:
                 return
@@ -108,7 +110,7 @@ class Dispatcher:
                 self._fail(task, str(problem) or type(problem).__name__)
             else:
                 self._restarts = 0
-                # Games that were given up count only now: another game can be played, so the workers are not at fault.
+                # Only now are the games yielded that were given up. This game was played, so the workers are not at fault.
                 yield from self._given_up
                 self._given_up.clear()
                 yield played
@@ -118,7 +120,7 @@ class Dispatcher:
             self._replay(broken)
 
     def _replay(self, lost: list[GameTask]) -> None:
-        """Play the games of an executor that has broken again, one at a time; a single game was at fault itself."""
+        """Play the lost games of a broken executor again, one at a time. If only one game was lost, count it as failed."""
         if self.stop.soon:
             self._close()
             return
@@ -148,7 +150,7 @@ class Dispatcher:
             raise VindibotError(f"no game can be played: {why or 'the workers die'} again and again")
 
     def _close(self) -> None:
-        """Shut the executor down. Its running games are ended if the stop is immediate or the executor has broken."""
+        """Shut the executor down. Kill its running games if the stop is immediate or an executor has broken."""
         executor, self._executor = self._executor, None
         if executor is None:
             return
@@ -159,7 +161,7 @@ class Dispatcher:
 
 
 def given_up(task: GameTask, why: str) -> PlayedGame:
-    """Return a game without moves, in which all four seats forfeit. `why` is the reason that its last line gives."""
+    """Return a game without moves in which all four seats forfeit. The message of the forfeits is the last line of `why`."""
     run = GameRun(stopped=Reason.ABORTED)
     for seat in run.seats:
         seat.forfeit(Forfeit(Reason.ABORTED, why.strip().splitlines()[-1]))

@@ -1,8 +1,8 @@
-"""Entrants: the bots of a tournament, read from the configuration, checked, and made into plain data for any process.
+"""Entrants: the bots of a tournament. They are read from the configuration and checked. They are plain data for any process.
 
-A word of the list of bots names a bot file (``seed``, ``mine.toml``), a built-in bot (``random``, ``stay``), a table
-``[entrants.NAME]``, or a command: ``http:COMMAND`` for a program that speaks HTTP to a server, ``stdio:COMMAND`` for one that
-speaks the line protocol (docs/arena.md). ``LABEL=`` before any of them sets its label in tables.
+Each word in the list of bots names a bot file (``seed``, ``mine.toml``), a built-in bot (``random``, ``stay``), a table
+``[entrants.NAME]``, or a command. ``http:COMMAND`` is a program that speaks HTTP to a server. ``stdio:COMMAND`` is a program
+that speaks the line protocol (docs/arena.md). ``LABEL=`` before a word sets the bot's label in tables.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _COMMAND = re.compile(r"(?P<protocol>http|stdio):(?P<command>.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a bot, in each game.
+    """The limits of a bot in each game.
 
-    A bot file with `nodes` searches that many nodes per move and has no time limit. All others have `move_ms` milliseconds per
-    move (`first_ms` for the first move) plus `grace_ms`. A program has `start_s` seconds to start and join. `memory_mb` is
-    megabytes of address space, None for no limit.
+    If `nodes` is set, a bot file searches this number of nodes per move and has no time limit. Every other bot has `move_ms`
+    milliseconds per move (`first_ms` for the first move), and `grace_ms` milliseconds more before it forfeits. A program has
+    `start_s` seconds to start and join. `memory_mb` is the limit on address space in megabytes, None for no limit.
     """
 
     move_ms: int = 1000
@@ -44,14 +44,17 @@ class Limits:
     memory_mb: int | None = None
 
     def seconds(self, *, first: bool) -> float:
-        """Return the time limit of a move, without the grace."""
+        """Return the time limit of a move in seconds, without the grace. `first` says whether it is the game's first move."""
         return (self.first_ms if first else self.move_ms) / 1000
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """A bot of the tournament. `label` is unique in it. `bot` is set for bot files, `command` for programs, which run in
-    `folder`; `files` is a digest of the files that the command names."""
+    """A bot of the tournament. `label` is unique in the tournament.
+
+    `bot` is set only for a bot file. `command`, `folder` and `files` are set only for a program: its command, the folder in
+    which it runs, and a digest of the files that the command names.
+    """
 
     label: str
     kind: Kind
@@ -63,25 +66,31 @@ class Entrant:
 
     @property
     def version(self) -> int | None:
-        """The version that a bot file states, None for all others."""
+        """The version that the bot file states, None for a bot without a bot file."""
         return self.bot.version if self.bot is not None else None
 
     @property
     def digest(self) -> str:
-        """A digest of the bot: of a bot file (`vindibot.config.bots.Bot`), or of the files that a program's command names;
-        empty for built-in bots."""
+        """A digest of the bot file (see `vindibot.config.bots.Bot`), or of the files that the program's command names.
+
+        It is empty for a built-in bot.
+        """
         return self.bot.digest if self.bot is not None else self.files
 
     def identity(self) -> dict[str, Any]:
-        """Return the part of the configuration that makes another tournament if it changes, as JSON. The contents of the bot's
-        files are not in it: see `digest`."""
+        """Return the part of the bot's configuration that belongs to the tournament's identity, as JSON values.
+
+        If it changes, it is another tournament. The contents of the bot's files are not included; see `digest`.
+        """
         found: dict[str, Any] = {"label": self.label, "kind": self.kind, "limits": asdict(self.limits)}
         return found | ({"command": list(self.command), "folder": self.folder} if self.command else {})
 
 
 def read_entrants(config: Config[ArenaSettings]) -> list[Entrant]:
-    """Return the bots of a tournament in the order of the configuration. Raises `UsageError` for an unknown bot, a faulty bot
-    file, or a command that does not exist."""
+    """Return the bots of a tournament in the order of the configuration.
+
+    Raises `UsageError` for an unknown bot, a faulty bot file, or a command that does not exist.
+    """
     settings = config.settings
     found: list[Entrant] = []
     for text in settings.bots:
@@ -102,18 +111,21 @@ def read_entrants(config: Config[ArenaSettings]) -> list[Entrant]:
 
 
 def split_label(text: str) -> tuple[str, str]:
-    """Return the label and the rest of ``LABEL=rest``; the label is empty if there is none."""
+    """Return the label and the rest of ``LABEL=rest``. The label is empty if the text has none."""
     match = None if is_command(text) else _LABEL.fullmatch(text)
     return (match["label"], match["rest"]) if match else ("", text)
 
 
 def is_command(word: str) -> bool:
-    """Return whether a word of the list of bots is a command, with its protocol before it."""
+    """Return whether a word in the list of bots is a command, such as ``http:COMMAND``."""
     return _COMMAND.fullmatch(word) is not None
 
 
 def _unique_label(wanted: str, used: Collection[str], *, given: bool) -> str:
-    """Return a label that is not in use: the second seed is seed-2. Raises `UsageError` for a `given` label in use."""
+    """Return `wanted`, or with a number appended if it is in use: a second bot ``seed`` gets the label ``seed-2``.
+
+    Raises `UsageError` for a label that is in use if the user has `given` it.
+    """
     if given and wanted in used:
         raise UsageError(f"two bots are called {wanted!r}: give one another name, LABEL=...")
     labels = (f"{wanted}-{number}" if number > 1 else wanted for number in count(1))
@@ -121,7 +133,7 @@ def _unique_label(wanted: str, used: Collection[str], *, given: bool) -> str:
 
 
 def _table_of(word: str) -> EntrantSettings:
-    """Return the table that a word of the list of bots stands for."""
+    """Return the table of settings that means the same as a word in the list of bots."""
     if match := _COMMAND.fullmatch(word):
         return EntrantSettings.model_validate(match.groupdict() | {"command": match["command"].strip() or None})
     return EntrantSettings(bot=word)
@@ -168,7 +180,7 @@ def _program_label(command: Sequence[str], folder: Path) -> str:
 
 
 def _files_digest(command: Sequence[str], folder: Path) -> str:
-    """Return a digest of the files that a command names, without an interpreter on the search path."""
+    """Return a digest of the files that a command names. A program on the search path, such as an interpreter, is left out."""
     program, *rest = command
     words = rest if shutil.which(Path(program).name) == program else command
     return digest_of([file_digest(folder / word) for word in words if _is_file(folder / word)])
@@ -182,7 +194,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _command(text: str | Sequence[str], folder: Path) -> tuple[str, ...]:
-    """Return the words of a command, with the path of the program that it starts. Raises `UsageError`."""
+    """Return the words of a command. The first word becomes the path of the program to start. Raises `UsageError`."""
     try:
         words = shlex.split(text) if isinstance(text, str) else list(text)
     except ValueError as problem:
@@ -200,5 +212,5 @@ def _command(text: str | Sequence[str], folder: Path) -> tuple[str, ...]:
             raise UsageError(f"there is no program {path}")
         found = shutil.which(str(path))
         if found is None:
-            raise UsageError(f"{path} cannot be run: it is no program, or not executable (chmod +x)")
+            raise UsageError(f"{path} cannot be run: it is not a program, or not executable (chmod +x)")
     return (found, *rest)

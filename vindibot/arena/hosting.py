@@ -1,8 +1,8 @@
-"""Games with programs that speak HTTP: the arena's own server plays the game, the other seats join it from inside.
+"""Games with programs that speak HTTP. The arena runs a server for the game, and the other seats join it within the process.
 
-For each game the arena starts a server on a free port of this machine, then each program. A program finds the server's address
-and its key in its environment and in the placeholders of its arguments. It has `start_s` to start and join, in either mode.
-The hero of a program that does not join crashes in its first turn; the game is played without it.
+For each game the arena starts a server on a free port of this machine, and then each program. A program finds the server's
+address and its own key in its environment, or its arguments have placeholders for them. It has `start_s` seconds to start and
+join. If a program does not join, its hero crashes in its first turn, and the other bots play on.
 """
 
 from __future__ import annotations
@@ -25,21 +25,27 @@ from vindibot.server import EmbeddedServer, Room, ServerSettings
 
 #: Seconds between two checks of the programs.
 CHECK_SECONDS = 0.02
-#: Seconds that a program may run on after the game, and before it joins if its launcher has ended with exit code 0.
+#: Seconds that a program may still run after the game. Seconds that it has to join if its launcher has already ended with exit
+#: code 0.
 EXIT_SECONDS = 0.3
 LAUNCHER_SECONDS = 2.0
-#: Milliseconds per move that the server allows a seat whose time the arena itself limits: a day.
+#: The server's time limit in milliseconds for a seat whose time the arena itself limits: a day.
 NO_LIMIT_MS = 86_400_000
 
 
 def environment(server: str, key: str) -> dict[str, str]:
-    """Return the variables that tell a program where to play: ``VINDINIUM_SERVER`` and ``VINDINIUM_KEY``; ``VINDIBOT_KEY``
-    for our own client, which takes the address as an option."""
+    """Return the environment variables that tell a program where to play: ``VINDINIUM_SERVER`` and ``VINDINIUM_KEY``.
+
+    ``VINDIBOT_KEY`` is for our own client, which takes the server's address as an option.
+    """
     return {"VINDINIUM_SERVER": server, "VINDINIUM_KEY": key, "VINDIBOT_KEY": key}
 
 
 class HostedGame:
-    """A game on a server, and an observer of its room. `seats` are asked here; a program that speaks HTTP has None there."""
+    """A game on a server. It observes the game's room.
+
+    `seats` has a seat for each bot that is asked in this process, and None for each program that speaks HTTP.
+    """
 
     def __init__(self, task: GameTask, seats: Sequence[Seat | None], journal: Journal, logs: Sequence[Path | None]) -> None:
         self._task, self._seats, self._journal = task, seats, journal
@@ -54,7 +60,7 @@ class HostedGame:
         self._asked_at = 0.0
 
     async def play(self) -> GameRun:
-        """Play the game to its end, and kill all programs."""
+        """Play the game to its end, then kill all programs. Return the game."""
         began = time.monotonic()
         settings = ServerSettings(time_limit_ms=NO_LIMIT_MS, keys="registered")
         async with contextlib.AsyncExitStack() as stack:
@@ -69,7 +75,7 @@ class HostedGame:
                     stack.callback(pool.shutdown, wait=False, cancel_futures=True)
                     tasks.append(asyncio.create_task(self._play_seat(number, seat, pool)))
             try:
-                # An error of the arena itself in a task ends the game, and is raised here.
+                # If a task fails because of an error in the arena itself, the error is raised here and the game ends.
                 waiting = set(tasks)
                 while not over.done():
                     done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -113,7 +119,7 @@ class HostedGame:
     # -- the seats that are asked here --
 
     async def _play_seat(self, number: int, seat: Seat, pool: ThreadPoolExecutor) -> None:
-        """Join, and send the moves of a seat, which is asked in the one thread of `pool`."""
+        """Join the game for a seat, and send its moves. The seat is asked in the only thread of `pool`."""
         loop, own, limits = asyncio.get_running_loop(), self._run.seats[number], self._limits[number]
         claim = await self._server.join(self._keys[number])
         await claim.waiter
@@ -146,7 +152,8 @@ class HostedGame:
     # -- the programs --
 
     async def _watch_programs(self) -> None:
-        """Join in place of programs that do not come, so that the game begins, and withdraw those that end during the game."""
+        """Watch the programs until the task is cancelled. If a program does not come, join in its place, so that the game begins.
+        If a program ends during the game, withdraw its seat."""
         while True:
             for number, program in self._programs.items():
                 own, code = self._run.seats[number], program.exit_code()
@@ -159,7 +166,8 @@ class HostedGame:
             await asyncio.sleep(CHECK_SECONDS)
 
     async def _check_joining(self, number: int, program: Program, code: int | None) -> None:
-        """Let a program forfeit that has ended before it joined, or whose time to join is over, and join in its place."""
+        """Check a program that has not joined yet. If it has ended or its time to join is over, let it forfeit, and join in its
+        place."""
         own, waited = self._run.seats[number], time.monotonic() - self._started
         start = self._limits[number].start_s
         if own.outcome.finished:
@@ -173,7 +181,7 @@ class HostedGame:
             await self._server.join(self._keys[number])
 
     async def _let_programs_end(self) -> None:
-        """Wait until all programs have ended, at most `EXIT_SECONDS`."""
+        """Wait until all programs have ended, but at most `EXIT_SECONDS`."""
         for _ in range(int(EXIT_SECONDS / CHECK_SECONDS)):
             if all(program.exit_code() is not None for program in self._programs.values()):
                 break
@@ -189,7 +197,7 @@ class HostedGame:
     # -- events of the room --
 
     def began(self, room: Room) -> None:
-        """Set the time limits of the programs. See `RoomObserver`: all seats have joined, the first state goes out next."""
+        """Set the time limits of the programs, and withdraw those that have forfeited. See `RoomObserver`."""
         self._room, self._asked_at = room, time.perf_counter()
         for number in self._programs:
             room.seats[number].time_limit_ms = self._limits[number].first_ms
@@ -197,14 +205,14 @@ class HostedGame:
                 room.withdraw(room.seats[number])
 
     def played(self, room: Room, move: int) -> None:
-        """Note the time of a move, and the forfeit of a program that has crashed. See `RoomObserver`."""
+        """Note the time that a move took, or the forfeit of a program whose hero has crashed. See `RoomObserver`."""
         now, number = time.perf_counter(), (len(room.moves) - 1) % SEATS
         own, room_seat = self._run.seats[number], room.seats[number]
         self._journal.played(room.moves[-1])
         if number in self._programs:
             if move == CRASH:
                 own.forfeit(self._why_crashed(number))
-            elif not room.crashed(room_seat):  # a crashed hero stays in each ply
+            elif not room.crashed(room_seat):  # for a crashed hero the room itself plays Stay
                 own.times.append((now - self._asked_at) * 1000)
                 room_seat.time_limit_ms = self._limits[number].move_ms
         self._asked_at = now
@@ -212,7 +220,7 @@ class HostedGame:
             self._over.set()
 
     def _why_crashed(self, number: int) -> Forfeit:
-        """Return the forfeit of a program that the server has crashed: it has ended, or it is late."""
+        """Return the forfeit of a program whose hero has crashed: either the program has ended, or its answer was late."""
         program, limits = self._programs[number], self._limits[number]
         if program.exit_code() is not None:
             return program.why_it_ended()
@@ -225,5 +233,5 @@ class HostedGame:
 
 
 def play_hosted(task: GameTask, seats: Sequence[Seat | None], journal: Journal, logs: Sequence[Path | None]) -> GameRun:
-    """Play a game in an event loop of its own. A seat that is None is a program that speaks HTTP."""
+    """Play a game in an event loop of its own, and return it. A seat that is None stands for a program that speaks HTTP."""
     return asyncio.run(HostedGame(task, seats, journal, logs).play())

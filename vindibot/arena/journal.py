@@ -1,6 +1,6 @@
-"""The journal of a running game, in memory that another process reads: the moves so far, the seat that is asked, and since when.
+"""The journal of a running game: the moves so far, the seat that is asked for a move, and the time since it is asked.
 
-If the process of the game dies or hangs, its parent reads the journal to find the seat at fault.
+The journal is in shared memory. If the game's process dies or hangs, its parent reads the journal to find the seat at fault.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ NOBODY = -1
 
 
 class Journal:
-    """The journal of a game of at most `plies` plies, shared with processes that are forked later.
+    """The journal of a game of at most `plies` plies. Processes that are forked later share it.
 
-    It is read while it is written. So each field is a machine word that is stored at once, and the seat that is asked
-    (`NOBODY` for none) is stored after the time (monotonic seconds) since when.
+    One process may read it while another one writes it. So each field is a machine word, which is stored in one step. The time
+    at which a seat is asked (monotonic seconds) is stored first, then the seat (`NOBODY` for none).
     """
 
     def __init__(self, plies: int) -> None:
@@ -42,7 +42,7 @@ class Journal:
 
     @contextlib.contextmanager
     def asked(self, seat: int) -> Iterator[None]:
-        """Note hero `seat` as asked inside the block, and nobody afterwards."""
+        """Note that hero `seat` (0..3) is asked while the block runs, and nobody afterwards."""
         self.asking(seat)
         try:
             yield
@@ -50,14 +50,14 @@ class Journal:
             self._words[_SEAT] = NOBODY
 
     def played(self, move: int) -> None:
-        """Add a move (0..4 or `sim.game.CRASH`), and note nobody as asked."""
+        """Add a move (0..4 or `sim.game.CRASH`), and note that nobody is asked."""
         self._words[_SEAT] = NOBODY
         self._memory[_MOVES + self._plies] = move
         self._plies += 1
         self._words[_PLIES] = self._plies
 
     def waiting_for(self) -> tuple[int, float]:
-        """Return the seat that is asked (`NOBODY` for none), and the number of seconds since then."""
+        """Return the seat that is asked (`NOBODY` for none), and for how many seconds it has been asked."""
         seat = self._words[_SEAT]
         return seat, time.monotonic() - self._times[_SINCE]
 

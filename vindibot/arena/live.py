@@ -20,11 +20,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from vindibot.arena.charts import shortened
 from vindibot.arena.ratings import Running
 from vindibot.arena.reporter import Reporter, TournamentInfo
 from vindibot.arena.results import GameLine
+from vindibot.arena.sprt import run_sprt
 from vindibot.arena.summary import bot_stats
-from vindibot.arena.table import points, standings_table
+from vindibot.arena.table import WIDTH, points, progress_lines, standings_table
 from vindibot.base import counted, printable, terminal
 
 #: Updates per second in a terminal, and seconds between two lines elsewhere.
@@ -35,7 +37,7 @@ PACE = 200
 TOLD = 5
 #: Seconds to wait at the end for the last line to be printed.
 TIMEOUT = 2.0
-#: Number of bots that a plain line names.
+#: Number of bots that the heading names.
 NAMED = 6
 
 _log = structlog.get_logger("vindibot.arena")
@@ -120,7 +122,7 @@ class ConsoleReporter(Reporter):
                     self._follow(lambda: live.update(self._picture(), refresh=True), 1 / RATE)
             else:
                 self._print(self._heading())
-                self._follow(lambda: self._print(self.line()), self._every)
+                self._follow(lambda: self._print(*self.lines()), self._every)
         except (Exception, SystemExit) as error:  # rich exits the program at a broken pipe
             with suppress(Exception):
                 _log.warning("the display has failed and is off; the tournament goes on", error=repr(error))
@@ -150,8 +152,9 @@ class ConsoleReporter(Reporter):
                     draw()
                 due, fresh = time.monotonic() + pause, False
 
-    def _print(self, text: str) -> None:
-        self.console.print(Text(printable(text)), soft_wrap=True)
+    def _print(self, *lines: str) -> None:
+        for line in lines:
+            self.console.print(Text(printable(line)), soft_wrap=True)
 
     def _add(self, line: GameLine) -> None:
         self._games.append(line)
@@ -188,21 +191,38 @@ class ConsoleReporter(Reporter):
 
     def _ranked(self) -> dict[str, tuple[float, float]]:
         """Return the bots, best first, with their ratings so far and the standard errors."""
-        ratings = {bot: self._ratings.rating(bot) for bot in self._info.bots}
+        ratings = self._ratings.ratings(self._info.bots, self._info.anchor)
         return dict(sorted(ratings.items(), key=lambda one: -one[1][0]))
 
-    def line(self) -> str:
-        """Return the progress and the first bots with their ratings so far, in one line."""
-        bots = [f"{bot} {points(rating)}" for bot, (rating, _) in self._ranked().items()]
-        return f"{self.progress()} · {', '.join(bots[:NAMED])}"
+    def lines(self) -> list[str]:
+        """Return the progress and the first bots with their ratings so far in one line, then the state of a match of two. The
+        first line has as many bots as fit `WIDTH`, at least one."""
+        found = self.progress()
+        for number, (bot, (rating, _)) in enumerate(self._ranked().items()):
+            part = f"{', ' if number else ' · '}{shortened(printable(bot))} {points(rating)}"
+            if number and len(found) + len(part) > WIDTH:
+                break
+            found += part
+        return [found, *(f"  {text}" for text in self._match())]
+
+    def _match(self) -> list[str]:
+        """Return the state of a match of two, in lines; nothing for other tournaments."""
+        if self._info.sprt is None:
+            return []
+        a, b = self._info.bots
+        return progress_lines(a, b, run_sprt(self._games, a, self._info.sprt))
 
     def _picture(self) -> RenderableType:
         now = time.monotonic()
         if now >= self._table_due:
             ranked = self._ranked()
-            self._table = standings_table([bot_stats(bot, self._games) for bot in ranked], ranked)
+            table = standings_table([bot_stats(bot, self._games) for bot in ranked], ranked)
+            self._table = Group("", table, *(Text(line) for line in ["", *self._match()]))
             self._table_due = now + max(1.0, 20 * (time.monotonic() - now))
-        bar = ProgressBar(total=max(1, self._info.games), completed=len(self._games), width=min(30, self.console.width // 3))
+        progress = self.progress()
+        width = max(10, min(30, self.console.width - len(progress) - 2))
+        bar = ProgressBar(total=max(1, self._info.games), completed=len(self._games), width=width)
         head = Table.grid(padding=(0, 1))
-        head.add_row(bar, Text(self.progress()))
-        return Group(Text(printable(self._info.title), style="bold"), head, self._table)
+        head.add_row(bar, Text(progress, no_wrap=True))
+        title = Text(printable(self._info.title), style="bold", no_wrap=True, overflow="ellipsis")
+        return Group(title, head, self._table)

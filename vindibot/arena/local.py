@@ -1,4 +1,4 @@
-"""Workers on this machine: processes that play one game after another, forked from a server with compiled kernels."""
+"""Workers on this machine: processes that play one game after another. A fork server with compiled kernels forks them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ R = TypeVar("R")
 
 
 class LocalExecutor(ProcessPoolExecutor):
-    """A pool of processes that can be killed during a game, and that end with this process, however it ends."""
+    """A pool of processes that can be killed during a game. When this process ends for any reason, they end too.
+
+    `needs` are the things that the workers' fork server loads in advance.
+    """
 
     def __init__(self, workers: int, needs: Sequence[Needs]) -> None:
         self._needs = needs
         chosen = context(*needs)
-        # No worker has the other end of this pipe: it breaks when this process ends.
+        # Only this process has the other end of this pipe. So the pipe breaks when this process ends.
         lifeline, self._held = chosen.Pipe(duplex=False)
         super().__init__(workers, mp_context=chosen, initializer=become_worker, initargs=(lifeline,))
 
     def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """See `Executor`. Raises `BrokenExecutor` if a worker cannot be started, for example without its fork server."""
+        """See `Executor`. Raises `BrokenExecutor` if no worker can be started, for example because the fork server has ended."""
         try:
             context(*self._needs)  # starts the fork server again if it has ended
             return super().submit(fn, *args, **kwargs)
@@ -36,18 +39,18 @@ class LocalExecutor(ProcessPoolExecutor):
             raise BrokenExecutor(f"no worker could be started: {problem.strerror}") from problem
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """See `Executor`. Without `wait`, the workers end."""
+        """See `Executor`. Without `wait`, the workers end immediately."""
         super().shutdown(wait, cancel_futures=cancel_futures)
         self._held.close()
 
     def kill(self) -> None:
-        """Kill all workers now, with the games that they play and the programs in them."""
+        """Kill all workers immediately. Their running games and the programs in these games end too."""
         for process in list((self._processes or {}).values()):
             process.kill()
 
 
 def local_workers(entrants: Sequence[Entrant], workers: int) -> Callable[[], LocalExecutor]:
-    """Return a factory of executors with this number of workers, which have loaded what these entrants need."""
+    """Return a factory for executors. Each executor has `workers` workers that have already loaded the bots of `entrants`."""
     modules = ["vindibot.arena.sandbox"]
     if any(entrant.kind == "http" for entrant in entrants):
         modules.append("vindibot.arena.hosting")

@@ -1,14 +1,16 @@
-"""The Plackett-Luce model: strengths of players from the rankings in games.
+"""The Plackett-Luce model: it finds the strengths of players from their rankings in games.
 
-The ranking of a game is drawn from the top: the first is player i with probability e^s_i / sum of e^s_j over all players of the
-game, the second likewise among the rest, and so on. For two players this is the logistic model of Elo. A player with
-strength s is ahead of a player with strength t with probability 1 / (1 + e^(t-s)), whatever others take part.
+The model draws the ranking of a game from the top. Player i is first with probability e^s_i / (sum of e^s_j over all players of
+the game). The second player is drawn in the same way from the rest, and so on. For two players this is the logistic model of
+Elo. A player with strength s is ahead of a player with strength t with probability 1 / (1 + e^(t-s)). The other players of the
+game do not matter for this.
 
-Ties: the log likelihood of a game with ties is the mean over all rankings that break them. So a tie counts as half a win for
-each player, and the likelihood stays concave.
+Ties: a game with ties has several possible rankings without ties. The log likelihood of the game is the mean of theirs. So a
+tie counts as half a win for each player, and the likelihood stays concave.
 
-Prior: every player has one win and one loss, with weight `PRIOR`, against a phantom of strength 0. So strengths are finite even
-for a player that always wins, and unique even for groups that never met. With many games the prior has little influence.
+Prior: every player gets one win and one loss, each with weight `PRIOR`, against a phantom player of strength 0. So the strength
+of a player that always wins is finite. Strengths are also unique if two groups of players never met. With many games the prior
+has little influence.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-#: Weight of the one win and the one loss against the phantom.
+#: Weight of a player's win and of its loss against the phantom.
 PRIOR = 0.5
 #: Largest distance of a strength from 0, so that e^s stays finite.
 _LIMIT = 50.0
@@ -31,7 +33,7 @@ Floats = NDArray[np.float64]
 
 
 class _Counts:
-    """A sparse table of counts, with a row per block."""
+    """A sparse table of counts with one row per block. `sparse` has the counts by (block, column)."""
 
     def __init__(self, sparse: Mapping[tuple[int, int], float], columns: int) -> None:
         spots = np.array(list(sparse), dtype=np.int64).reshape(-1, 2)
@@ -40,17 +42,17 @@ class _Counts:
         self.columns = columns
 
     def weighted(self, weights: Floats) -> Floats:
-        """Return the sums of the columns, with a weight per block."""
+        """Return the weighted sum of each column. `weights` has one weight per block."""
         return np.bincount(self.column, self.count * weights[self.block], self.columns).astype(np.float64)
 
 
 @dataclass(frozen=True)
 class Rankings:
-    """The part of many games that the likelihood needs, in blocks, so that blocks can be weighted.
+    """The data of many games that the likelihood needs. It is counted per block, so that each block can get a weight.
 
-    `choice_sets` has one row per different set of players from which the next one was drawn: players as numbers, -1 for
-    none; a player in several seats occurs several times. `wins` counts the draws of each player per block, `choices` the draws
-    from each set per block.
+    A choice set is a set of players from which the next player of a ranking was drawn. `choice_sets` has one row per different
+    choice set: the numbers of its players, filled up with -1. A player in several seats occurs several times. `wins` counts how
+    often each player was drawn, and `choices` counts how often a player was drawn from each choice set.
     """
 
     players: int
@@ -61,10 +63,10 @@ class Rankings:
 
 
 def collect(games: Iterable[tuple[int, Sequence[int], Sequence[float]]], players: int) -> Rankings:
-    """Return the rankings of games, given as (block, players, places).
+    """Return the rankings of games. A game is given as (block, players, places).
 
-    Blocks are any numbers; each different one is a row, in the order of its first game. Players are 0..players-1 and may
-    occur several times in a game. The best place is the smallest, equal places are ties.
+    A block may have any number. The blocks become rows in the order of their first games. Players have numbers 0..players-1; a
+    player may occur several times in a game. The smallest place is the best. Equal places are ties.
     """
     blocks: dict[int, int] = {}
     sets: dict[tuple[int, ...], int] = {}
@@ -84,8 +86,11 @@ def collect(games: Iterable[tuple[int, Sequence[int], Sequence[float]]], players
 
 @cache
 def _choice_sets(who: tuple[int, ...], places: tuple[float, ...]) -> list[tuple[tuple[int, ...], float]]:
-    """Return the sets, sorted, from which the players of one game were drawn, and their weights; the last set, of one player,
-    is among them. Of `k` tied players, each choice of `m` is drawn first with the same probability."""
+    """Return the choice sets of one game with their weights. The players of each set are sorted.
+
+    The set of the last player alone is included. Among tied players all orders are equally likely. So if `m` of `k` tied
+    players are left to draw, each group of `m` has the same weight, and these weights add up to 1.
+    """
     found = []
     for place in sorted(set(places)):
         rest = [player for player, other in zip(who, places, strict=True) if other > place]
@@ -99,10 +104,11 @@ def _choice_sets(who: tuple[int, ...], places: tuple[float, ...]) -> list[tuple[
 def fit_strengths(
     rankings: Rankings, weights: Floats | None = None, start: Floats | None = None, prior: Floats | None = None
 ) -> Floats:
-    """Return the most likely strengths (natural logarithms; the phantom's is 0), by Newton's method. Deterministic.
+    """Return the most likely strengths, found by Newton's method. The result is deterministic.
 
-    `weights` has a weight per block (default 1), `start` the strengths to begin with (default 0), `prior` (players x 2) the
-    weights of the win and of the loss against the phantom (default `PRIOR`).
+    Strengths are natural logarithms, and the phantom has strength 0. `weights` has a weight per block, None for 1. `start` has
+    the strengths to begin with, None for 0. `prior` (players x 2) has each player's weights of the win and of the loss against
+    the phantom, None for `PRIOR`.
     """
     if prior is None:
         prior = np.full((rankings.players, 2), PRIOR)
@@ -119,7 +125,7 @@ def fit_strengths(
         if gain < 1e-10:
             break
         scale = min(1.0, 5.0 / float(np.abs(move).max()))
-        while True:  # the function is concave: a short enough step always gains
+        while True:  # the function is concave: a step that is short enough always increases it
             tried = np.clip(found + scale * move, -_LIMIT, _LIMIT)
             value_there, slope_there, curve_there = task.at(tried)
             if value_there >= value + 1e-4 * scale * gain or scale < 1e-6:
@@ -137,7 +143,7 @@ class _Likelihood:
     prior: Floats
 
     def at(self, found: Floats) -> tuple[float, Floats, Floats]:
-        """Return the log likelihood of strengths, its gradient, and minus its matrix of second derivatives."""
+        """Return the log likelihood of the strengths `found`, its gradient, and the negative of its Hessian matrix."""
         players = len(found)
         there = self.choice_sets >= 0
         powers = np.where(there, np.exp(found)[self.choice_sets], 0.0)

@@ -1,4 +1,4 @@
-"""Map sets: the map of each block of a tournament."""
+"""Map sets: they give each block of a tournament its map."""
 
 from __future__ import annotations
 
@@ -12,27 +12,30 @@ from vindibot.arena.settings import MapSettings
 from vindibot.base import UsageError, VindibotError
 from vindibot.config import RANDOM, load_map, standard_maps
 
-#: Number of seeds to try for a random map: a few of them give none.
+#: Number of seeds to try for a random map. A few seeds give no map.
 ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
 class MapSet:
-    """The maps of a tournament: a fixed list, or random ones of the given `sizes` (of all sizes if empty)."""
+    """The maps of a tournament: a fixed list of `maps`, or, if it is empty, random maps.
+
+    Random maps take the `sizes` in turn. If `sizes` is empty, they may have any size.
+    """
 
     maps: tuple[Map, ...] = ()
     sizes: tuple[int, ...] = ()
     seed: int = 0
 
     def of_block(self, block: int) -> Map:
-        """Return the map of a block (from 0)."""
+        """Return the map for a block. Blocks are numbered from 0."""
         if self.maps:
             return self.maps[block % len(self.maps)]
         size = self.sizes[block % len(self.sizes)] if self.sizes else None
         return _random_map(self.seed, block, size)
 
     def identity(self) -> list[str] | list[int]:
-        """Return the digests of the fixed maps, or the sizes of random ones, as JSON."""
+        """Return the digests of the fixed maps, or the sizes of the random maps, as JSON values."""
         return [found.digest for found in self.maps] if self.maps else list(self.sizes)
 
 
@@ -49,7 +52,7 @@ def _random_map(seed: int, block: int, size: int | None) -> Map:
 
 
 def read_map_set(settings: MapSettings, seed: int) -> MapSet:
-    """Return the maps of a configuration. Raises `UsageError` for an unknown map, and if no map has one of the sizes."""
+    """Return the maps that the settings ask for. Raises `UsageError` for an unknown map, or if no map has one of the sizes."""
     if settings.set == "random" and not settings.names:
         return MapSet(sizes=tuple(settings.sizes), seed=seed)
     maps = [_load(name) for name in settings.names] or standard_maps()

@@ -1,4 +1,4 @@
-"""Programs of other authors: each runs in a session of its own, with limited memory, and ends together with its children."""
+"""Programs of other authors. Each program runs in a session of its own with limited memory. It ends with all its children."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from vindibot.arena.seats import Forfeit
 from vindibot.base import die_with_parent
 from vindibot.games import Reason
 
-#: Bytes of the beginning and of the end of a program's output in a game that its log has; the middle is left out.
+#: Size in bytes of the first and of the last part of a program's output that its log stores per game. The middle is left out.
 FIRST_BYTES, LAST_BYTES = 192 * 1024, 64 * 1024
-#: Seconds to wait for the exit code of a program that has closed its output, and for its last output.
+#: Seconds to wait for the exit code of a program that has closed its output. Also the seconds to wait for its last output.
 ENDING_SECONDS = 0.5
-#: Prefix of the variables that programs do not get.
+#: Prefix of the environment variables that are not passed on to programs.
 _OURS = "VINDIBOT_"
 _OUT_OF_MEMORY = ("memoryerror", "bad_alloc", "out of memory", "outofmemory", "cannot allocate memory", "std::length_error")
 
 
 class Program:
-    """The program of an entrant in one game. `log` is the file for what it writes to standard error, None for no file."""
+    """The program of an entrant in one game. `log` is the file for the program's standard error, None for no file."""
 
     def __init__(self, entrant: Entrant, log: Path | None) -> None:
         self.entrant = entrant
@@ -40,8 +40,9 @@ class Program:
     def start(self, replace: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None) -> None:
         """Start the program.
 
-        `replace` has the values of the placeholders in its command, `environment` variables besides those of this process.
-        The log of a program that speaks HTTP has its standard output too. Raises `Forfeit` if it cannot be started.
+        `replace` has the values of the placeholders in the program's command. `environment` has variables that are added to
+        those of this process. If the program speaks HTTP, its log also has its standard output. Raises `Forfeit` if the
+        program cannot be started.
         """
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
         piped = self.entrant.kind == "stdio"
@@ -75,15 +76,15 @@ class Program:
 
     @property
     def error_line(self) -> str:
-        """The line of its output that explains best why it ended, see `vindibot.arena.crashes.reason`."""
+        """The line of the program's output that best explains why it ended. See `vindibot.arena.crashes.reason`."""
         return crashes.reason(self._tail.decode(errors="replace"))
 
     def exit_code(self) -> int | None:
-        """Return the exit code, negative for a signal, None while it runs."""
+        """Return the program's exit code, negative for a signal, None while the program runs or was not started."""
         return self.process.poll() if self.process is not None else None
 
     def why_it_ended(self) -> Forfeit:
-        """Return the forfeit of a program that has ended or closed its output during a game."""
+        """Return the forfeit of this program after it has ended or closed its output during a game."""
         assert self.process is not None
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(ENDING_SECONDS)
@@ -96,7 +97,7 @@ class Program:
         return Forfeit(reason, f"{note}: {error}" if error else note)
 
     def kill(self) -> None:
-        """Kill the program and all processes of its session."""
+        """Kill the program and all processes in its session."""
         if self.process is None:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -106,14 +107,14 @@ class Program:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(5.0)
         if self._listener is not None:
-            self._listener.join(ENDING_SECONDS)  # a child that has left the session may still hold the other end
+            self._listener.join(ENDING_SECONDS)  # not longer: a child that left the session may keep the pipe open
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None and (self._listener is None or not self._listener.is_alive()):
                 with contextlib.suppress(OSError):
                     pipe.close()
 
     def _listen(self, output: int) -> None:
-        """Read all output: log its first part, and at its end the last part."""
+        """Read all output of the program. Log the first part as it comes, and the last part at the end."""
         seen = 0
         with contextlib.suppress(OSError):
             while data := os.read(output, 65536):
@@ -125,7 +126,7 @@ class Program:
             self._write_log(left_out + self._tail[-more:])
 
     def _write_log(self, data: bytes) -> None:
-        """Append to the log, and replace one of an earlier attempt at the game. If the disk is full, the output is lost."""
+        """Append to the log. Replace the log of an earlier attempt at the same game. If the disk is full, the output is lost."""
         if self._log is None or not data:
             return
         with contextlib.suppress(OSError):
@@ -142,7 +143,7 @@ def _filled(word: str, replace: Mapping[str, str]) -> str:
 
 
 def exit_words(code: int) -> str:
-    """Return an exit code as words: ``exit code 1``, or ``signal SIGKILL`` for -9."""
+    """Return an exit code in words: ``exit code 1`` for 1, ``signal SIGKILL`` for -9."""
     try:
         return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
     except ValueError:

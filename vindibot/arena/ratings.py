@@ -1,13 +1,13 @@
-"""Ratings of bots from games of four, and their uncertainty.
+"""Ratings of bots from games with four seats, and the uncertainty of the ratings.
 
-While a tournament runs, `Running` updates ratings after each game (openskill). `rate` fits the final ratings to all games at
-once by the Plackett-Luce model (`vindibot.arena.luce`), on the scale of Elo: a bot that is rated 100 higher is ahead of the other
-in 64 % of the games in which both sit; one that is rated 400 higher, in 10 of 11.
+While a tournament runs, `Running` updates ratings after each game (openskill). `rate` fits the final ratings to all games
+together with the Plackett-Luce model (`vindibot.arena.luce`). Ratings are on the scale of Elo. If bot A is rated 100 points above
+bot B, A is ahead of B in 64 % of their games; with 400 points, in 10 of 11 games.
 
 The intervals come from a bootstrap over blocks. The games of a block (one map and seed, the seats rotated) have much in common,
-so whole blocks are drawn with repetition. Each resample also draws the weights of the phantom's games (see the model) from an
-exponential distribution. Without this, a bot that has won every game would have an interval of width 0, although its
-advantage is unknown.
+so the bootstrap draws whole blocks with repetition. Each resample also draws the weights of the phantom's games (see the model)
+from an exponential distribution. Without this, a bot that has won every game would have an interval of width 0, although the
+size of its advantage is unknown.
 """
 
 from __future__ import annotations
@@ -27,14 +27,17 @@ from vindibot.arena.results import GameLine
 POINTS = 400 / math.log(10)
 #: Resamples of the bootstrap.
 RESAMPLES = 1000
-#: Number of blocks below which there is no interval: fewer do not show how much blocks differ.
+#: The least number of blocks for an interval. Fewer blocks do not show how much blocks differ.
 MIN_BLOCKS = 5
 
 
 @dataclass(frozen=True)
 class Rating:
-    """A bot's rating on the scale of Elo, with its 95 % interval. `los` is the likelihood (0..1) that it is stronger than the
-    next bot of the list. The last three are None if there are too few blocks, and `los` is None for the last bot."""
+    """A bot's rating on the scale of Elo. `low` and `high` are the ends of its 95 % interval.
+
+    `los` is the likelihood (0..1) that the bot is stronger than the next bot in the list, None for the last bot. `low`, `high`
+    and `los` are None if there are fewer than `MIN_BLOCKS` blocks.
+    """
 
     bot: str
     rating: float
@@ -44,14 +47,14 @@ class Rating:
 
 
 def elo(score: float) -> float:
-    """Return the difference in rating for a score (0..1), infinite at the ends."""
+    """Return the difference in rating points that gives this expected score (0..1). It is infinite for 0 and for 1."""
     if not 0 < score < 1:
         return math.copysign(math.inf, score - 0.5)
     return POINTS * math.log(score / (1 - score))
 
 
 def expected(difference: float) -> float:
-    """Return the score (0..1) for a difference in rating."""
+    """Return the expected score (0..1) for a difference in rating points."""
     return 1 / (1 + 10 ** (-difference / 400))
 
 
@@ -65,9 +68,9 @@ def rate(
 ) -> list[Rating]:
     """Return the ratings of all bots, best first.
 
-    `bots` are labels to rate besides those of the games; the prior alone rates a bot without a game 0. The bot `anchor` has
-    the rating 0; without one that takes part, the mean of all ratings is 0. The same games in any order and the same `seed`
-    give the same figures.
+    All bots in the games are rated. `bots` are labels of further bots to rate; the model gives strength 0 to a bot without a
+    game. The bot `anchor` gets the rating 0. If it is None or is not among the bots, the mean of all ratings is 0. `resamples` is
+    the number of resamples for the intervals, 0 for no intervals. The result depends on `seed`, but not on the order of the games.
     """
     names = sorted({*(bots or ()), *(bot for game in games for bot in game.bots)})
     if not names:
@@ -97,7 +100,7 @@ def rate(
     better = (
         np.sum(drawn[:, one] > drawn[:, other]) + np.sum(drawn[:, one] == drawn[:, other]) / 2 for one, other in pairwise(ranked)
     )
-    los = [float((count + 0.5) / (resamples + 1)) for count in better]  # never 0 or 1: the resamples cannot show that
+    los = [float((count + 0.5) / (resamples + 1)) for count in better]  # resamples cannot prove 0 or 1, so neither occurs
     return [
         Rating(names[index], float(points[index]), float(low[index]), float(high[index]), superiority)
         for index, superiority in zip(ranked, [*los, None], strict=True)
@@ -105,10 +108,10 @@ def rate(
 
 
 class Running:
-    """Ratings that follow the games as they end: openskill's Plackett-Luce, on the scale of Elo, around 0.
+    """Ratings that are updated after each game, by openskill's Plackett-Luce model, on the scale of Elo. They start at 0.
 
-    They depend a little on the order of the games, so they are for watching only; `rate` returns the final ones. A bot in
-    several seats of one game is rated in each, and the mean counts.
+    They depend a little on the order of the games, so they are only for watching a tournament. `rate` returns the final
+    ratings. If a bot has several seats in a game, its new rating is the mean over its seats.
     """
 
     def __init__(self) -> None:
@@ -116,7 +119,7 @@ class Running:
         self._ratings: dict[str, PlackettLuceRating] = {}
 
     def add(self, line: GameLine) -> None:
-        """Update the ratings by one finished game."""
+        """Update the ratings with one finished game."""
         if len(set(line.bots)) == 1:
             return
         teams = [[self._model.rating(*self._of(bot))] for bot in line.bots]
@@ -131,8 +134,23 @@ class Running:
         return rating.mu, rating.sigma
 
     def rating(self, bot: str) -> tuple[float, float]:
-        """Return the rating so far and its standard error, both in points."""
+        """Return the bot's rating so far and the standard error of this rating, both in points."""
         mu, sigma = self._of(bot)
-        # In the model, i is before j with odds e^((mu_i - mu_j) / c), c^2 the sum of beta^2 and sigma^2 over the game.
+        # In the model, i is ahead of j with odds e^((mu_i - mu_j) / c). c^2 is the sum of beta^2 + sigma^2 over the players.
         scale = POINTS / (2 * self._model.beta)
         return (mu - self._model.mu) * scale, sigma * scale
+
+    def ratings(self, bots: Iterable[str], anchor: str | None = None) -> dict[str, tuple[float, float]]:
+        """Return the ratings so far of these bots and their standard errors, in points.
+
+        As in `rate`, the bot `anchor` has 0; if it is none of the bots, the mean is 0. With an anchor, an error is that of the
+        difference to the anchor.
+        """
+        found = {bot: self.rating(bot) for bot in bots}
+        if anchor is None or anchor not in found:
+            zero = sum(rating for rating, _ in found.values()) / max(1, len(found))
+            return {bot: (rating - zero, error) for bot, (rating, error) in found.items()}
+        zero, doubt = found[anchor]
+        return {
+            bot: (rating - zero, 0.0 if bot == anchor else math.hypot(error, doubt)) for bot, (rating, error) in found.items()
+        }

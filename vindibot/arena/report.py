@@ -1,5 +1,6 @@
 """The report of a tournament: one HTML file without scripts that needs no other file and no network.
 
+It links to pages of some games beside it (`vindibot.arena.replays`).
 The template (``templates/report.html``) escapes what it inserts: labels, map names, notes. Gold over time is recomputed from the
 game records, if there are any.
 """
@@ -7,9 +8,12 @@ game records, if there are any.
 from __future__ import annotations
 
 import math
+import shlex
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
 from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import quote
@@ -19,44 +23,64 @@ import numpy as np
 from sim.game import PLIES_PER_ROUND
 from vindibot import __version__
 from vindibot.arena.charts import Curve, Range, colour, lines, ranges
+from vindibot.arena.replays import GameKey, readable_records, write_pages
 from vindibot.arena.results import GameLine
-from vindibot.arena.store import REPORT_MARK, logs_path, owned, records_path, report_path
+from vindibot.arena.store import (
+    REPORT_MARK,
+    Origin,
+    logs_path,
+    owned,
+    read_origin,
+    records_path,
+    report_path,
+    setup_path,
+)
 from vindibot.arena.summary import BotStats, Summary
-from vindibot.arena.table import COLUMNS, figures, head_line, interval, match_lines, percent, points
+from vindibot.arena.table import ALL_COLUMNS, figures, head_line, interval, match_lines, percent, points
 from vindibot.arena.versions import builds, mixed_versions
-from vindibot.base import VindibotError, render
-from vindibot.games import GameHistory, GameRecord, read_records
+from vindibot.base import render
+from vindibot.games import GameHistory
 
 #: Number of games in the list of games, those with forfeits first, and of games that are recomputed for gold over time.
 LISTED, RECOMPUTED = 500, 200
 
 
-def write_report(results: Path, summary: Summary, games: Sequence[GameLine], bots: Sequence[str] = ()) -> Path:
-    """Write the report of a results file beside it, and return its path. For `bots`, see `report`.
+def write_report(results: Path, summary: Summary, games: Sequence[GameLine], bots: Sequence[str] = (), replays: int = 0) -> Path:
+    """Write the report of a results file beside it with pages of at most `replays` games, and return its path. For `bots`, see
+    `report`.
 
-    Raises `VindibotError` if the file cannot be written, `UsageError` if a file is there that is no report.
+    Raises `VindibotError` if a file cannot be written, `UsageError` if a file is there that is no report or no page.
     """
     path = report_path(results)
-    owned(path, REPORT_MARK).write(report(summary, games, bots, results))
+    pages = write_pages(results, games, replays)
+    owned(path, REPORT_MARK).write(report(summary, games, bots, results, pages))
     return path
 
 
-def report(summary: Summary, games: Sequence[GameLine], bots: Sequence[str] = (), results: Path | None = None) -> str:
+def report(
+    summary: Summary,
+    games: Sequence[GameLine],
+    bots: Sequence[str] = (),
+    results: Path | None = None,
+    pages: Mapping[GameKey, Path] | None = None,
+) -> str:
     """Return the report as a page. `bots` are the labels in the order of the configuration, which gives them their colours. The
-    page links to the file of `results` and to the files beside it, and has gold over time from their game records."""
+    page links to the file of `results` and to the files beside it, and has gold over time from their game records. `pages` has
+    the pages of games by block and number."""
     number = {bot: index for index, bot in enumerate(dict.fromkeys([*bots, *sorted(one.bot for one in summary.standings)]))}
     title = f"{summary.match.a} against {summary.match.b}" if summary.match else ", ".join(number)
     played = [one for one in summary.standings if one.seats]
     records = records_path(results) if results is not None and records_path(results).is_file() else None
     logs = logs_path(results) if results is not None and logs_path(results).is_dir() else None
     files = [(results, "results, a line per game"), (records, "game records"), (logs, "what bots wrote")]
+    addresses = {key: f"{quote(path.parent.name)}/{quote(path.name)}" for key, path in (pages or {}).items()}
     return render(
         "arena/report.html",
         title=title,
         mark=REPORT_MARK,
         head_line=head_line(summary),
         summary=summary,
-        columns=[*COLUMNS, "most"],
+        columns=ALL_COLUMNS,
         played=played,
         match=match_lines(summary.match) if summary.match is not None else [],
         ratings=_ratings(summary, number),
@@ -68,13 +92,50 @@ def report(summary: Summary, games: Sequence[GameLine], bots: Sequence[str] = ()
         logs={"name": logs.name, "address": quote(logs.name)} if logs is not None else None,
         files=[(quote(path.name), text) for path, text in files if path is not None],
         games=sorted(games, key=lambda game: (all(seat.outcome.finished for seat in game.seats), game.block, game.game)),
+        watched=sorted(
+            (game for game in games if (game.block, game.game) in addresses), key=lambda game: (game.block, game.game)
+        ),
+        addresses=addresses,
+        replay=f"vindibot replay {shlex.quote(records.name)} --game RECORD --html game.html" if records is not None else "",
+        facts=_facts(games, results),
         listed=LISTED,
         mixed_versions=mixed_versions(games),
-        builds="; ".join(map(str, builds(games))) or __version__,
         colour=lambda bot: colour(number[bot]),
         figures=figures,
         percent=percent,
     )
+
+
+def _facts(games: Sequence[GameLine], results: Path | None) -> list[tuple[str, str, bool]]:
+    """Return how the games were played, as (name, value, whether the value is a command). Unknown facts are left out."""
+    origin = read_origin(results) if results is not None else Origin()
+    again = ""
+    if results is not None and origin.seed is not None:
+        names = shlex.quote(setup_path(results).name), shlex.quote(f"{results.stem}-again.jsonl")
+        again = "vindibot arena --config {} --results {}".format(*names)
+    facts = [
+        ("begun with", origin.command, True),
+        ("the same again", again, True),
+        ("seed", "" if origin.seed is None else str(origin.seed), False),
+        ("played", _when(games), False),
+        ("version", "; ".join(f"vindibot {one}" for one in builds(games)) or f"vindibot {__version__}", False),
+    ]
+    return [fact for fact in facts if fact[1]]
+
+
+def _when(games: Iterable[GameLine]) -> str:
+    """Return the start of the first game and the end of the last, empty if unknown."""
+    times: list[datetime] = []
+    for game in games:
+        with suppress(ValueError, OverflowError):
+            begun = datetime.fromisoformat(game.started)
+            if begun.tzinfo is not None:
+                times += [begun, begun + timedelta(seconds=game.seconds)]
+    if not times:
+        return ""
+    first, last = min(times), max(times).astimezone(min(times).tzinfo)
+    until = f"{last:%H:%M}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M}"
+    return f"{first:%Y-%m-%d %H:%M} to {until} {first:%Z}"
 
 
 def _ratings(summary: Summary, number: Mapping[str, int]) -> str:
@@ -112,7 +173,7 @@ def gold_curves(records: Path, wanted: set[str], most: int = RECOMPUTED) -> tupl
     These are at most `most` of the `wanted` records (ids), spread evenly over them. A file that was cut off is read up to there.
     """
     chosen = set(sorted(wanted)[:: max(1, math.ceil(len(wanted) / most))])
-    found = {record.id: record for record in _readable(records) if record.id in chosen}  # of two, the last counts
+    found = {record.id: record for record in readable_records(records) if record.id in chosen}  # of two, the last counts
     golds: defaultdict[str, list[Sequence[int]]] = defaultdict(list)
     for record in found.values():
         by_round = [games["hero"]["gold"][0].tolist() for games in GameHistory.of(record).states(every=PLIES_PER_ROUND)]
@@ -123,11 +184,3 @@ def gold_curves(records: Path, wanted: set[str], most: int = RECOMPUTED) -> tupl
         for bot, series in golds.items()
     }
     return curves, len(found)
-
-
-def _readable(records: Path) -> Iterable[GameRecord]:
-    """Yield the records up to the first that cannot be read: after a crash the last may be unfinished."""
-    try:
-        yield from read_records(records)
-    except VindibotError:
-        return

@@ -16,12 +16,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from vindibot.arena.results import GameLine
+from vindibot.arena.settings import SprtSettings
 
 
 @dataclass(frozen=True)
 class TournamentInfo:
     """A tournament that begins or goes on: the labels of its bots in the order of the configuration, its number of games and
-    blocks, the number of games at once, and the games that a resumed file has already."""
+    blocks, the number of games at once, and the games that a resumed file has already. The rating of the bot `anchor` is 0; if
+    None, the mean is 0. `sprt` has the settings of the test in a match of two bots, else None."""
 
     title: str
     bots: tuple[str, ...]
@@ -29,6 +31,8 @@ class TournamentInfo:
     blocks: int
     workers: int = 1
     before: Sequence[GameLine] = field(default=(), repr=False)
+    anchor: str | None = None
+    sprt: SprtSettings | None = None
 
 
 class Reporter:

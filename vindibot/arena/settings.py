@@ -105,6 +105,9 @@ class ArenaSettings(Settings):
     results: OptionalFile = Field(default=None, description="the file of results; empty: a new one in the folder results")
     records: bool = Field(default=True, description="store the moves of every game beside the results, some kilobytes per game")
     report: bool = Field(default=True, description="write a report with plots, one HTML file, beside the results")
+    replays: int = Field(
+        default=8, ge=0, le=1000, description="number of games that the report links to, as pages with the whole game; 0: none"
+    )
     anchor: str = Field(default="", description="the bot whose rating is 0; empty: seed if it plays, else the mean is 0")
     logs: Literal["none", "trouble", "all"] = Field(
         default="trouble", description="store what bots write to standard error: of no game, of games with forfeits, of all games"

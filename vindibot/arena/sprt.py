@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -51,7 +52,8 @@ RESAMPLES = 4000
 @dataclass(frozen=True)
 class SprtState:
     """The state of the test: the verdict, the LLR, the bounds between which it runs, the number of blocks, and the share of
-    distinct games (None if unknown)."""
+    distinct games (None if unknown). `los` is the likelihood (0..1) that A is stronger than B, from the mean of the block scores
+    and its standard error (normal); None below `MIN_BLOCKS` blocks."""
 
     verdict: Verdict
     llr: float
@@ -59,6 +61,7 @@ class SprtState:
     upper: float
     blocks: int
     distinct: float | None = None
+    los: float | None = None
 
 
 @dataclass(frozen=True)
@@ -135,13 +138,13 @@ class SequentialTest:
         upper = math.log((1 - settings.beta) / settings.alpha) - _OVERSHOOT * step
         if self._verdict == "running" and self._count >= settings.fewest:
             if distinct is not None and distinct < settings.distinct:
-                return SprtState("repeated", llr, lower, upper, self._count, distinct)
+                return SprtState("repeated", llr, lower, upper, self._count, distinct, self._los())
             errors_beyond = self._errors_beyond()
             if llr >= upper or errors_beyond > _FAR:
                 self._verdict = "H1"
             elif llr <= lower or errors_beyond < -_FAR:
                 self._verdict = "H0"
-        return SprtState(self._verdict, llr, lower, upper, self._count, distinct)
+        return SprtState(self._verdict, llr, lower, upper, self._count, distinct, self._los())
 
     def _llr(self) -> tuple[float, float]:
         """Return the log likelihood ratio, and the spread of one block's part in it."""
@@ -150,6 +153,13 @@ class SequentialTest:
         variance = self._variance()
         to0, to1 = variance + (self._mean - self._s0) ** 2, variance + (self._mean - self._s1) ** 2
         return max(0, self._count - 3) / 2 * math.log(to0 / to1), min(1.0, (self._s1 - self._s0) / math.sqrt(variance))
+
+    def _los(self) -> float | None:
+        """Return the likelihood that A is stronger than B, never exactly 0 or 1."""
+        if self._count < MIN_BLOCKS:
+            return None
+        error = math.sqrt(self._variance() / (self._count - 1))
+        return min(max(NormalDist().cdf((self._mean - 0.5) / error), 1e-9), 1 - 1e-9)
 
     def _variance(self) -> float:
         return (self._squares + _MIN_SQUARES) / self._count

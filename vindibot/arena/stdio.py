@@ -26,6 +26,7 @@ from sim.game import (
     MINE,
     NO_DIRECTION,
     OFFSET,
+    PLIES_PER_ROUND,
     STAY,
     TAVERN,
     TILE_BITS,
@@ -39,7 +40,7 @@ from sim.paths import FAR, distances_from, next_steps
 from vindibot.arena.entrants import Entrant
 from vindibot.arena.programs import Program
 from vindibot.arena.seats import Forfeit, Seat
-from vindibot.games import Reason
+from vindibot.games import EXPERT, Reason
 
 #: Bytes that an answer may have, and that a program may write between two of its plies.
 FLOOD_BYTES = 64 * 1024
@@ -49,7 +50,6 @@ _ANSWER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _SIGNS = {AIR: ".", WALL: "#", TAVERN: "T"}
-EXPERT = "EXPERT_INPUT"
 
 
 class StdioSeat(Seat):
@@ -66,11 +66,16 @@ class StdioSeat(Seat):
         self._positions: list[int] = []  # of the heroes before our last move; at first their spawn squares
 
     def start(self, games: Games, me: int) -> None:
-        """Start the program. Raises `Forfeit` if it cannot be started."""
+        """Start the program. Raises `Forfeit` if it cannot be started.
+
+        In its command ``{rounds}``, ``{move_ms}`` and ``{first_ms}`` are replaced by the numbers of this game.
+        """
         self._me = me
         self._opening = opening(games, me)
         self._positions = games["hero"]["pos"][0].tolist()
-        self._program.start()
+        rounds = int(games["max_turns"].item(0)) // PLIES_PER_ROUND
+        told = {"rounds": rounds, "move_ms": self._limits.move_ms, "first_ms": self._limits.first_ms}
+        self._program.start({name: str(value) for name, value in told.items()})
         process = self._program.process
         assert process is not None
         assert process.stdin is not None

@@ -6,6 +6,7 @@
     results/cup.games.jsonl     their records (`vindibot.games.game_record`); of two with the same id the last one counts
     results/cup.effective.toml  the whole configuration, which any later run may extend
     results/cup.html            the report (`vindibot.arena.report`)
+    results/cup.games/          pages of some games (`vindibot.arena.replays`)
     results/cup.logs/           what bots wrote to standard error
 
 A record is written before its line, so that every line has its record. A line that a crash or a full disk has cut off is
@@ -20,6 +21,7 @@ import json
 import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +29,17 @@ import tomli_w
 
 from vindibot.arena.results import GameLine, read_results
 from vindibot.arena.sandbox import PlayedGame
-from vindibot.base import Output, UsageError, VindibotError, begins_with
+from vindibot.base import Output, Redactor, UsageError, VindibotError, begins_with, printable
 from vindibot.config import dotted, short
 
 #: The beginnings of results and of game records, and the marks of configurations and reports that an arena made.
 LINE, RECORD = b'{"version":', b'{"id":'
 SETUP_MARK, REPORT_MARK = "# Made by vindibot arena", '<meta name="generator" content="vindibot arena">'
-_INSTEAD = "--results names another file"
+#: Begins the line of a configuration with the command that began the tournament.
+COMMAND_MARK = "# Command: "
+INSTEAD = "--results names another file"
 #: Keys of a configuration that may change when a tournament is resumed, or the beginnings of such keys.
-_CHANGEABLE = ("blocks", "workers", "results", "records", "logs", "max_forfeits", "log.", "sprt.")
+_CHANGEABLE = ("blocks", "workers", "results", "records", "replays", "logs", "max_forfeits", "log.", "sprt.")
 
 
 class StoreError(VindibotError):
@@ -94,7 +98,8 @@ class Store:
     """The files of a tournament, open for more games.
 
     `before` has the games that the results had. `digest` names the tournament, `setup` is its configuration. `changes` returns
-    the reasons why no game may be added to those before, as phrases. Raises `UsageError` or `StoreError`.
+    the reasons why no game may be added to those before, as phrases. `command` is the command that begins the tournament.
+    Raises `UsageError` or `StoreError`.
     """
 
     def __init__(
@@ -106,13 +111,14 @@ class Store:
         resume: bool,
         records: bool,
         changes: Callable[[Sequence[GameLine]], list[str]] = lambda before: [],
+        command: str = "",
     ) -> None:
         self.path, self.before = path, list[GameLine]()
         if path.is_file() and path.stat().st_size:
             if not begins_with(path, LINE):
-                raise UsageError(f"{short(path)} is there already and has no results of an arena: {_INSTEAD}")
+                raise UsageError(f"{short(path)} is there already and has no results of an arena: {INSTEAD}")
             if not resume:
-                raise UsageError(f"{short(path)} is there already: --resume goes on with it, {_INSTEAD}")
+                raise UsageError(f"{short(path)} is there already: --resume goes on with it, {INSTEAD}")
             self.before = read_results(path)
             if self.before and self.before[0].tournament != digest:
                 raise UsageError(f"{short(path)} is of another tournament: {_differences(setup_path(path), setup)}")
@@ -122,13 +128,15 @@ class Store:
         if not self.before and not resume:
             _refuse_others(path, records=records)
         if records and not begins_with(records_path(path), RECORD):
-            raise UsageError(f"{short(records_path(path))} is there already and has no game records: move it away, or {_INSTEAD}")
+            raise UsageError(f"{short(records_path(path))} is there already and has no game records: move it away, or {INSTEAD}")
         setup_file = owned(setup_path(path), SETUP_MARK)
         setup_file.check()
         self._results = _Lines(path)
         self._records = _Lines(records_path(path)) if records else None
         if not self.before:
-            setup_file.write(f"{SETUP_MARK}, which writes it anew: change a copy of it.\n{tomli_w.dumps(setup)}")
+            head = f"{SETUP_MARK}, which writes it anew: change a copy of it.\n"
+            line = f"{COMMAND_MARK}{printable(Redactor()(command))}\n" if command else ""
+            setup_file.write(head + line + tomli_w.dumps(setup))
 
     def append(self, played: PlayedGame) -> None:
         """Append a game. Raises `StoreError`."""
@@ -158,6 +166,32 @@ def logs_path(results: Path) -> Path:
     return results.with_suffix(".logs")
 
 
+def replays_path(results: Path) -> Path:
+    """Return the path of the folder with pages of games."""
+    return results.with_suffix(".games")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The command that began a tournament and its seed, as the file of its configuration has them; empty and None if unknown."""
+
+    command: str = ""
+    seed: int | None = None
+
+
+def read_origin(results: Path) -> Origin:
+    """Return the origin of the tournament of a results file."""
+    try:
+        text = setup_path(results).read_text("utf-8")
+        seed = tomllib.loads(text).get("seed")
+    except (OSError, ValueError):
+        return Origin()
+    if not text.startswith(SETUP_MARK):
+        return Origin()
+    command = next((line.removeprefix(COMMAND_MARK) for line in text.splitlines() if line.startswith(COMMAND_MARK)), "")
+    return Origin(command, seed if isinstance(seed, int) else None)
+
+
 def report_path(results: Path) -> Path:
     """Return the path of the report."""
     return results.with_suffix(".html")
@@ -165,15 +199,15 @@ def report_path(results: Path) -> Path:
 
 def owned(path: Path, mark: str) -> Output:
     """Return a file beside the results that an arena writes, and that it replaces only if an arena made it."""
-    return Output(path, mark, "vindibot arena", _INSTEAD)
+    return Output(path, mark, "vindibot arena", INSTEAD)
 
 
 def check_names(results: Path) -> None:
     """Raise `UsageError` for a path of results that is a folder, or the path of another file of the tournament."""
     if results.is_dir() or not results.name:
         raise UsageError(f"{short(results)} is a folder: --results names a file, as {short(results / 'cup.jsonl')}")
-    if results in (report_path(results), logs_path(results)):
-        raise UsageError(f"{short(results)} is the name of the report or of the logs of these results: name them *.jsonl")
+    if results in (report_path(results), logs_path(results), replays_path(results)):
+        raise UsageError(f"{short(results)} is the name of the report, the logs or the pages of these results: name them *.jsonl")
 
 
 def _refuse_others(results: Path, *, records: bool) -> None:
@@ -182,7 +216,7 @@ def _refuse_others(results: Path, *, records: bool) -> None:
     left += [path for path in [logs_path(results)] if path.is_dir() and any(path.iterdir())]
     if left:
         names = " and ".join(map(short, left)) + (" is" if len(left) == 1 else " are")
-        raise UsageError(f"{names} there already, of other results: move them away, or {_INSTEAD}")
+        raise UsageError(f"{names} there already, of other results: move them away, or {INSTEAD}")
 
 
 def _differences(path: Path, setup: Mapping[str, Any]) -> str:

@@ -1,12 +1,13 @@
 """The tables of a tournament for a terminal or a text file.
 
-`show` prints all of them to a console of rich. `standings_table` alone is shown while games are played.
+`show` prints all of them to a console of rich. `standings_table` alone is shown while games are played. All tables and lines fit
+`WIDTH` columns. The report (`vindibot.arena.report`) has the figures for which there is no room.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -16,16 +17,21 @@ from rich.table import Table
 
 from vindibot.arena.charts import shortened
 from vindibot.arena.ratings import MIN_BLOCKS
+from vindibot.arena.sprt import SprtState
 from vindibot.arena.summary import BotStats, MatchSummary, Summary
 from vindibot.base import counted, printable
 
-#: Characters of a label; the rest is cut off.
-LABEL_LENGTH = 18
+#: Characters of a line of a terminal.
+WIDTH = 80
+#: Characters of a label; the rest is cut off. In a table that is too wide labels are cut further, down to the second number.
+LABEL_LENGTH, SHORTEST_LABEL = 16, 6
 #: Number of bots above which the table of pairs is not printed: it would be too wide.
 MAX_PAIRS = 10
 #: The columns of the final table and of the table so far, after the bot.
-COLUMNS = ("rating", "95 %", "LOS", "games", "wins", "place", "gold", "deaths", "kills", "stalled", "mines", "ms", "p99")
-COLUMNS_SO_FAR = ("rating", "±", "games", "wins", "place", "gold", "mines", "ms")
+COLUMNS = ("rating", "95 %", "LOS", "games", "wins", "place", "gold", "deaths")
+COLUMNS_SO_FAR = ("rating", "±", "games", "wins", "place", "gold", "deaths", "mines", "ms")
+#: The columns of the report.
+ALL_COLUMNS = (*COLUMNS, "kills", "stalled", "mines", "ms", "p99", "most")
 
 
 def label(bot: str, length: int = LABEL_LENGTH) -> str:
@@ -85,95 +91,167 @@ def figures(one: BotStats) -> dict[str, str]:
     return found
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 0, 0, 1))
+def _table(*columns: str, words: bool = False) -> Table:
+    """Return an empty table. The first column stands at the left, the others at the right, or with `words` at the left."""
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0, 0, 1))
     for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left", no_wrap=True)
+        table.add_column(column, justify="right" if number and not words else "left", no_wrap=not words)
     return table
+
+
+def natural_width(table: Table) -> int:
+    """Return the number of columns of the terminal that a table takes if nothing in it is wrapped or cut."""
+    console = Console(width=1000)
+    return Measurement.get(console, console.options, table).maximum
+
+
+def fitting(make: Callable[[int], Table]) -> Table:
+    """Return the table that `make` returns for a number of characters per label: the most with which the table fits `WIDTH`."""
+    return next(
+        (table for length in range(LABEL_LENGTH, SHORTEST_LABEL, -1) if natural_width(table := make(length)) <= WIDTH),
+        make(SHORTEST_LABEL),
+    )
 
 
 def standings_table(standings: Sequence[BotStats], ratings: Mapping[str, tuple[float, float]] | None = None) -> Table:
     """Return a table with a line per bot. With `ratings` so far, as (rating, standard error) by bot, it has these in place of the
-    final ones, and fewer columns."""
+    final ones, and other columns."""
     columns = COLUMNS if ratings is None else COLUMNS_SO_FAR
-    table = _table("bot", *columns)
-    for one in standings:
-        cells = figures(one)
-        if ratings is not None:
-            rating, error = ratings[one.bot]
-            cells |= {"rating": points(rating), "±": f"{1.96 * error:.0f}"}
-        table.add_row(label(one.bot), *(cells.get(column, "") for column in columns))
-    return table
+
+    def make(length: int) -> Table:
+        table = _table("bot", *columns)
+        for one in standings:
+            cells = figures(one)
+            if ratings is not None:
+                rating, error = ratings[one.bot]
+                cells |= {"rating": points(rating), "±": f"{1.96 * error:.0f}"}
+            table.add_row(label(one.bot, length), *(cells.get(column, "") for column in columns))
+        return table
+
+    return fitting(make)
 
 
 def pairs_table(summary: Summary) -> Table:
     """Return a table with the share of pairs of seats in which the bot of the row has more gold than the bot of the column, ties
-    half; empty if they never met."""
+    half; empty if they never met. If the labels are too long for heads of columns, the bots have numbers."""
     bots = [one.bot for one in summary.standings]
     met = summary.pairs_that_met()
-    table = _table("ahead of", *(label(bot, 14) for bot in bots))
-    for bot in bots:
-        table.add_row(label(bot), *(percent(met[bot, other].score) if (bot, other) in met else "" for other in bots))
-    return table
+
+    def make(length: int, *, numbers: bool) -> Table:
+        names = [label(bot, length) for bot in bots]
+        table = _table("ahead of", *(map(str, range(1, len(bots) + 1)) if numbers else names))
+        for number, (bot, name) in enumerate(zip(bots, names, strict=True), start=1):
+            shares = (percent(met[bot, other].score) if (bot, other) in met else "" for other in bots)
+            table.add_row(f"{number} {name}" if numbers else name, *shares)
+        return table
+
+    named = make(LABEL_LENGTH, numbers=False)
+    return named if natural_width(named) <= WIDTH else fitting(lambda length: make(length, numbers=True))
 
 
 def outcomes_table(summary: Summary) -> Table:
     """Return a table with the number of seats of each bot that ended for each reason."""
-    table = _table("its games ended", *summary.reasons)
+    table = _table("bot", "its games ended", words=True)
     for one in summary.standings:
-        table.add_row(label(one.bot), *(str(one.reasons.get(reason, "")) for reason in summary.reasons))
+        counts = (f"{reason} {one.reasons[reason]}" for reason in summary.reasons if reason in one.reasons)
+        table.add_row(label(one.bot), " · ".join(counts))
     return table
 
 
-def match_lines(match: MatchSummary) -> list[str]:
-    """Return the match of two in words: the verdict of the test with its figures, then the size of the difference."""
-    a, b = printable(match.a), printable(match.b)
-    state, sprt, size = match.state, match.settings, match.difference
+def signed(value: float) -> str:
+    """Return a number with a sign and two digits after the point; 0 has the sign +."""
+    return f"{round(value, 2) + 0.0:+.2f}"
+
+
+def llr_text(state: SprtState) -> str:
+    """Return the log likelihood ratio of a test and its bounds in words."""
+    bounds = f"{signed(state.lower)} .. {signed(state.upper)}"
+    return f"LLR {signed(state.llr)} in {bounds} after {counted(state.blocks, 'block')}"
+
+
+def verdict_line(a: str, b: str, state: SprtState) -> str:
+    """Return the verdict of the test of two bots in words."""
+    a, b = _name(a), _name(b)
     verdict = {
         "H1": f"{a} is stronger than {b}",
         "H0": f"{a} is not stronger than {b}",
         "running": "no verdict yet: more blocks are needed",
         "repeated": "no verdict: too few of the games are distinct",
     }[state.verdict]
-    hypotheses = f"{points(sprt.elo1)} rather than {points(sprt.elo0)}, alpha {sprt.alpha:g}, beta {sprt.beta:g}"
-    # The test also ends if the mean is far outside of both hypotheses.
-    far = state.verdict in ("H0", "H1") and state.lower < state.llr < state.upper
+    return f"sequential test: {verdict}"
+
+
+def progress_lines(a: str, b: str, state: SprtState) -> list[str]:
+    """Return a match of two that is running in words: LLR, bounds and LOS, and the verdict if there is one."""
+    los = [f"LOS of {_name(a)} {percent(state.los)}"] if state.los is not None else []
+    verdict = [] if state.verdict == "running" else [verdict_line(a, b, state)]
+    return [" · ".join([llr_text(state), *los]), *verdict]
+
+
+def match_lines(match: MatchSummary) -> list[str]:
+    """Return the match of two in words: the verdict of the test with its figures, then the size of the difference."""
+    state, sprt, size = match.state, match.settings, match.difference
     lines = [
-        f"sequential test ({hypotheses}): {verdict}",
-        f"  LLR {state.llr:+.2f} in {state.lower:+.2f} .. {state.upper:+.2f} after {state.blocks} blocks"
-        + (", and the mean score five standard errors beyond both" if far else ""),
+        verdict_line(match.a, match.b, state),
+        f"  {points(sprt.elo1)} points rather than {points(sprt.elo0)}, alpha {sprt.alpha:g}, beta {sprt.beta:g}",
+        f"  {llr_text(state)}",
     ]
+    if state.verdict in ("H0", "H1") and state.lower < state.llr < state.upper:
+        lines.append("  the mean score is five standard errors beyond both")
     if size is None:
         return [*lines, f"the difference is not estimated: {_why_no_size(match)}"]
     return [
         *lines,
-        f"difference of {a} to {b}, {size.blocks} blocks: {points(size.elo)} points, 95 % {interval(size.low, size.high)}",
-        f"  score {size.score:.1%}, 95 % {size.score_low:.1%} .. {size.score_high:.1%}",
+        f"difference of {_name(match.a)} to {_name(match.b)}, {size.blocks} blocks: {points(size.elo)} points",
+        f"  95 % {interval(size.low, size.high)}; score {size.score:.1%}, 95 % {size.score_low:.1%} .. {size.score_high:.1%}",
     ]
+
+
+def _name(bot: str) -> str:
+    """Return a bot's label for a line of text."""
+    return shortened(printable(bot), LABEL_LENGTH)
 
 
 def _why_no_size(match: MatchSummary) -> str:
     if match.complete:
         return f"it takes at least {MIN_BLOCKS} blocks"
-    why = "the match was to stop at a verdict" if match.settings.stop else "not all of its blocks have been played"
-    return f"{why}, so any figure would exaggerate"
+    if match.settings.stop:
+        return "a match that stops at a verdict exaggerates it"
+    return "blocks are missing, so it would exaggerate"
 
 
 def head_line(summary: Summary) -> str:
-    """Return the number of games and blocks, the share of distinct games, and the bot whose rating is 0, in one line."""
+    """Return `head_parts` in one line."""
+    return " · ".join(head_parts(summary))
+
+
+def head_parts(summary: Summary) -> list[str]:
+    """Return the number of games and blocks, the share of distinct games, and the bot whose rating is 0."""
     parts = [f"{counted(summary.games, 'game')} in {counted(summary.blocks, 'block')}"]
     if summary.whole < summary.blocks:
         parts[0] += f", {summary.whole} of them whole"
     if summary.distinct is not None:
         parts.append(f"{percent(summary.distinct, 1)} of the games distinct")
-    scale = f"{printable(summary.anchor)} is 0" if summary.anchor else "the mean is 0"
-    return " · ".join([*parts, f"ratings: {scale}"])
+    scale = f"{_name(summary.anchor)} is 0" if summary.anchor else "the mean is 0"
+    return [*parts, f"ratings: {scale}"]
+
+
+def joined(parts: Iterable[str], width: int = WIDTH) -> list[str]:
+    """Return the parts with " · " between them, in lines of at most `width` characters. A longer part has a line of its own."""
+    lines: list[str] = []
+    for part in filter(None, parts):
+        if lines and len(lines[-1]) + 3 + len(part) <= width:
+            lines[-1] += f" · {part}"
+        else:
+            lines.append(part)
+    return lines
 
 
 def _print_whole(console: Console, table: Table) -> None:
-    """Print a table at its own width, even if the terminal is narrower: cut cells would be useless."""
-    table.width = Measurement.get(console, console.options.update(max_width=1000), table).maximum
+    """Print a table and an empty line, also if the terminal is narrower than the table: cut cells would be useless."""
+    table.width = min(WIDTH, natural_width(table))
     console.print(table, crop=False)
+    console.print()
 
 
 def _print_plain(console: Console, lines: Iterable[str]) -> None:
@@ -183,7 +261,7 @@ def _print_plain(console: Console, lines: Iterable[str]) -> None:
 
 def show(console: Console, summary: Summary) -> None:
     """Print the summary of a tournament: standings, pairs, the ends of games if any bot forfeited, and the match of two."""
-    _print_plain(console, [head_line(summary)])
+    _print_plain(console, [*joined(head_parts(summary)), ""])
     _print_whole(console, standings_table(summary.standings))
     if 1 < len(summary.standings) <= MAX_PAIRS:
         _print_whole(console, pairs_table(summary))

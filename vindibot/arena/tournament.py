@@ -22,6 +22,7 @@ from vindibot.arena.dispatch import Dispatcher, Stop
 from vindibot.arena.entrants import BUILT_IN, Entrant, is_command, read_entrants, split_label
 from vindibot.arena.local import local_workers
 from vindibot.arena.mapsets import read_map_set
+from vindibot.arena.replays import check_pages
 from vindibot.arena.reporter import Reporter, TournamentInfo
 from vindibot.arena.results import GameLine
 from vindibot.arena.schedule import GameTask, Schedule
@@ -54,11 +55,27 @@ class Tournament:
         """The labels of the bots, in the order of the configuration."""
         return tuple(entrant.label for entrant in self.schedule.entrants)
 
+    @property
+    def anchor(self) -> str | None:
+        """The bot whose rating is 0; None if the mean of all ratings is 0."""
+        return self.settings.anchor or ("seed" if "seed" in self.bots else None)
+
     def play(self, reporter: Reporter) -> None:
         """Play the games that are missing. Ends early on a request to `stop`, and if results cannot be written."""
         workers = self.settings.workers or cores()
         title = (" against " if self.settings.format == "ab" else ", ").join(self.bots)
-        reporter.begin(TournamentInfo(title, self.bots, len(self.schedule), self.settings.blocks, workers, tuple(self.lines)))
+        reporter.begin(
+            TournamentInfo(
+                title,
+                self.bots,
+                len(self.schedule),
+                self.settings.blocks,
+                workers,
+                tuple(self.lines),
+                self.anchor,
+                self.settings.sprt if self.settings.format == "ab" else None,
+            )
+        )
         factory = local_workers(self.schedule.entrants, workers)
         dispatcher = Dispatcher(factory, workers, notify=reporter.note, stop=self.stop)
         try:
@@ -116,10 +133,11 @@ class Tournament:
         return f"vindibot arena --resume {shlex.quote(short(self.path))}"
 
 
-def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions: bool = False) -> Tournament:
+def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions: bool = False, command: str = "") -> Tournament:
     """Return a tournament whose bots, commands, maps and results have been checked. Raises `UsageError`.
 
     `resume` continues with the results that are there; `mix_versions` also if the build or files of bots have changed since.
+    `command` is the command of this tournament, for the report.
     """
     settings = config.settings
     for key, other, problem in settings.conflicts():
@@ -135,6 +153,8 @@ def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions
     check_names(path)
     if settings.report:
         owned(report_path(path), REPORT_MARK).check()
+        if settings.replays:
+            check_pages(path)
     if not resume and setup_path(path).resolve() in config.files():
         raise UsageError(f"{short(setup_path(path))} is read, and would be written anew: --results names another file")
 
@@ -142,7 +162,7 @@ def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions
         return [] if mix_versions else changes(before, build(), entrants)
 
     setup = _setup(settings, config, seed)
-    store = Store(path, schedule.digest(), setup, resume=resume, records=settings.records, changes=changed)
+    store = Store(path, schedule.digest(), setup, resume=resume, records=settings.records, changes=changed, command=command)
     return Tournament(settings, schedule, path, store)
 
 

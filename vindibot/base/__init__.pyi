@@ -8,6 +8,7 @@ from .address import (
 )
 from .asgi import AsgiServer as AsgiServer
 from .console import (
+    plain_table as plain_table,
     say as say,
     terminal as terminal,
 )
@@ -44,6 +45,7 @@ from .text import (
     printable as printable,
     printable_lines as printable_lines,
     unseen_character as unseen_character,
+    weight_text as weight_text,
 )
 from .writing import (
     Output as Output,

@@ -1,8 +1,8 @@
-"""The address of a server, the URLs that belong to it, and the old domain that must not get a key.
+"""The address of a server, its URLs, and the old domain that must not get a key.
 
-A key and the token of a game go only to the origin (scheme, host and port) that the user configured. A server states the URL for
-moves (``playUrl``) with the name that it believes to have. The client uses only the path of that URL, so that no answer can send
-a token elsewhere.
+A key and the token of a game go only to the origin (scheme, host and port) that the user configured. In the URL for moves
+(``playUrl``), a server may state any host. The client uses only the path of this URL, so that no answer can send a token
+elsewhere.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _UNSAFE = re.compile(r"[^!-~]|\\")
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """The address of a server. `host` is in lower case, without brackets. `prefix` starts all its paths, mostly ""."""
+    """The address of a server. `host` is in lower case, without brackets. `prefix` is the start of all paths on the server,
+    mostly ""."""
 
     scheme: str
     host: str
@@ -35,9 +36,9 @@ class ServerAddress:
 
     @classmethod
     def parse(cls, text: str, *, allow_old_domain: bool = False) -> ServerAddress:
-        """The address in a URL such as ``http://localhost:8080``; ``http://`` may be left out.
+        """Parse a URL such as ``http://localhost:8080``; ``http://`` may be left out.
 
-        Raises `UsageError`, also for the old domain unless `allow_old_domain`.
+        Raises `UsageError` for a text that is no such URL, and for the old domain unless `allow_old_domain`.
         """
         given = text.strip()
         if not given:
@@ -83,13 +84,13 @@ class ServerAddress:
         return self.origin + self.prefix
 
     def url(self, path: str) -> str:
-        """The URL of a path of the protocol, such as ``/api/training``."""
+        """Return the URL of a path of the protocol, such as ``/api/training``."""
         return self.origin + self.prefix + path
 
     def play_url(self, stated: str) -> str:
-        """The URL for moves: the path of the `playUrl` that the server stated, on this origin.
+        """Return the URL for moves. It has the path of `stated`, the server's `playUrl`, and the origin of this address.
 
-        Raises `ValueError` for a text that is no URL. Its message does not hold the text.
+        Raises `ValueError` for a text that is no URL. The message does not hold the text.
         """
         try:
             parts = urlsplit(stated)
@@ -103,7 +104,7 @@ class ServerAddress:
         return self.origin + path
 
     def owns(self, stated: str) -> bool:
-        """Whether a URL is on this origin."""
+        """Return whether a URL is on this origin."""
         try:
             parts = urlsplit(stated)
             port = parts.port if parts.port is not None else _PORTS.get(parts.scheme)
@@ -113,7 +114,7 @@ class ServerAddress:
 
 
 def is_old_domain(host: str) -> bool:
-    """Whether a host is in the domain of the original public server."""
+    """Return whether a host is in the domain of the original public server."""
     name = host.rstrip(".").lower()
     return name == OLD_DOMAIN or name.endswith(f".{OLD_DOMAIN}")
 
@@ -127,7 +128,7 @@ def _is_ip(host: str) -> bool:
 
 
 def lan_address() -> str:
-    """The address of this machine in its network, else its name. Sends nothing."""
+    """Return the address of this machine in its network, or the machine's name if there is no network. Sends nothing."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         asked.connect(("192.0.2.1", 9))  # an address for documentation: the route to it shows the interface
         return str(asked.getsockname()[0])

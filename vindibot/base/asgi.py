@@ -15,7 +15,7 @@ CLOSING_SECONDS = 2
 
 
 class AsgiServer(uvicorn.Server):
-    """uvicorn for an ASGI application, without signal handlers, and with a signal when it listens.
+    """A uvicorn server for an ASGI application. It installs no signal handlers, and `begin` waits until it listens.
 
     `options` are more options of `uvicorn.Config`.
     """
@@ -38,7 +38,8 @@ class AsgiServer(uvicorn.Server):
         self._listening.set()
 
     async def begin(self, listener: socket.socket) -> bool:
-        """Serve on this socket. Returns True when the server listens, False if it has ended before; raises its exception."""
+        """Start to serve on this socket. Return True when the server listens, or False if it ends before. If it fails before,
+        raise its exception."""
         self._task = asyncio.create_task(self.serve([listener]), name="vindibot-server")
         listening = asyncio.create_task(self._listening.wait())
         await asyncio.wait((self._task, listening), return_when=asyncio.FIRST_COMPLETED)
@@ -49,7 +50,7 @@ class AsgiServer(uvicorn.Server):
         return False
 
     async def end(self) -> None:
-        """Answer the open requests, and stop."""
+        """Stop the server after it has answered the open requests."""
         if self._task is not None:
             self.should_exit = True
             await self._task

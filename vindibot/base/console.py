@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
 
 from vindibot.base.text import printable_lines
 
 
 class Terminal(Console):
-    """A console of rich that never sends a control character of a text to the terminal.
+    """A console of rich that never sends the control characters in a text to the terminal.
 
-    This is the last guard. Use `printable` before for a foreign text that must stay on one line.
+    This is the last guard. Apply `printable` first to a foreign text that must stay on one line.
     """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """The segments of a renderable (see rich). Their texts are printable, except for line breaks and tabs."""
+        """Yield the segments of a renderable (see rich). Their texts are printable, except for line breaks and tabs."""
         for segment in super().render(renderable, options):
             if segment.control or segment.text.isprintable() or segment.text == "\n":
                 yield segment
@@ -27,10 +29,22 @@ class Terminal(Console):
 
 
 def terminal(**options: Any) -> Terminal:
-    """A console on standard output, or with these `options` of rich's `Console`. Output to a file or pipe has no styles."""
+    """Return a console on standard output. `options` are options of rich's `Console`. Output to a file or a pipe has no
+    styles."""
     return Terminal(highlight=False, **options)
 
 
 def say(console: Console, text: str, style: str = "") -> None:
     """Print a text as it is: without markup, highlighting or line breaks at the width of the terminal."""
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def plain_table(*heads: str, left: Collection[str] = (), title: str = "") -> Table:
+    """An empty table in the one style of our commands: no lines, a column per head, numbers on the right.
+
+    The columns with the heads in `left` have texts on the left; they are cut where the terminal is too narrow.
+    """
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title=Text(title) if title else None, title_justify="left")
+    for head in heads:
+        table.add_column(head, justify="left" if head in left else "right", no_wrap=True, overflow="ellipsis")
+    return table

@@ -1,6 +1,6 @@
 """The effect of Ctrl-C on our commands while they start and while they end.
 
-Python's default, an exception at any line, prints tracebacks of half imported modules and of the compiler.
+By default, Python raises an exception at any line, which prints tracebacks of half imported modules and of the compiler.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: The exit code of a command that was interrupted.
 INTERRUPTED = 130
 
-# Modules that run while others are imported or kernels are compiled.
+# Modules whose code runs while modules are imported or kernels are compiled.
 _LOADING = ("importlib._bootstrap", "sim.kernels", "numba.", "llvmlite.")
 #: The message at the end.
 _words = "interrupted"
@@ -33,27 +33,28 @@ def at_once() -> None:
 
 
 def never_after_exit() -> None:
-    """Ignore Ctrl-C while the interpreter exits. Else it would kill the process without a message."""
+    """Ignore Ctrl-C while the interpreter exits: there, it would kill the process without a message."""
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 def at_once_again() -> None:
-    """Call `at_once` again, only in a program that has called it before."""
+    """Call `at_once` again. Do nothing in a program that has not called it before."""
     if handled():
         at_once()
 
 
 def in_order() -> None:
-    """Set the handler of Ctrl-C that raises `KeyboardInterrupt`. During imports and compilations it ends the program at once.
+    """Set the handler of Ctrl-C that raises `KeyboardInterrupt`. During imports and compilations the handler ends the program
+    at once.
 
-    Only in a program that has called `at_once`.
+    Do nothing in a program that has not called `at_once`.
     """
     if handled():
         signal.signal(signal.SIGINT, _interrupt)
 
 
 def tell() -> None:
-    """Print that the command was interrupted. In a program that has called `at_once`, the message is not printed again."""
+    """Print that the command was interrupted. In a program that has called `at_once`, only the first call prints."""
     global _words
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     print(_words, file=sys.stderr, flush=True)
@@ -63,13 +64,13 @@ def tell() -> None:
 
 
 def handled() -> bool:
-    """Whether the current handler of Ctrl-C is one of this module."""
+    """Return whether the current handler of Ctrl-C is one of this module."""
     return signal.getsignal(signal.SIGINT) in (_leave, _interrupt)
 
 
 @contextmanager
 def saying(words: str) -> Iterator[None]:
-    """Replace "interrupted" by `words` in the message of a program that ends at once within this block."""
+    """Within this block, replace the message "interrupted" by `words`, for a program that ends at once."""
     global _words
     before, _words = _words, words
     try:
@@ -80,7 +81,7 @@ def saying(words: str) -> Iterator[None]:
 
 @contextmanager
 def calling(callback: Callable[[], object], loop: AbstractEventLoop) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM only call `callback` in the event loop within this block."""
+    """Within this block, let Ctrl-C and SIGTERM do nothing but call `callback` in the event loop."""
     before = signal.getsignal(signal.SIGINT)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, callback)

@@ -1,4 +1,4 @@
-"""Lookup of a player's key: in the variable ``VINDIBOT_KEY``, in a key file, in the configuration, in this order.
+"""Lookup of a player's key in the variable ``VINDIBOT_KEY``, then in a key file, then in the configuration.
 
 A key is a secret. It is a pydantic `SecretStr`, which prints as stars. No message holds it.
 """
@@ -27,10 +27,10 @@ _log = structlog.get_logger("vindibot.base.keys")
 def find_key(
     *, key: SecretStr | str | None = None, key_file: Path | str | None = None, environ: Mapping[str, str] | None = None
 ) -> SecretStr | None:
-    """The key to play with; None if there is none.
+    """Return the key to play with, or None if there is none.
 
-    It is the first of: ``VINDIBOT_KEY`` in `environ` (unless empty), the key in `key_file`, `key` of the configuration. Raises
-    `UsageError` for a key file that cannot be read and for a text that cannot be a key.
+    The first of these counts: ``VINDIBOT_KEY`` in `environ` (unless empty), the key in `key_file`, `key` of the configuration.
+    Raises `UsageError` for a key file that cannot be read and for a text that cannot be a key.
     """
     value = (os.environ if environ is None else environ).get(KEY_VARIABLE, "").strip()
     if value:
@@ -46,7 +46,7 @@ def find_key(
 def require_key(
     *, key: SecretStr | str | None = None, key_file: Path | str | None = None, environ: Mapping[str, str] | None = None
 ) -> SecretStr:
-    """The key of `find_key`. Raises `UsageError` if there is none."""
+    """Return the key that `find_key` finds. Raises `UsageError` if there is none."""
     found = find_key(key=key, key_file=key_file, environ=environ)
     if found is None:
         raise UsageError(
@@ -57,7 +57,7 @@ def require_key(
 
 
 def read_key_file(path: Path) -> SecretStr:
-    """The key in a file: its first line that is neither blank nor a comment (``#``). Raises `UsageError`."""
+    """Return the key in a file: the first line that is neither blank nor a comment (``#``). Raises `UsageError`."""
     path = path.expanduser()
     try:
         with path.open("rb") as file:
@@ -78,7 +78,8 @@ def read_key_file(path: Path) -> SecretStr:
 
 
 def check_key(text: str, where: str) -> SecretStr:
-    """The key in a text, without blanks around it. Raises `UsageError` with `where`, but without the text."""
+    """Return the key in a text, without blanks around the key. Raises `UsageError` for a text that cannot be a key. The message
+    begins with `where` and does not hold the text."""
     key = text.strip()
     if not _KEY.fullmatch(key):
         raise UsageError(f"{where} is not a key: a key has 1 to 256 visible ASCII characters and no blanks")

@@ -1,11 +1,11 @@
 """The log of a command: readable lines in the terminal, JSON lines in a file, without secrets.
 
 All modules log with ``structlog.get_logger()``. Within ``context(game=..., hero=..., turn=...)`` each line has these fields.
-`setup` chooses the outputs. The warnings and errors of the standard library's loggers (httpx, uvicorn, asyncio) go there too.
-Their other lines do not: they have URLs with tokens.
+`setup` chooses the outputs. Libraries that use the standard library's `logging` (httpx, uvicorn, asyncio) write their warnings
+and errors there too. Their lines of lower levels are left out, since these contain URLs with tokens.
 
 A line of the file is one JSON object: time (ISO 8601, UTC), level, event, then game, turn and hero if known, then the other
-fields. It is written at once: a crash loses no line.
+fields. Each line is written at once, so that a crash loses no line.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def _describe_exception(_logger: Any, _method: str, event: _Event) -> _Event:
 
 
 def _redact(_logger: Any, _method: str, event: _Event) -> _Event:
-    """Mask all secrets, and convert every value to plain data (see `Redactor.plain`), except those for `ProcessorFormatter`."""
+    """Mask all secrets, and convert values to plain data (see `Redactor.plain`). Leave the fields for `ProcessorFormatter` as
+    they are."""
     meta = {name: event.pop(name) for name in ("_record", "_from_structlog") if name in event}
     return {**redacted(event), "event": redacted(str(event.get("event", ""))), **meta}
 
@@ -74,7 +75,7 @@ def _put_in_order(_logger: Any, _method: str, event: _Event) -> _Event:
 
 
 def _shorten_warning(_logger: Any, _method: str, event: _Event) -> _Event:
-    """Reduce a warning of Python to its message, without the file, the line and the source."""
+    """Reduce a warning of Python to the message: remove the file, the line and the source."""
     if event["_record"].name == "py.warnings":
         line = str(event["event"]).partition("\n")[0]
         event["event"] = line.partition("Warning: ")[2] or line
@@ -93,7 +94,7 @@ _SHARED: list[Any] = [
 
 
 def _formatter(*processors: Any) -> ProcessorFormatter:
-    """A formatter with these processors, for our lines and those of the standard library's loggers."""
+    """Return a formatter with these processors. It formats our lines and the lines of the standard library's loggers."""
     return ProcessorFormatter(
         foreign_pre_chain=[_shorten_warning, *_SHARED],
         processors=[ProcessorFormatter.remove_processors_meta, *processors],
@@ -122,7 +123,7 @@ _ABOUT = {"game": "", "hero": "#", "turn": "turn "}
 
 
 def _word(value: Any) -> str:
-    """A value on one line: a word as it is, other texts in quotes, lists and tables in brackets."""
+    """Return a value on one line: a word as it is, other texts in quotes, lists and tables in brackets."""
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):
@@ -156,7 +157,7 @@ class _ConsoleHandler(logging.Handler):
         )
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print a line. Ignores all errors, such as a closed terminal, which must not disturb a game."""
+        """Print a line. Ignore all errors, such as a closed terminal: they must not disturb a game."""
         with suppress(Exception, SystemExit):
             self._console.print(Text.from_ansi(self.format(record)), soft_wrap=True, highlight=False)
 
@@ -189,10 +190,10 @@ _handlers: list[logging.Handler] = []
 
 
 def setup(level: str = "info", file: Path | str | None = None, console: Console | None = None) -> None:
-    """Show lines of at least `level` in the terminal, and append all lines to `file`, which is created with its folders.
+    """Show lines of at least `level` in the terminal, and append all lines to `file`. Create `file` and its folders if needed.
 
-    `console` is the rich console that shows the game; without it, lines go to standard error. May be called again. Raises
-    `UsageError` if the file cannot be opened.
+    `console` is the rich console that shows the game. Without `console`, the terminal's lines go to standard error. `setup` may
+    be called again. Raises `UsageError` if the file cannot be opened.
     """
     if level not in LEVELS:
         raise UsageError(f"log.level must be one of {', '.join(LEVELS)}, not {level}")
@@ -214,12 +215,12 @@ def setup(level: str = "info", file: Path | str | None = None, console: Console 
 
 
 def _is_wanted(record: logging.LogRecord) -> bool:
-    """Whether a line is ours, or a warning or error of another library."""
+    """Return whether a line is ours, or a warning or an error of another library."""
     return record.levelno >= logging.WARNING or record.name.partition(".")[0] == _OURS
 
 
 def close() -> None:
-    """Close the file and end all output, at the end of a command and between tests."""
+    """Close the file and end all output. Called at the end of a command and between tests."""
     if not _handlers:
         return
     logging.captureWarnings(False)
@@ -236,7 +237,7 @@ def close() -> None:
 def context(**about: Any) -> Iterator[None]:
     """Add these fields (game, turn, hero ...) to every line within this block and in the tasks that start there.
 
-    Restores all fields afterwards, those of `bind` too.
+    At the end of the block all fields get their earlier values back, also the fields that `bind` has set.
     """
     before = structlog.contextvars.get_contextvars()
     structlog.contextvars.bind_contextvars(**about)

@@ -1,6 +1,7 @@
-"""Control of a process's descendants, so that none outlives it. On Linux only; elsewhere these functions do nothing.
+"""Control of a process's descendants, so that no descendant outlives the process.
 
-Imports only the standard library, because small processes use it.
+These functions work on Linux and do nothing elsewhere. The module imports only the standard library, because small processes
+use it.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def die_with_parent() -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of all descendants whose own parents end, also in other sessions."""
+    """Make this process the new parent of each descendant whose parent ends, also in other sessions."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -50,7 +51,8 @@ def name_process(name: str) -> None:
 
 
 def children() -> list[int]:
-    """The process ids of this process's children. One may be missing if another ends at the same time: call again."""
+    """Return the process ids of this process's children. If a child ends during the call, another child may be missing: call
+    again."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in Path("/proc/self/task").iterdir():
@@ -60,7 +62,8 @@ def children() -> list[int]:
 
 
 def kill_children(keep: Collection[int] = ()) -> bool:
-    """Kill all children except those in `keep`. Returns whether there were any. The caller still has to wait for them."""
+    """Kill all children except the process ids in `keep`. Return whether a child was killed. The caller still has to wait for
+    them."""
     ended = [child for child in children() if child not in keep]
     for child in ended:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -69,7 +72,7 @@ def kill_children(keep: Collection[int] = ()) -> bool:
 
 
 def end_descendants() -> None:
-    """Kill all descendants and wait until none is left. This process must adopt orphans."""
+    """Kill all descendants and wait until none is left. The process must have called `adopt_orphans`."""
     with contextlib.suppress(ChildProcessError):
         while True:
             kill_children()

@@ -1,4 +1,4 @@
-"""A check that Python finds our other packages."""
+"""A check that Python imports our other packages, and not other packages of the same names."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from pathlib import Path
 
 
 def hidden_package() -> str:
-    """The error if Python would import another ``behaviours`` or ``sim`` than ours; else "".
+    """Return a message if Python would import another ``behaviours`` or ``sim`` than ours; else "".
 
-    Python puts the current folder first (``python -m pytest``), and the folders in ``PYTHONPATH`` before installed packages.
-    `behaviours` does the same for ``vindibot``. Neither can use the other's code before the check.
+    Another package can hide ours: Python looks first in the current folder (``python -m pytest``), and in the folders of
+    ``PYTHONPATH`` before installed packages. `behaviours` has the same check for ``vindibot``. The two packages share no code
+    for it, since neither may import the other before the check.
     """
     here = Path(__file__).resolve().parents[2]
     for name in ("behaviours", "sim"):

@@ -1,7 +1,7 @@
 """Pages (HTML) and drawings (SVG) from templates that escape all values.
 
-A template is a file in the folder ``templates`` of its room. Its name begins with the room: ``server/home.html``. A template may
-use templates of its own room and of the rooms below. ``base/page.html`` is the frame of all pages.
+A template is a file in the folder ``templates`` of a room. The template's name begins with the room: ``server/home.html``. A
+template may use templates of the same room and of the rooms below. ``base/page.html`` is the frame of all pages.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from urllib.parse import quote
 
 from vindibot.base.text import printable
 
-# Jinja2 is imported for the first page: most commands make none.
+# Jinja2 is imported when the first page is made: most commands make no page.
 if TYPE_CHECKING:
     from jinja2 import Environment, PackageLoader
     from markupsafe import Markup
 
 
 def render(template: str, **values: Any) -> Markup:
-    """The page of a template with these values: ``render("server/missing.html")``.
+    """Return the page that a template makes from these values: ``render("server/missing.html")``.
 
-    Escapes each value, unless it is markup of another template. Raises `jinja2.UndefinedError` if a value is missing.
+    Escapes each value, except markup that another template has made. Raises `jinja2.UndefinedError` if a value is missing.
     """
     from markupsafe import Markup
 
@@ -30,7 +30,7 @@ def render(template: str, **values: Any) -> Markup:
 
 
 def compile_templates(*rooms: str) -> None:
-    """Compile all templates of these rooms, so that the first page takes no longer than the others."""
+    """Compile all templates of these rooms in advance, so that the first page is as fast as the others."""
     environment = _environment()
     for room in rooms:
         for name in environment.loader.mapping[room].list_templates():  # type: ignore[union-attr]
@@ -58,7 +58,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        auto_reload=False,  # checks of the files for each page take time
+        auto_reload=False,  # for each page, a check whether the files have changed would take time
     )
     environment.filters |= {"printable": printable, "quoted": quoted, "utc": utc}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
@@ -66,10 +66,10 @@ def _environment() -> Environment:
 
 
 def quoted(part: str) -> str:
-    """A text as one part of the path of a URL, with escaped slashes."""
+    """Return a text as one segment of a URL's path. Slashes and all other special characters are escaped."""
     return quote(part, safe="")
 
 
 def utc(seconds: float | None) -> str:
-    """A time (seconds since 1970) to the minute; "never" for None."""
+    """Return a time (seconds since 1970) as a text in UTC, to the minute; "never" for None."""
     return "never" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,4 +1,5 @@
-"""Redaction of keys and tokens in texts that are logged, shown or raised: answers of servers, URLs, messages of libraries."""
+"""Redaction of keys and tokens in texts that are logged, shown or raised, such as answers of servers, URLs and messages of
+libraries."""
 
 from __future__ import annotations
 
@@ -17,13 +18,13 @@ from vindibot.base.text import printable
 
 #: The replacement of a secret.
 MASK = "********"
-#: Characters from which a token is masked within words too. A shorter one may be part of a number or name by chance: only whole
-#: words are masked then. The original server's tokens have four.
+#: Smallest number of characters of a token that is masked within words too. A shorter token may be part of a number or a name
+#: by chance, so it is masked as a whole word only. The original server's tokens have four characters.
 LONG_TOKEN = 8
 #: Number of tokens that are stored; keys are all stored.
 MAX_TOKENS = 200
 
-# The token in a URL for moves; and the values of keys and tokens in a form, a query or JSON.
+# Patterns of the token in a URL for moves, of words, and of keys and tokens with their names in a form, a query or JSON.
 _PLAY = re.compile(r"(/api/[^/\s\"']+/)[^/\s\"'?]+(?=/play)")
 _WORD = re.compile(r"[0-9A-Za-z]+")
 _NAMED = re.compile(r"(?i)(\b(?:key|token)[\"']?\s*[=:]\s*[\"']?)[^\s\"'&,;<>}]+")
@@ -32,10 +33,10 @@ _SECRET_FIELDS = frozenset({"key", "token", "play_url", "playurl", "authorizatio
 
 
 class Redactor:
-    """Masks its secrets in texts and values, and all that looks like one: the token of a URL for moves, ``key=...``,
-    ``token: ...``. Several threads may use it.
+    """Masks the stored secrets in texts and values.
 
-    Texts with fewer than `shortest` characters are no secrets: they occur too often by chance.
+    It also masks other texts that look like secrets: the token in a URL for moves, ``key=...``, ``token: ...``. Several threads
+    may use it. A secret with fewer than `shortest` characters is not stored, because its text occurs too often by chance.
     """
 
     def __init__(self, *secrets: str, shortest: int = 3) -> None:
@@ -48,9 +49,10 @@ class Redactor:
             self.add(secret)
 
     def add(self, secret: str, *, token: bool = False) -> None:
-        """Add a secret to mask, plain and as forms encode it: a key or a long token everywhere, a short token as a whole word.
+        """Store a secret. From now on it is masked, as it is and as URLs and forms encode it.
 
-        Of tokens, the latest `MAX_TOKENS` are stored.
+        Without `token`, the secret is a key. Keys and long tokens are masked everywhere, short tokens only as whole words. All
+        keys are stored, but only the latest `MAX_TOKENS` tokens.
         """
         if len(secret) < self._shortest:
             return
@@ -65,7 +67,7 @@ class Redactor:
                 self._keys = _forms((*self._keys, secret))
 
     def __call__(self, text: str) -> str:
-        """The text with `MASK` in place of each secret."""
+        """Return the text with `MASK` in place of each secret."""
         for secret in (*self._keys, *self._long_tokens):
             text = text.replace(secret, MASK)
         if self._tokens:
@@ -73,12 +75,13 @@ class Redactor:
         return _NAMED.sub(rf"\1{MASK}", _PLAY.sub(rf"\1{MASK}", text))
 
     def excerpt(self, body: bytes, length: int = 120) -> str:
-        """The start of a body on one line of at most `length` characters, without secrets, for a log or a message."""
+        """Return the start of a body as one line without secrets, for a log or a message. The line has at most `length`
+        characters."""
         text = printable(" ".join(self(body[: length + 200].decode("utf-8", "replace")).split()))
         return text if len(text) <= length else text[: length - 1] + "…"
 
     def plain(self, value: Any) -> Any:
-        """A copy of `value` as plain data (text, numbers, lists, dictionaries) without secrets."""
+        """Return a copy of `value` as plain data (text, numbers, lists, dictionaries) without secrets."""
         if value is None or isinstance(value, bool | int):
             return value
         if isinstance(value, float):
@@ -105,7 +108,7 @@ def _is_short(token: str) -> bool:
 
 
 def _forms(secrets: Iterable[str]) -> tuple[str, ...]:
-    """The secrets, plain and as forms encode them, the longest first."""
+    """Return the secrets as they are and as URLs and forms encode them, the longest first."""
     return tuple(sorted({form for secret in secrets for form in (secret, quote_plus(secret))}, key=len, reverse=True))
 
 
@@ -115,9 +118,11 @@ _redact = Redactor(shortest=4)
 
 
 def add_secret(text: str | SecretStr | None, *, token: bool = False) -> None:
-    """Mask this text in all later log lines; a short `token` of a game as a whole word only.
+    """Mask this text in all later log lines. With `token`, it is the token of a game, and a short token is masked only as a
+    whole word.
 
-    This is the last guard: no code should log a secret. Ignores texts of less than four characters. Stores the latest 200 tokens.
+    This is the last guard: no code should log a secret. Ignores texts of less than four characters. Stores all keys, and the
+    latest 200 tokens.
     """
     if isinstance(text, SecretStr):
         text = text.get_secret_value()
@@ -126,11 +131,11 @@ def add_secret(text: str | SecretStr | None, *, token: bool = False) -> None:
 
 
 def redacted(value: Any) -> Any:
-    """A copy of `value` as plain data, without the secrets of this process; see `Redactor.plain`."""
+    """Return a copy of `value` as plain data (see `Redactor.plain`), without the secrets of this process."""
     return _redact.plain(value)
 
 
-# httpx logs the URL of each request. httpcore, below it, logs the head of each answer and the requests to a proxy.
+# httpx logs the URL of each request. Its library httpcore logs the head of each answer and the requests to a proxy.
 _LIBRARY_LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
 
 
@@ -143,7 +148,8 @@ class _RedactingFilter(logging.Filter):
 
 
 def redact_library_logs() -> None:
-    """Mask secrets in the log lines of the HTTP libraries, such as the token in the URL of a move. May be called repeatedly."""
+    """Mask secrets in the log lines of the HTTP libraries, such as the token in the URL of a move. A second call changes
+    nothing."""
     for name in _LIBRARY_LOGGERS:
         logger = logging.getLogger(name)
         if not any(isinstance(present, _RedactingFilter) for present in logger.filters):

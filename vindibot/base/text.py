@@ -1,7 +1,7 @@
 """Foreign text, made safe for a terminal.
 
-Names, answers and error texts of opponents, servers, programs and traits may hold escape sequences, which a terminal obeys,
-or characters that reverse or hide the text beside them.
+Names, answers and error texts come from opponents, servers, programs and traits. They may hold escape sequences, which a
+terminal obeys, or characters that reverse or hide other text.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _BLANK_LETTERS = frozenset(
 
 
 def printable(text: str) -> str:
-    r"""The text as one line of visible characters and spaces; each other character becomes its escape.
+    r"""Return the text as one line of visible characters and spaces. All other characters are escaped.
 
-    Escaped are line breaks, control characters (C0, C1, DEL), formatting characters (bidirectional controls, zero-width
-    characters), lone surrogates, and code points without a meaning: ``\n``, ``\x1b``, ``\u202e``.
+    The escaped characters are line breaks, control characters (C0, C1, DEL), formatting characters (bidirectional controls,
+    zero-width characters), lone surrogates, and unassigned code points. Examples of escapes: ``\n``, ``\x1b``, ``\u202e``.
     """
     if text.isprintable():
         return text
@@ -25,22 +25,27 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The text as of `printable`, but with its line breaks and tabs: for our messages of several lines."""
+    """Return the text as `printable` does, but with line breaks and tabs unchanged, for messages of several lines."""
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1] for sign in text)
 
 
 def counted(number: int, what: str) -> str:
-    """A number with its noun, in the plural unless the number is 1: ``1 block``, ``2 blocks``."""
+    """Return a number with the noun `what`, which is in the plural unless the number is 1: ``1 block``, ``2 blocks``."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def unseen_character(name: str) -> str | None:
-    """The first invisible character, or one that changes the direction of the text, as ``U+202E``; None if there is none.
+def weight_text(weight: float) -> str:
+    """The weight of a trait as tables and lists show it, and as a bot file has it: ``300``, ``0.9``, ``1e+07``."""
+    return f"{weight + 0.0:g}"
 
-    These are control characters, format characters (direction, zero width), blanks other than the space, halves of surrogate
-    pairs, unassigned ones, and letters without a shape.
+
+def unseen_character(name: str) -> str | None:
+    """Return the first character that is invisible or changes the direction of the text, as ``U+202E``; None if there is none.
+
+    Such characters are control characters, format characters (direction, zero width), blanks other than the space, halves of
+    surrogate pairs, unassigned code points, and letters without a shape.
     """
     found = next((sign for sign in name if not sign.isprintable() or sign in _BLANK_LETTERS), None)
     return None if found is None else f"U+{ord(found):04X}"

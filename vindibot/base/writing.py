@@ -1,6 +1,6 @@
-"""Safe writing of files: a crash leaves the old or the new file, complete. No command overwrites a file that it did not make.
+"""Safe writing of files. After a crash, either the old or the new file is there, complete.
 
-A command recognises its own file by a mark: a text in the first bytes of each file of that kind.
+A command overwrites only files that it has made. It recognises them by a mark: a text in the first bytes of each such file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HEAD = 4096
 
 
 def short(path: Path | str) -> str:
-    """A path for a message: relative to the current folder if it is inside."""
+    """Return a path as a text for a message. A path inside the current folder becomes relative to this folder."""
     path = Path(path)
     try:
         return str(path.relative_to(Path.cwd()))
@@ -28,10 +28,10 @@ def short(path: Path | str) -> str:
 
 @dataclass(frozen=True)
 class Output:
-    """A file that a command writes. `mark` in it shows that the command made it.
+    """A file that a command writes.
 
-    `maker` is the command (``vindibot replay``). `instead` says how to name another file (``--html names another file``).
-    Devices and pipes need no mark.
+    `mark` is a text in the file, which shows that the command made it. `maker` is the command (``vindibot replay``). `instead`
+    tells the user how to name another file (``--html names another file``). Devices and pipes need no mark.
     """
 
     path: Path
@@ -54,9 +54,9 @@ class Output:
             raise UsageError(f"{short(self.path)} {words}")
 
     def write(self, content: str | bytes) -> None:
-        """Write the complete file, or nothing. Creates its folders.
+        """Write the complete file, or nothing. Create missing folders.
 
-        Raises `UsageError` as `check` does, `VindibotError` for errors of the disk.
+        Raises `UsageError` as `check` does, and `VindibotError` if the disk refuses the file.
         """
         data = content.encode() if isinstance(content, str) else content
         assert self.mark.encode() in data[:HEAD], "the command must recognise its own file"
@@ -80,14 +80,15 @@ class Output:
 
 
 def create(path: Path, content: bytes, *, mode: int = 0o666) -> None:
-    """Write a complete new file, or nothing. Raises `OSError`; `FileExistsError` if the path exists, also as a dangling link."""
+    """Write a complete new file, or nothing. Raises `OSError`, and `FileExistsError` if the path exists, even as a dangling
+    link."""
     replace(path, content, mode=mode, exclusive=True)
 
 
 def replace(path: Path, content: bytes, *, mode: int = 0o666, exclusive: bool = False) -> None:
-    """Write a complete file in place of one that is known to be ours, or change nothing. Raises `OSError`.
+    """Write a complete file, or change nothing. Overwrites an existing file: the caller has checked that the file is ours.
 
-    With `exclusive`, the file must not exist: `FileExistsError`.
+    Raises `OSError`. With `exclusive`, the file must not exist yet, else raises `FileExistsError`.
     """
     draft = _draft(path, content, mode)
     try:
@@ -100,7 +101,8 @@ def replace(path: Path, content: bytes, *, mode: int = 0o666, exclusive: bool = 
 
 
 def begins_with(path: Path, mark: bytes) -> bool:
-    """Whether a file is empty or missing, or begins with `mark` or with the part of it that a crash left."""
+    """Return whether a file is missing or empty, or begins with `mark`. After a crash it may hold only the first part of
+    `mark`."""
     try:
         head = _head(path) if path.is_file() else b""
     except OSError:
@@ -114,7 +116,7 @@ def _head(path: Path) -> bytes:
 
 
 def _draft(path: Path, content: bytes, mode: int) -> Path:
-    """A temporary file with this content, on the disk, beside `path`."""
+    """Write this content to a temporary file beside `path`, wait until it is on the disk, and return the temporary file."""
     draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.part")
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,8 @@ SPELLED = {
 }
 #: Settings that are lists or tables; some have options of their own.
 HIDDEN = {"bots", "entrants", "maps.names", "maps.sizes"}
+#: The key of the command's words.
+WORDS = "vindibot.arena.words"
 #: The exit code if a bot forfeited more games than allowed.
 FORFEITS = 6
 
@@ -56,8 +59,16 @@ def _load(config: str | None, given: dict[str, Any], resume: Path | None) -> Con
     return load_settings(ArenaSettings, config, given, SPELLED)
 
 
-def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False, mix_versions: bool = False) -> int:
-    """Play a tournament, show the results and return the exit code (see the command's help).
+def run(
+    config: Config[ArenaSettings],
+    console: Console,
+    *,
+    resume: bool = False,
+    mix_versions: bool = False,
+    command: str = "",
+) -> int:
+    """Play a tournament, show the results and return the exit code (see the command's help). `command` is this command, for the
+    report.
 
     Raises `VindibotError` before the first game if the tournament cannot be played.
     """
@@ -68,7 +79,7 @@ def run(config: Config[ArenaSettings], console: Console, *, resume: bool = False
 
     settings = config.settings
     with log.configured(settings.log.level, settings.log.file, console):
-        tournament = prepare(config, resume=resume, mix_versions=mix_versions)
+        tournament = prepare(config, resume=resume, mix_versions=mix_versions, command=command)
         if settings.anchor and settings.anchor not in tournament.bots:
             raise config.refuse(
                 "anchor", f"must be a bot of the tournament, not {settings.anchor!r}{nearest(settings.anchor, tournament.bots)}"
@@ -92,13 +103,17 @@ def show_results(tournament: Tournament, console: Console) -> int:
 
     settings, lines = tournament.settings, tournament.lines
     if lines:
-        anchor = settings.anchor or ("seed" if "seed" in tournament.bots else None)
-        summary = summarise(lines, tournament.bots, anchor=anchor, sprt=settings.sprt, planned=settings.blocks)
+        summary = summarise(lines, tournament.bots, anchor=tournament.anchor, sprt=settings.sprt, planned=settings.blocks)
         show(console, summary)
         if settings.report:
             try:
-                report = write_report(tournament.path, summary, lines, tournament.bots)
-                say(console, f"report: {short(report)}", "dim")
+                report = write_report(tournament.path, summary, lines, tournament.bots, settings.replays)
+                more = (
+                    "all columns, charts and games to watch"
+                    if settings.replays and settings.records
+                    else "all columns and charts"
+                )
+                say(console, f"report: {short(report)} has {more}", "dim")
             except VindibotError as problem:  # a full disk, for example: the results are saved all the same
                 say(console, problem.message, "bold red")
     return _conclusion(tournament, console)
@@ -133,7 +148,16 @@ def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool =
     return FORFEITS if forfeits else 0
 
 
-@click.command("arena", short_help="Play tournaments between bots, with ratings.")
+class _RecordedCommand(click.Command):
+    """A command whose words are kept in ``context.meta``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """See click."""
+        ctx.meta[WORDS] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+@click.command("arena", cls=_RecordedCommand, short_help="Play tournaments between bots, with ratings.")
 @click.argument("bots", nargs=-1, metavar="[BOTS]...", shell_complete=complete_bots)
 @click.option("--config", "-c", metavar="FILE", help="the configuration of a tournament (docs/arena.md)")
 @click.option("--resume", metavar="FILE", type=click.Path(path_type=Path), help="go on with the tournament of this results file")
@@ -151,7 +175,10 @@ def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool =
 )
 @click.option("--size", "sizes", multiple=True, type=int, metavar="N", help="play only on maps of this size; repeatable")
 @settings_options(ArenaSettings, spelled=SPELLED, hidden=HIDDEN)
+@click.pass_context
 def arena_command(
+    context: click.Context,
+    /,
     bots: tuple[str, ...],
     config: str | None,
     resume: Path | None,
@@ -174,7 +201,7 @@ def arena_command(
     \b
     Examples:
       vindibot arena seed malvert random stay --blocks 20
-      vindibot arena --match mine.toml seed --blocks 200 --sprt-stop
+      vindibot arena --match mybot seed --blocks 200 --sprt-stop
       vindibot arena seed "http:python3 client.py {key} {server}" "mine=stdio:./mine" stay --rounds 100
       vindibot arena --resume results/cup.jsonl
     """
@@ -189,4 +216,6 @@ def arena_command(
     given["maps.names"], given["maps.sizes"] = list(map_names) or None, list(sizes) or None
     if mix_versions and resume is None:
         raise UsageError("--mix-versions is only for --resume")
-    sys.exit(run(_load(config, given, resume), terminal(), resume=resume is not None, mix_versions=mix_versions))
+    settings = _load(config, given, resume)
+    words = shlex.join(["vindibot", "arena", *context.meta[WORDS]])
+    sys.exit(run(settings, terminal(), resume=resume is not None, mix_versions=mix_versions, command=words))

@@ -8,27 +8,29 @@ from pathlib import Path
 import click
 
 from vindibot.cli.completion import complete_bots
-from vindibot.cli.parameters import PATH, nodes_option, traits_option
+from vindibot.cli.parameters import RECORDING, nodes_option, traits_option
 
 
 @click.command("bench", short_help="Measure the time of each trait of a bot.")
 @click.argument("bot", shell_complete=complete_bots)
-@click.argument("recordings", nargs=-1, type=PATH, metavar="[RECORDINGS]...")
+@click.argument("recordings", nargs=-1, type=RECORDING, metavar="[RECORDINGS]...")
 @traits_option
 @nodes_option
 @click.option("--turns", type=click.IntRange(min=1), default=300, metavar="N", help="measure at most N turns  [default: 300]")
 def bench_command(bot: str, recordings: tuple[Path, ...], traits: tuple[str, ...], nodes: int | None, turns: int) -> None:
     """Measure the time of each trait of a bot.
 
-    The table shows milliseconds per turn: the median, the 99th percentile and the worst turn. The worst turn is also shown
-    with its number and file, for `vindibot turn`. The turns are those of the RECORDINGS, or of three new games. Each trait
-    runs alone, in this process. A search has 0.9 s per turn, or a budget of --nodes. A trait that runs longer than 10 s (60 s
-    with --nodes) is interrupted and not asked again. After Ctrl-C the command prints the results so far.
+    The table shows milliseconds per turn: the median, the 99th percentile and the worst turn. The worst turn is also shown with
+    its number and file, for `vindibot turn`. The turns are those of the RECORDINGS ("last" is the newest one in recordings/),
+    or of three new games. Each trait runs alone, in this process. A search has 0.9 s per turn, or a budget of --nodes. A trait
+    that runs longer than 10 s (60 s with --nodes) is interrupted and not asked again. After Ctrl-C the command prints the
+    results so far.
 
     \b
     Examples:
       vindibot bench seed
-      vindibot bench mine.toml recordings/*.jsonl --nodes 20000
+      vindibot bench mybot last
+      vindibot bench mybot recordings/*.jsonl --nodes 20000
     """
     from vindibot.base import terminal
     from vindibot.config import load_bot

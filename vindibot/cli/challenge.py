@@ -38,7 +38,7 @@ def challenge_command(bots: tuple[str, ...], config: str | None, lan: bool, open
     \b
     Examples:
       vindibot challenge --open                 you against three seed bots
-      vindibot challenge mybot.toml malvert     the two bots take the three seats in turn
+      vindibot challenge mybot malvert          the two bots take the three seats in turn
       vindibot challenge --map m1 --lan         on a phone: open the printed address
     """
     from vindibot.base import terminal

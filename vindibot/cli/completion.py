@@ -29,10 +29,11 @@ def _matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
 
 def _toml_files(folder: str) -> list[str]:
-    """Return TOML files: those of the current folder with their suffix, those that ship without it."""
+    """Return TOML files: those of the current folder with their suffix, those that ship without it; and folders of bots."""
     here, *others = places()
     own = [path.name for path in sorted(here.glob("*.toml"))]
     own += [f"{folder}/{path.name}" for path in sorted((here / folder).glob("*.toml")) if folder]
+    own += [path.parent.name for path in sorted(here.glob("*/bot.toml")) if folder]
     return own + [path.stem for place in others for path in sorted((place / folder).glob("*.toml"))]
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from vindibot.cli.parameters import PATH, WORDS, turn_option
+from vindibot.cli.parameters import RECORDING, WORDS, turn_option
 
 
 @click.command("explain", short_help="Explain a move of a recorded game.")
-@click.argument("file", type=PATH)
+@click.argument("file", type=RECORDING)
 @turn_option
 @click.option(
     "--why-not",
@@ -21,14 +21,14 @@ from vindibot.cli.parameters import PATH, WORDS, turn_option
 def explain_command(file: Path, turn: int, why_not: str | None, board: bool) -> None:
     """Explain a move of a recorded game.
 
-    FILE is a recording of `vindibot play`. The table shows the votes of each trait times its weight, and their sums; "-" is
-    a direction without an effect. Below the table: the lead of the chosen move, the depth of each search, the moves it
-    expects (a letter per ply, ours first), and what went wrong.
+    FILE is a recording of `vindibot play`, or "last": the newest one in recordings/. The table shows the votes of each trait
+    times its weight, and their sums; "-" is a direction without an effect. Below the table: the lead of the chosen move, the
+    depth of each search, the moves it expects (a letter per ply, ours first), and what went wrong.
 
     \b
     Examples:
-      vindibot explain recordings/GAME.jsonl --turn 212
-      vindibot explain recordings/GAME.jsonl --turn 212 --why-not north
+      vindibot explain last --turn 212
+      vindibot explain last --turn 212 --why-not north
     """
     from vindibot.base import UsageError, terminal
     from vindibot.devtools import explain

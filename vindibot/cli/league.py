@@ -53,7 +53,7 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
       vindibot league new spring class.csv
       vindibot league new cup class.csv --table duel --system swiss --seatings 6 --maps m1,m3
     """
-    from vindibot.base import say, terminal
+    from vindibot.base import counted, say, terminal
     from vindibot.server import SUFFIX, League, read_roster, write_keys
 
     given = overrides(options)
@@ -77,7 +77,7 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
     console = terminal()
     days = {fixture.day for fixture in league.fixtures}
     when = "on the first day" if settings.system == "swiss" or len(days) == 1 else f"on {len(days)} days"
-    say(console, f"{path}: {len(entrants)} bots, {len(league.fixtures)} games {when}")
+    say(console, f"{path}: {counted(len(entrants), 'bot')}, {counted(len(league.fixtures), 'game')} {when}")
     if made:
         say(console, f"{keys}: the keys for the bots; this is the only copy")
     say(console, f"now: vindibot serve --lan --league {path}")
@@ -88,9 +88,7 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
 @click.option("--format", "output", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 def standings(file: Path, output: str) -> None:
     """Print the standings of the league in FILE. A server may play the league at the same time."""
-    from rich.table import Table
-
-    from vindibot.base import terminal
+    from vindibot.base import counted, plain_table, terminal
     from vindibot.server import League, as_csv
 
     league = League.load(file)
@@ -101,9 +99,9 @@ def standings(file: Path, output: str) -> None:
         click.echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=1))
     else:
         played = len(league.fixtures) - len(league.pending())
-        table = Table(title=f"{league.name}: {played} of {len(league.fixtures)} games decided")
-        for heading in ("", "bot", "points", "games", "won", "drawn", "lost", "gold"):
-            table.add_column(heading, justify="left" if heading == "bot" else "right")
+        title = f"{league.name}: {played} of {counted(len(league.fixtures), 'game')} decided"
+        heads = ("", "bot", "points", "games", "won", "drawn", "lost", "gold")
+        table = plain_table(*heads, left=("bot",), title=title)
         for row in rows:
             numbers = (row.games, row.wins, row.draws, row.losses, row.gold)
             table.add_row(str(row.rank), row.name, f"{row.points:g}", *map(str, numbers))

@@ -22,6 +22,7 @@ COMMANDS = (
     "init",
     "challenge",
     "arena",
+    "stdio",
     "serve",
     "league",
     "replay",
@@ -107,5 +108,6 @@ def _show_version(ctx: click.Context, parameter: click.Parameter, asked: bool) -
 def main() -> None:
     """Write, run, watch, compare and improve bots for the game Vindinium.
 
-    Begin with `vindibot play`: it plays a game on a server that it starts itself.
+    Begin with `vindibot play`: it plays a game on a server that it starts itself. The rules of the game are in docs/rules.md,
+    and on the page /doc of each server (`vindibot serve`).
     """

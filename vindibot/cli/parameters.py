@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from vindibot.cli.completion import complete_bots
 
 PATH = click.Path(path_type=Path)
+
+
+class RecordingPath(click.Path):
+    """The path of a recording or a file of games; the word ``last`` stands for the newest recording."""
+
+    name = "recording"
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from vindibot.games import find_recording
+
+        return find_recording(value) if isinstance(value, str) else value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        words = [CompletionItem("last", help="the newest recording")] if "last".startswith(incomplete) else []
+        return [*words, CompletionItem(incomplete, type="file")]
+
+
+RECORDING = RecordingPath()
 #: Words for the directions 0..4 on the command line.
 WORDS = ("stay", "north", "south", "east", "west")
 

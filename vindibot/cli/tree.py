@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from vindibot.cli.parameters import PATH, recorded_bot_option, turn_option
+from vindibot.cli.parameters import PATH, RECORDING, recorded_bot_option, turn_option
 
 
 @click.command("tree", short_help="Show the top of a search tree.")
-@click.argument("recording", type=PATH)
+@click.argument("recording", type=RECORDING)
 @turn_option
 @click.option("--depth", type=click.IntRange(1, 60), default=8, metavar="D", help="search D plies deep  [default: 8]")
 @click.option("--top", type=click.IntRange(1, 12), default=3, metavar="K", help="show the first K plies  [default: 3]")
@@ -20,14 +20,15 @@ from vindibot.cli.parameters import PATH, recorded_bot_option, turn_option
 def tree_command(recording: Path, turn: int, depth: int, top: int, bot: str | None, dot: Path | None, svg: Path | None) -> None:
     """Show the top of a search tree.
 
-    The search of the bot that made the RECORDING, or of BOT, runs on one recorded turn, D plies deep. Each position of the
-    first K plies has a number, the hero to move, a score and the number of positions searched below it. The score is in gold
-    for our hero. A star and a colour mark the expected moves of all heroes. "cut off" lists moves that the search can skip.
+    The search of the bot that made the RECORDING ("last" is the newest one in recordings/), or of BOT, runs on one recorded
+    turn, D plies deep. Each position of the first K plies has a number, the hero to move, a score and the number of positions
+    searched below it. The score is in gold for our hero. A star and a colour mark the expected moves of all heroes. "cut off"
+    lists moves that the search can skip.
 
     \b
     Examples:
-      vindibot tree recordings/GAME.jsonl --turn 212
-      vindibot tree recordings/GAME.jsonl --turn 212 --depth 12 --top 5 --dot tree.dot
+      vindibot tree last --turn 212 --bot searcher
+      vindibot tree last --turn 212 --bot searcher --depth 12 --top 5 --dot tree.dot
     """
     from vindibot.base import terminal
     from vindibot.devtools import find_bot, show_tree

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from vindibot.cli.parameters import PATH, nodes_option, recorded_bot_option, traits_option, turn_option
+from vindibot.cli.parameters import RECORDING, nodes_option, recorded_bot_option, traits_option, turn_option
 
 
 @click.command("turn", short_help="Run a recorded turn again, also in a debugger.")
-@click.argument("recording", type=PATH)
+@click.argument("recording", type=RECORDING)
 @turn_option
 @recorded_bot_option
 @traits_option
@@ -38,17 +38,18 @@ def turn_command(
 ) -> None:
     """Run a recorded turn again, also in a debugger.
 
-    The traits run in this process, with the recorded state, history and seed. The table compares their weighted votes with
-    the recorded ones: "same" if nothing has changed, else "now" and "then". The output of a trait is shown, and a
-    breakpoint() in it stops there. A trait in an endless loop is interrupted after --limit-ms; the message names its line.
+    RECORDING is a file of `vindibot play`, or "last": the newest one in recordings/. The traits run in this process, with the
+    recorded state, history and seed. The table compares their weighted votes with the recorded ones: "same" if nothing has
+    changed, else "now" and "then". The output of a trait is shown, and a breakpoint() in it stops there. A trait in an endless
+    loop is interrupted after --limit-ms; the message names its line.
 
     The default bot is the one in the header of the recording. Your own traits are looked up in the current folder, in bots/
     and beside the recording. Set NUMBA_DISABLE_JIT=1 to step through compiled kernels.
 
     \b
     Examples:
-      vindibot turn recordings/GAME.jsonl --turn 212
-      vindibot turn recordings/GAME.jsonl --turn 212 --bot mine.toml --trait coward --pdb
+      vindibot turn last --turn 212
+      vindibot turn last --turn 212 --bot mybot --trait coward --pdb
     """
     from vindibot.base import terminal
     from vindibot.devtools import find_bot, rerun_turn

@@ -7,15 +7,18 @@ from pathlib import Path
 
 import click
 
+from vindibot.cli.parameters import RECORDING
+
 
 @click.command("verify", short_help="Replay recorded games and compare every state.")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=RECORDING)
 def verify_command(files: tuple[Path, ...]) -> None:
     """Replay recorded games and compare every state.
 
-    FILES are recordings of `vindibot play`, game records (*.games.jsonl of an arena, /records/ID of a server), or games of the
-    original server with every state; plain or gzipped. In a recording each state must follow from the one before. In a game
-    record all moves must be possible and lead to the recorded end. Exit code 1 if any state differs.
+    FILES are recordings of `vindibot play` ("last" is the newest one in recordings/), game records (*.games.jsonl of an arena,
+    /records/ID of a server), or games of the original server with every state; plain or gzipped. In a recording each state must
+    follow from the one before. In a game record all moves must be possible and lead to the recorded end. Exit code 1 if any
+    state differs.
     """
     from vindibot.base import terminal
     from vindibot.games import verify_files

@@ -19,9 +19,9 @@ import click
 def watch_command(source: str, game: str | None, turn: int | None, speed: float | None, lines: bool) -> None:
     """Watch a game in the terminal, live or recorded.
 
-    URL-OR-FILE is the address of a game's page, the address of a server (for its newest running game), a recording, or a file
-    of game records. The command follows a live game to its end, and connects again if the connection is lost. Without a
-    terminal it prints a line for each ply.
+    URL-OR-FILE is the address of a game's page, the address of a server (for its newest running game), a recording ("last" is
+    the newest one in recordings/), or a file of game records. The command follows a live game to its end, and connects again if
+    the connection is lost. Without a terminal it prints a line for each ply.
 
     \b
     Keys:
@@ -34,9 +34,10 @@ def watch_command(source: str, game: str | None, turn: int | None, speed: float 
     Examples:
       vindibot watch http://localhost:9000
       vindibot watch http://localhost:9000/abcd1234
-      vindibot watch recordings/GAME.jsonl --turn 212
+      vindibot watch last --turn 212
       vindibot watch results/cup.games.jsonl --game 3 --lines
     """
+    from vindibot.games import find_recording
     from vindibot.terminal import watch_game
 
-    watch_game(source, game=game, turn=turn, speed=speed, lines=lines)
+    watch_game(str(find_recording(source)) if source == "last" else source, game=game, turn=turn, speed=speed, lines=lines)

@@ -223,7 +223,7 @@ class GameClient:
                 _end(Reason.UNREACHABLE, f"gave up after {reaching.spent:.0f} s: {verdict.words}")
             if verdict.retry_after is not None and pause > (reaching.left or 0.0):
                 _end(Reason.UNREACHABLE, f"{self.address} asks to come back in {pause:.0f} s: {verdict.words}")
-            self._log.warning("cannot join yet", problem=verdict.words, pause=round(pause, 2))
+            self._log.debug("cannot join yet", problem=verdict.words, pause=round(pause, 2))
             self._events.retrying(verdict.words, pause)
             await self._unless_stopped(reaching.pause(pause, self._pause))
 
@@ -238,7 +238,7 @@ class GameClient:
         return await self._unless_stopped(request, self._report_waiting)
 
     def _report_waiting(self, seconds: float) -> None:
-        self._log.info("waiting for the game to begin", seconds=round(seconds))
+        self._log.debug("waiting for the game to begin", seconds=round(seconds))
         self._events.waiting(seconds)
 
     def _joined(self, answer: Answer) -> Answer:
@@ -259,6 +259,8 @@ class GameClient:
             _end(Reason.REFUSED, f"{self.address} does not know /api/{self.settings.mode}: {verdict.words}")
         if verdict.meaning is Meaning.MALFORMED:
             _end(Reason.PROTOCOL_ERROR, f"{self.address} does not speak the protocol: {verdict.words}")
+        if verdict.meaning is Meaning.LEAGUE_OVER:
+            _end(Reason.LEAGUE_OVER, f"the league on {self.address} has no more games")
         if verdict.meaning not in (Meaning.LOST, Meaning.BUSY, Meaning.GARBLED):
             _end(Reason.REFUSED, f"{self.address} refuses: {verdict.words}" if verdict.status else verdict.words)
         if repeats >= MAX_JOINS and verdict.status == 500:

@@ -26,6 +26,7 @@ class Meaning(Enum):
     WAIT = "not our turn"
     TIMED_OUT = "our move was late"
     OVER = "the game is finished"
+    LEAGUE_OVER = "the league has no more games"
     UNKNOWN = "unknown game or token"
     BUSY = "try again"
     GARBLED = "success, but no JSON"
@@ -97,6 +98,8 @@ def _refusal(words: str) -> Meaning:
         return Meaning.TIMED_OUT
     if "is finished" in words:
         return Meaning.OVER
+    if "league is over" in words:
+        return Meaning.LEAGUE_OVER
     if "not supposed to play" in words or "not your turn" in words:
         return Meaning.WAIT
     return Meaning.REFUSED

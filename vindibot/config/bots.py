@@ -1,10 +1,10 @@
-"""Bots: TOML files of weighted traits. A bot is read, merged with the files that it extends, and checked.
+"""Bots: TOML files of weighted traits. This module reads a bot, merges it with the files that it extends, and checks it.
 
 ::
 
     name = "careful"             # shown name; default: the name of the file
     version = 2                  # optional, default 1: raise it when the bot plays differently
-    extends = "seed"             # optional: inherit the traits of that file; each table here overrides one
+    extends = "seed"             # optional: inherit the traits of that file; a table here overrides a trait
 
     [traits.tavern-finder]       # the label; `use` names the trait, default: the label
     weight = 2
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 #: Largest absolute weight of a trait.
 LARGEST_WEIGHT = 1e6
-#: Seconds that an import may take before a message says that it goes on.
+#: Seconds until a message says that an import is still running.
 SLOW_IMPORT = 3.0
-#: Characters of the longest name of a bot.
+#: Largest number of characters in the name of a bot.
 LONGEST_NAME = 40
 #: Highest version of a bot.
 LARGEST_VERSION = 1_000_000
@@ -61,8 +61,8 @@ _TRAIT_KEYS = ("use", "weight", "enabled")
 class TraitSpec:
     """A trait of a bot as plain data, from which any process can build it.
 
-    `label` is unique in the bot. `use` is the value in the file. `class_path` is ``module:Class``. `parameters` are those that
-    the file sets; the others have the trait's defaults.
+    `label` is unique in the bot. `use` is the value in the file. `class_path` is ``module:Class``. `parameters` holds the
+    parameters that the file sets; the trait's defaults apply to all others.
     """
 
     label: str
@@ -80,9 +80,10 @@ class TraitSpec:
 class Bot:
     """A bot as plain data, cheap to send to another process.
 
-    `path` is its file. `folders` must be importable for its own traits: the folders of its file and of the files that it extends.
-    `digest` changes with everything of its own that decides how it plays (see `vindibot.config.signature.bot_digest`).
-    `origins` maps each key that a file sets (``traits.combat.weight``) to that file and line.
+    `path` is the bot's file. `folders` are the folders of this file and of the files that it extends; they must be importable
+    for the bot's own traits. `digest` changes when the traits, their parameters or the bot's own sources change (see
+    `vindibot.config.signature.bot_digest`). `origins` maps each key that a file sets (``traits.combat.weight``) to the file and
+    the line.
     """
 
     name: str
@@ -100,7 +101,7 @@ class Bot:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The modules of its traits, each once."""
+        """The modules of the bot's traits, without repetitions."""
         return tuple(dict.fromkeys(trait.class_path.partition(":")[0] for trait in self.traits))
 
     def build(self) -> list[tuple[TraitSpec, Behaviour]]:
@@ -110,12 +111,15 @@ class Bot:
 
 
 def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:
-    """The bot of a file. `name` is a path (``bots/seed.toml``) or a bare name (``seed``).
+    """Read a bot file, check it, and return the bot.
 
-    It is looked up in the folder `beside`, in the current folder, and among the bots that ship with the package, each time also
-    in ``bots/``. Every trait is imported and built once. Raises `UsageError` that names the file, the line, the trait and the
-    key: no such file or trait, bad TOML, unknown, missing or bad parameters, files that extend each other in a circle, no
-    enabled trait.
+    `name` is a path (``bots/seed.toml``), a bare name (``seed``), or a folder with a ``bot.toml``.
+
+    The lookup goes through the folder `beside`, the current folder, and the bots that ship with the package; in each of them
+    also through ``bots/``. Every trait is imported and built once, as a check.
+
+    Raises `UsageError` with the file, the line, the trait and the key of the error. Errors are: no such file or trait, bad
+    TOML, unknown, missing or bad parameters, files that extend each other in a circle, no enabled trait.
     """
     chain, folders = _read(name, beside)
     tables: dict[str, _Table] = {}
@@ -132,9 +136,10 @@ def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:
 
 
 def named_modules(name: str | Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The folders and the modules that `load_bot` will import. Imports nothing, and ignores errors in the tables of traits.
+    """Return the bot's folders, and the modules that `load_bot` will import. Imports nothing, and ignores errors in the tables
+    of traits.
 
-    Raises `UsageError` if there is no such file, or no TOML in it.
+    Raises `UsageError` if there is no such file, or if it is not TOML.
     """
     chain, folders = _read(name)
     tables = [file.data.get("traits") for file in chain]
@@ -148,7 +153,8 @@ def named_modules(name: str | Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _read(name: str | Path, beside: Path | None = None) -> tuple[list[TomlFile], tuple[str, ...]]:
-    """The file of a bot after all files that it extends, and their folders, that of the bot's own file first."""
+    """Return the files of a bot and their folders. The bot's own file is last in the files, after all that it extends, and
+    first in the folders."""
     chain = read_chain(find(str(name), kind="bot", beside=beside, folder="bots"), kind="bot", folder="bots")
     return chain, tuple(dict.fromkeys(str(file.path.resolve().parent) for file in reversed(chain)))
 
@@ -179,7 +185,7 @@ def _version(file: TomlFile) -> int:
 
 
 def _merge(tables: dict[str, _Table], file: TomlFile) -> None:
-    """Override `tables` by the traits of a file."""
+    """Override `tables` with the traits of a file."""
     for key in file.data:
         if key not in _KEYS:
             raise file.refuse([key], unknown(key, _KEYS))
@@ -215,7 +221,7 @@ def _weight(file: TomlFile, path: Sequence[str], value: Any) -> float:
 
 
 def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
-    """The checked trait of a table: its class is imported and built once, so that errors show now and not in a game."""
+    """Return the trait of a table. Imports its class and builds it once, so that errors show now and not in a game."""
     path = ("traits", label)
     place = table.origins.get((*path, "use"), table.origins[path])
     where = (*path, "use") if (*path, "use") in table.origins else path
@@ -259,15 +265,15 @@ def _message_if_slow(words: str) -> Iterator[None]:
 
 
 def _build(kind: type[Behaviour], parameters: Mapping[str, Any]) -> Behaviour:
-    """Build a behaviour strictly: a text is no number, true is no whole number.
+    """Build a behaviour with strict types: a text is not accepted as a number, nor `true` as a whole number.
 
-    The parameters go through JSON, where lists may stand for tuples, and texts for enumerations and paths, as in TOML.
+    The parameters are converted to JSON first: like TOML, it has lists for tuples, and texts for enumerations and paths.
     """
     return kind.model_validate_json(json.dumps(parameters, default=str), strict=True)
 
 
 def _finite(value: Any) -> bool:
-    """Whether JSON has all the numbers of a TOML value: it has no infinity and no NaN."""
+    """Return whether all numbers in a TOML value are finite. JSON has no infinity and no NaN."""
     try:
         json.dumps(value, default=str, allow_nan=False)
     except ValueError:
@@ -276,14 +282,14 @@ def _finite(value: Any) -> bool:
 
 
 class _BotFolder(str):
-    """A folder that `make_importable` has added to ``sys.path``. Child processes inherit it with the path."""
+    """A folder that `make_importable` has added to ``sys.path``. Child processes inherit this path."""
 
     __slots__ = ()
 
 
 #: The folders of the current bot, whose modules can be imported.
 _folders: tuple[str, ...] = ()
-#: Those of `_folders` that `make_importable` has added to ``sys.path``.
+#: The members of `_folders` that `make_importable` has added to ``sys.path``.
 _added: tuple[str, ...] = ()
 #: The modules that were imported before the current bot.
 _older: frozenset[str] = frozenset()
@@ -292,11 +298,12 @@ _stored: dict[tuple[str, ...], dict[str, ModuleType]] = {}
 
 
 def make_importable(folders: Iterable[str]) -> None:
-    """Let ``use = "coward:Coward"`` find coward.py in a bot's folders, in this process. Workers call it too.
+    """Add a bot's folders to the import path of this process, so that ``use = "coward:Coward"`` finds coward.py. Workers call
+    it too.
 
-    The folders go to the end of ``sys.path``: a file beside a bot never replaces an installed module. The folders of the bot
-    before are removed. Its modules are stored until it is the current bot again. So each module is imported once, and two
-    versions of a bot may both have a coward.py.
+    The folders go to the end of ``sys.path``, so that a file beside a bot never replaces an installed module. The folders of
+    the previous bot are removed. The previous bot's modules are stored until it becomes the current bot again. So each module
+    is imported once, and two versions of a bot may both have a coward.py.
     """
     global _folders, _added, _older
     wanted = tuple(folders)
@@ -314,12 +321,12 @@ def make_importable(folders: Iterable[str]) -> None:
 
 
 def import_path() -> list[str]:
-    """The import path of this process without the folders of bots, as absolute paths."""
+    """Return the import path of this process without the folders of bots, as absolute paths."""
     return [folder or str(Path.cwd()) for folder in sys.path if not isinstance(folder, _BotFolder)]
 
 
 def _home(name: str) -> str | None:
-    """The folder from which a module, or the package it belongs to, was imported."""
+    """Return the folder from which a module was imported; for a module in a package, the folder of the package."""
     module = sys.modules.get(name.partition(".")[0])
     origin = getattr(getattr(module, "__spec__", None), "origin", None)
     if not origin:
@@ -329,7 +336,7 @@ def _home(name: str) -> str | None:
 
 
 def _hidden(use: str, folders: Sequence[str]) -> str:
-    """The error if Python finds another module of the same name before the one beside the bot file; else ""."""
+    """Return a message if another module of the same name hides the one beside the bot file; else ""."""
     top = use.partition(":")[0].partition(".")[0].strip()
     if ":" not in use or top not in sys.modules:
         return ""

@@ -1,7 +1,7 @@
-"""Lookup and reading of the TOML files that users write, and of the files that these extend.
+"""Lookup and reading of the TOML files that users write.
 
-A path is looked up beside the file that names it, then in the current folder, then among the files that ship with the
-package (``config/`` in a checkout). ``.toml`` may be left out: ``arena`` is ``arena.toml``.
+A file may extend another file. A path is looked up beside the file that names it, then in the current folder, then among the
+files that ship with the package (``config/`` in a checkout). ``.toml`` may be left out: ``arena`` is ``arena.toml``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from vindibot.config.messages import dotted, shown
 
 #: Largest number of files in a chain of `extends`.
 LONGEST_CHAIN = 20
+#: The bot file that the name of its folder stands for.
+BOT_FILE = "bot.toml"
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _KEY = re.compile(r"""[A-Za-z0-9_-]+|"[^"]*"|'[^']*'""")
@@ -27,33 +29,36 @@ _ENTRY = re.compile(r"""^\s*(?P<name>(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\
 
 
 def shipped_folder() -> Path:
-    """The folder of the files that ship with the package: inside an installed package, or the checkout's ``config/``."""
+    """Return the folder of the files that ship with the package: inside the installed package, or ``config/`` in a checkout."""
     installed = _PACKAGE / "config_files"
     return installed if installed.is_dir() else _PACKAGE.parent / "config"
 
 
 def shipped(name: str) -> Path:
-    """The path of a file that ships with the package: ``shipped("bots/seed.toml")``. The file need not exist."""
+    """Return the path of a file that ships with the package: ``shipped("bots/seed.toml")``. The file need not exist."""
     return shipped_folder() / name
 
 
 def places(beside: Path | None = None) -> list[Path]:
-    """The folders in which a path is looked up, in order. `beside` is the folder of the file that names the path."""
+    """Return the folders in which a path is looked up, in order. `beside` is the folder of the file that names the path."""
     folders = [beside, Path.cwd(), shipped_folder()]
     return list(dict.fromkeys(folder for folder in folders if folder is not None))
 
 
 def look_up(name: str, *, beside: Path | None = None, folder: str = "", not_this: Path | None = None) -> Path | None:
-    """The file that `name` means, or None.
+    """Return the file that `name` means, or None if there is none.
 
     ``name.toml`` is tried before ``name``. With `folder` (``bots``), each place's subfolder of that name is tried after the
-    place itself. `not_this` is skipped, so that a file can extend a shipped file of the same name. Among the shipped files a
-    leading ``config/`` is ignored: a checkout has them there.
+    place itself; then a folder of the user called `name` stands for its ``bot.toml``. `not_this` is skipped, so that a file can
+    extend a shipped file of the same name. For shipped files, a leading ``config/`` in `name` is ignored, since this is their
+    folder in a checkout.
     """
     endings = [name] if name.endswith(".toml") else [f"{name}.toml", name]
     for place in places(beside):
         texts = [*endings, *(f"{folder}/{text}" for text in endings if folder)]
-        if place == shipped_folder():
+        if place != shipped_folder():
+            texts += [f"{parent}{name}/{BOT_FILE}" for parent in ("", f"{folder}/") if folder and name]
+        else:
             texts += [text.removeprefix("config/") for text in texts if text.startswith("config/")]
         for text in texts:
             path = Path(text).expanduser()
@@ -66,19 +71,30 @@ def look_up(name: str, *, beside: Path | None = None, folder: str = "", not_this
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except (OSError, ValueError):  # a name that no file can have, or a folder that we must not read
+    except (OSError, ValueError):  # a name that no file can have, or a folder without permission to read
+        return False
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
         return False
 
 
 def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", not_this: Path | None = None) -> Path:
-    """The file that `name` means; see `look_up`. `kind` is a word for the message: ``bot``, ``configuration``.
+    """Return the file that `name` means; see `look_up`. `kind` is the word for such a file in a message: ``bot``,
+    ``configuration``.
 
-    Raises `UsageError` that lists the folders and the most similar name.
+    Raises `UsageError` with the folders that were searched and the most similar name.
     """
     path = look_up(name, beside=beside, folder=folder, not_this=not_this)
     if path is not None:
         return path
     there = [place / sub for place in places(beside) for sub in dict.fromkeys(("", folder))]
+    project = next((place / name for place in there if folder and name and _is_folder(place / name)), None)
+    if project is not None:
+        raise UsageError(f"there is no {kind} {shown(name)}: the folder {short(project)} has no {BOT_FILE}")
     stems = sorted({found.stem for place in there if place.is_dir() for found in place.glob("*.toml")})
     wanted = Path(name)
     if wanted.is_absolute() or wanted.expanduser() != wanted:
@@ -96,7 +112,7 @@ class TomlFile:
     data: dict[str, Any]
 
     def line(self, path: Sequence[str]) -> int | None:
-        """The line (from 1) of a key, found by patterns instead of a parser; None if they do not find it."""
+        """Return the line (from 1) of a key, or None. The search uses patterns, which do not find every key."""
         table: tuple[str, ...] = ()
         header = None
         for number, text in enumerate(self.text.splitlines(), start=1):
@@ -110,12 +126,13 @@ class TomlFile:
         return header
 
     def at(self, path: Sequence[str] = ()) -> str:
-        """The file and line of a key, for a message: ``arena.toml, line 3``."""
+        """Return the file and the line of a key as a text for a message: ``arena.toml, line 3``."""
         line = self.line(path) if path else None
         return short(self.path) if line is None else f"{short(self.path)}, line {line}"
 
     def refuse(self, path: Sequence[str], words: str) -> UsageError:
-        """The error about the value of a key: file, line, dotted key, and `words`, which say what is wrong."""
+        """Return an error about the value of a key. Its message has the file, the line, the dotted key, and the explanation
+        `words`."""
         return UsageError(f"{self.at(path)}: {dotted(path)} {words}")
 
 
@@ -129,7 +146,7 @@ def _leads_to(entry: tuple[str, ...], path: Sequence[str]) -> bool:
 
 
 def read(path: Path) -> TomlFile:
-    """The content of a TOML file. Raises `UsageError` that names the file, and the line and column of a syntax error."""
+    """Read a TOML file. Raises `UsageError` with the file, and with the line and column of a syntax error."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -146,7 +163,8 @@ def read(path: Path) -> TomlFile:
 
 
 def read_chain(path: Path, *, kind: str, folder: str = "") -> list[TomlFile]:
-    """A file and all files that it `extends`, directly or not, in the order in which they apply: later ones override.
+    """Read a file and all files that it `extends`, directly or not. Return them in the order in which they apply: a later file
+    overrides an earlier one.
 
     Raises `UsageError` for a file that cannot be read and for files that extend each other in a circle.
     """

@@ -1,8 +1,8 @@
-"""The configuration of a command: defaults, files, environment variables and options, merged, each value with its origin.
+"""The configuration of a command, merged from layers. Each value knows its origin.
 
-A later layer overrides an earlier one, key by key: defaults; the file that the configuration file `extends`; the configuration
-file; environment variables (``VINDIBOT_TIME__MARGIN_MS`` is ``time.margin_ms``); command line options. Each layer is checked
-as a whole. An error names the file and line, the variable or the option of the wrong value.
+The layers, in order, are: defaults; the file that the configuration file `extends`; the configuration file; environment
+variables (``VINDIBOT_TIME__MARGIN_MS`` is ``time.margin_ms``); command line options. For each key, a later layer overrides an
+earlier one. Each layer is checked as a whole. An error names the origin of the wrong value: file and line, variable, or option.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ KeyPath = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of a value.
+    """The place that sets a value.
 
-    `name` is the file, the variable or the option. `line` counts from 1; None if it is not known. `folder` is the file's folder.
+    `name` is the file, the variable or the option. `line` counts from 1; None if it is unknown. `folder` is the file's folder.
     A higher `layer` overrides a lower one.
     """
 
@@ -68,21 +68,21 @@ class SettingRow:
 
 @dataclass(frozen=True)
 class Config(Generic[T]):
-    """Settings, and the origin of each key (``time.margin_ms``) that a file, a variable or an option sets."""
+    """Settings, with the origin of each key (``time.margin_ms``) that a file, a variable or an option sets."""
 
     settings: T
     origins: Mapping[str, Origin] = field(default_factory=dict)
 
     def origin(self, key: str) -> Origin:
-        """The origin of a key's value."""
+        """Return the origin of a key's value."""
         return self.origins.get(key, Origin("default"))
 
     def files(self) -> set[Path]:
-        """The files that set at least one of the values, as resolved paths."""
+        """Return the files that set at least one of the values, as resolved paths."""
         return {Path(origin.name).resolve() for origin in self.origins.values() if origin.kind == "file"}
 
     def rows(self) -> list[SettingRow]:
-        """All settings in the order of their declaration."""
+        """Return all settings in the order of their declaration."""
         found = []
         for path, info in setting_fields(type(self.settings)):
             value, key = reduce(getattr, path, self.settings), dotted(path)
@@ -90,7 +90,7 @@ class Config(Generic[T]):
         return found
 
     def refuse(self, key: str, words: str) -> UsageError:
-        """The error about the value of a key, with its origin. It is for values that turn out to be wrong when they are used."""
+        """Return an error about the value of a key, with its origin, for a value that only proves wrong when it is used."""
         origin = self.origin(key)
         return UsageError(f"{key} {words}" if origin.kind == "default" else f"{origin}: {key} {words}")
 
@@ -102,11 +102,11 @@ def load_play(
     environ: Mapping[str, str] | None = None,
     option_names: Mapping[str, str] | None = None,
 ) -> Config[PlaySettings]:
-    """The settings of ``vindibot play``; see `load_config`.
+    """Load the settings of ``vindibot play``; see `load_config`.
 
     `bot`, `against`, `key_file` and `map` may name files beside the configuration file. The result has paths that work from the
-    current folder. If both `key` and `key_file` are set, the later layer counts and the other becomes None. Raises `UsageError`,
-    also for a bot that does not exist and for settings that exclude each other.
+    current folder. If both `key` and `key_file` are set, the one from the later layer counts, and the other becomes None.
+    Raises `UsageError` as `load_config` does, for a bot that does not exist, and for settings that exclude each other.
     """
     loaded = load_config(PlaySettings, config, overrides, environ=environ, option_names=option_names)
     changes = _found_files(loaded)
@@ -125,7 +125,7 @@ def load_play(
 
 
 def _found_files(loaded: Config[PlaySettings]) -> dict[str, Any]:
-    """The settings that name files: key to a path that works from the current folder."""
+    """Return the settings that name files: from a key to a path that works from the current folder."""
     found: dict[str, Any] = {}
     for key in ("bot", "against", "key_file", "map"):
         value, origin = str(getattr(loaded.settings, key) or ""), loaded.origin(key)
@@ -149,14 +149,14 @@ def load_config(
     environ: Mapping[str, str] | None = None,
     option_names: Mapping[str, str] | None = None,
 ) -> Config[T]:
-    """The settings of `model`, merged from all layers.
+    """Load the settings of `model`, merged from all layers.
 
-    `config` is a configuration file or the name of one (``arena``). Without it, VINDIBOT_CONFIG names the file; without that,
-    there is no file. `overrides` maps dotted keys to the values of options; a text is read like an environment variable, None
-    is an option that was not given. `option_names` maps keys to options that are not called like ``--time-margin-ms``.
-    `environ` replaces the environment of the process.
+    `config` is a configuration file or the name of one (``arena``). Without `config`, VINDIBOT_CONFIG names the file. If it is
+    not set either, there is no file. `overrides` maps dotted keys to the values of options. A text among them is read like an
+    environment variable; None stands for an option that was not given. `option_names` maps keys to options whose names do not
+    follow from the key, as ``--time-margin-ms`` does. `environ` replaces the environment of the process.
 
-    Raises `UsageError` with all errors of the first layer that has any.
+    Raises `UsageError` with all errors of the first layer that has errors.
     """
     environ = os.environ if environ is None else environ
     names = option_names or {}
@@ -184,7 +184,7 @@ def load_config(
 
 
 def variable(path: Sequence[str]) -> str:
-    """The environment variable for a key: ``VINDIBOT_TIME__MARGIN_MS`` for ``("time", "margin_ms")``."""
+    """Return the environment variable for a key: ``VINDIBOT_TIME__MARGIN_MS`` for ``("time", "margin_ms")``."""
     return PREFIX + "__".join(path).upper()
 
 
@@ -198,7 +198,7 @@ def _origin_in(file: TomlFile) -> Callable[[KeyPath], Origin]:
 
 
 def setting_fields(model: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo]]:
-    """All keys of a model and its tables, each with its field, in the order of their declaration."""
+    """Yield all keys of a model and of its tables, each with its field, in the order of declaration."""
     for name, info in model.model_fields.items():
         inner = info.annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel):
@@ -208,7 +208,8 @@ def setting_fields(model: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple
 
 
 def _values(data: Mapping[str, Any], known: Collection[KeyPath], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """The values of nested tables, each with its key. A table that is the value of a `known` key is one value."""
+    """Yield the values in nested tables, each with its key. If the value of a `known` key is a table, the table counts as one
+    value."""
     for name, value in data.items():
         key = (*path, name)
         if isinstance(value, Mapping) and key not in known:
@@ -244,7 +245,8 @@ def _from_options(fields: Mapping[KeyPath, FieldInfo], overrides: Mapping[str, A
 
 
 def _from_text(text: str, field: FieldInfo) -> Any:
-    """The value that a text means for a field: true or false, a number, or the text itself. The model refuses a wrong text."""
+    """Return the value that a text means for a field: true or false, a number, or the text itself. The model later refuses a
+    wrong text."""
     kinds = get_args(field.annotation) or (field.annotation,)
     if bool in kinds:
         return {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}.get(
@@ -286,13 +288,14 @@ def _check(model: type[BaseModel], layer: Mapping[str, Any], origin_of: Callable
 
 
 def _tables_with(model: type[BaseModel], key: str) -> list[str]:
-    """The tables that have such a key, in words that follow "move it"."""
+    """Return the tables that have a key of this name, in words that follow "move it"."""
     found = [path[:-1] for path, _ in setting_fields(model) if path[-1] == key]
     return [f"into [{dotted(table)}]" if table else "to the top, above the first [table]" for table in found]
 
 
 def _surroundings(model: type[BaseModel], path: KeyPath) -> tuple[list[str], bool, str]:
-    """The keys of the table in which `path` ends, whether its value is a secret, and the word for None (see `none_word`)."""
+    """Return the keys of the table that contains `path`, whether the value at `path` is a secret, and its word for None (see
+    `none_word`)."""
     parts = iter(path[:-1])
     for part in parts:
         info = model.model_fields.get(part)

@@ -1,6 +1,6 @@
 """Maps that the user of this machine names in options and configurations.
 
-A text from elsewhere (a request, a league file) never names a file: use `sim.maps.read_map`, which opens none.
+For a text from elsewhere (a request, a league file), use `sim.maps.read_map`: it never opens a file.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from vindibot.base import UsageError, VindibotError
 from vindibot.config.files import look_up, read, shipped, short
 from vindibot.config.messages import shown
 
-#: Name of a new random map, besides the empty text.
+#: The name that asks for a new random map. An empty text does the same.
 RANDOM = "random"
-#: File of the standard set among those that ship with the package.
+#: The file of the standard set, among the files that ship with the package.
 STANDARD = "maps/standard.toml"
-#: Name of a map of the generator: size and seed.
+#: The name of a generated map: size and seed.
 _GENERATED = re.compile(r"(?P<size>\d{1,2})-(?P<seed>\d{1,19})", re.ASCII)
 
 
 def load_map(value: str) -> Map | None:
-    """The map that `value` means; None for a random one (``random`` or "").
+    """Return the map that `value` means; None for a random one (``random`` or "").
 
-    A text of several lines is a map itself. Otherwise, in this order: a file; ``SIZE-SEED``, the map of the generator
-    (the arena's reports use these names); a map that ships, by name or number (``m3``). The name of a file's map is the file name
-    without its ending. Raises `UsageError` for a file that cannot be read, a bad map (with line and column), an unknown name.
+    A text of several lines is a map itself. Any other text is, in this order: a file; ``SIZE-SEED``, a generated map (the
+    arena's reports use these names); a map that ships, by name or number (``m3``). The name of a map from a file is the file
+    name without its ending. Raises `UsageError` for a file that cannot be read, a bad map (with line and column), or an unknown
+    name.
     """
     text, source = _read(value)
     if text is None:
@@ -41,9 +42,10 @@ def load_map(value: str) -> Map | None:
 
 
 def map_text(value: str) -> str | None:
-    """The map that `value` means (see `load_map`), as a request names it: text of a map, a name, or None for a random map.
+    """Return the map that `value` means (see `load_map`) as a request to a server states it: the text of a map, a name, or None
+    for a random map.
 
-    The server looks names up: it may know maps that we do not know. Raises `UsageError`.
+    The server looks up the name, since it may know maps that we do not know. Raises `UsageError`.
     """
     text, source = _read(value)
     if text is not None and not source and _GENERATED.fullmatch(text):
@@ -52,7 +54,7 @@ def map_text(value: str) -> str | None:
 
 
 def _read(value: str) -> tuple[str | None, str]:
-    """The text of a map and its source; or a name and ""; or None and "" for a random map."""
+    """Return the text of a map and its source; for a name, the name and ""; for a random map, None and ""."""
     if value.strip() in ("", RANDOM):
         return None, ""
     if "\n" in value:
@@ -70,7 +72,7 @@ def _read(value: str) -> tuple[str | None, str]:
 
 
 def _named(name: str) -> Map:
-    """The map of this name: one of the generator or one that ships."""
+    """Return the map of this name: a generated map or one that ships."""
     try:
         if numbers := _GENERATED.fullmatch(name):
             return _generated(int(numbers["seed"]), int(numbers["size"]))
@@ -86,9 +88,10 @@ def _generated(seed: int, size: int) -> Map:
 
 @lru_cache(maxsize=1)
 def standard_maps() -> Sequence[Map]:
-    """The standard set of the arena: 40 maps, four of each even size from 10 to 28; every ten in a row have all sizes.
+    """Return the standard set of the arena: 40 maps, four of each even size from 10 to 28. Any ten maps in a row have all sizes.
 
-    The file has the size, the seed and the digest of each map. Raises `VindibotError` if the generator makes another map.
+    The file has the size, the seed and the digest of each map. Raises `VindibotError` if the generator makes a map with another
+    digest.
     """
     file = read(shipped(STANDARD))
     maps = []

@@ -1,4 +1,4 @@
-"""Messages about refused values: pydantic's errors in the words of people who edit TOML files."""
+"""Messages about refused values: pydantic's errors, reworded for people who edit TOML files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from behaviours.registry import nearest
 from vindibot.base import printable
 
-#: Characters of a value that a message shows.
+#: Largest number of characters that a message shows of a value.
 SHOWN = 60
 
 _WANTED = {
@@ -42,12 +42,12 @@ _LIMITS = {
 
 
 def dotted(path: Iterable[Any]) -> str:
-    """A key with its path, as TOML writes it: ``time.margin_ms``."""
+    """Return a key with its path, as TOML writes it: ``time.margin_ms``."""
     return ".".join(str(part) for part in path)
 
 
 def shown(value: Any, width: int = SHOWN) -> str:
-    """A value as TOML writes it, cut to about `width` characters."""
+    """Return a value as TOML writes it, cut to about `width` characters."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
@@ -57,10 +57,10 @@ def shown(value: Any, width: int = SHOWN) -> str:
 
 
 def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence[str] = (), word: str = "") -> str:
-    """The message about a value, to follow its key: ``must be at least 0, not -5``.
+    """Return the message about a refused value, without the key that precedes it: ``must be at least 0, not -5``.
 
-    `problem` is one of pydantic's ``ValidationError.errors()``. With `secret`, the message does not show the value. `known` are
-    the keys of the table. `word` is a text that is allowed besides numbers.
+    `problem` is an item of pydantic's ``ValidationError.errors()``. With `secret`, the message does not show the value. `known`
+    has the keys of the table. `word` is a text that is allowed besides numbers.
     """
     kind, context = str(problem["type"]), problem.get("ctx", {})
     if kind == "extra_forbidden":
@@ -88,7 +88,7 @@ def explain(problem: Mapping[str, Any], *, secret: bool = False, known: Sequence
 
 
 def unknown(word: str, known: Sequence[str]) -> str:
-    """The message about an unknown key: the most similar known key, else all of them."""
+    """Return the message about an unknown key. It names the most similar known key, or all known keys if none is similar."""
     hint = nearest(word, known)
     if hint or not known:
         return f"is no known key{hint}"

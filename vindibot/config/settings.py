@@ -1,6 +1,6 @@
 """The settings of a command: the tables of a configuration file, with limits and defaults.
 
-Each field is a key of the file, an environment variable and a command line option. Its description is the help text.
+Each field defines a key of the file, an environment variable and a command line option. Its description is the help text.
 `vindibot.config.load` reads the values. This module reads no file and no environment variable.
 """
 
@@ -31,7 +31,7 @@ from vindibot.config.messages import shown
 
 
 def cores() -> int:
-    """The number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux
@@ -61,12 +61,12 @@ class NoneWord:
 
 
 def none_word(field: FieldInfo | None) -> str:
-    """The `NoneWord` of a field; "" if it has none."""
+    """Return the `NoneWord` of a field; "" if it has none."""
     return next((part.word for part in field.metadata if isinstance(part, NoneWord)), "") if field is not None else ""
 
 
 def _to_path(value: Any) -> Any:
-    """The path in a text, with ``~`` expanded; None for an empty text. Raises `ValueError` for other types."""
+    """Convert a text to a path, with ``~`` expanded; an empty text to None. Raises `ValueError` for other types."""
     if isinstance(value, str):
         return Path(value).expanduser() if value else None
     if value is not None and not isinstance(value, Path):
@@ -82,7 +82,8 @@ def _to_folder(value: Any) -> Any:
 
 
 def _check_server(value: str) -> str:
-    """The normal form of a server address; "" stays as it is. `load_play` checks later whether it may get a key."""
+    """Return the normal form of a server address; "" stays as it is. `load_play` checks later whether this server may get a
+    key."""
     try:
         return str(ServerAddress.parse(value, allow_old_domain=True)) if value.strip() else ""
     except UsageError as problem:
@@ -101,7 +102,7 @@ JoinTimeout = Annotated[Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=Fa
 
 
 class Settings(BaseModel):
-    """A table of settings. Unknown keys and values of a wrong type are errors. It cannot be changed."""
+    """A table of settings. Unknown keys and values of a wrong type are errors. A table cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 
@@ -117,7 +118,7 @@ class TimeSettings(Settings):
         ge=0,
         le=60_000,
         allow_inf_nan=False,
-        description="unused milliseconds of each move; more of them: safer on a slow machine, less time to think",
+        description="milliseconds of each move that stay unused; more: safer on a slow machine, less time to think",
     )
 
 
@@ -146,11 +147,11 @@ class PoolSettings(Settings):
         default=3,
         ge=1,
         le=20,
-        description="number of a trait's last 20 turns in which it must hang or raise to be benched; more: benched later",
+        description="a trait is benched after it hangs or raises in this number of its last 20 turns; more: benched later",
     )
 
     def worker_count(self) -> int:
-        """The number of worker processes: `workers`, else one per core."""
+        """Return the number of worker processes: `workers`, else one per core."""
         return self.workers if self.workers is not None else cores()
 
 
@@ -223,13 +224,13 @@ class PlaySettings(Settings):
         return not self.server
 
     def join_seconds(self) -> float:
-        """Seconds to wait until a game begins; infinite in an arena, unless set."""
+        """Return the seconds to wait until a game begins: the setting, else infinity in an arena and 600 in training."""
         if self.join_timeout_s is not None:
             return self.join_timeout_s
         return math.inf if self.mode == "arena" else 600.0
 
     def conflicts(self) -> list[tuple[str, str, str]]:
-        """Pairs of settings that exclude each other: (key, other key, what is wrong and what to do)."""
+        """Return the pairs of settings that exclude each other: (key, other key, text with the error and its remedy)."""
         found = []
         if self.against and self.server:
             found.append(("against", "server", "works on the embedded server only: leave one of the two empty"))

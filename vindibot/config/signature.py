@@ -1,7 +1,7 @@
-"""Signatures of games: the version of vindibot and of each bot that played.
+"""Signatures of games: the versions of vindibot and of each bot that played.
 
-Equal builds and equal bots play equal games under a budget of nodes. A digest of sources also changes with a comment. The
-recorded games of the bots that ship (``tests/data/botgames``) show whether moves have changed.
+Equal builds and equal bots play equal games under a budget of nodes. A digest of sources changes even if only a comment
+changes. The recorded games of the bots that ship (``tests/data/botgames``) show whether moves have changed.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ DIGITS = 16
 
 @dataclass(frozen=True)
 class Build:
-    """The versions that decide the moves of every bot: of vindibot, Python, numba and numpy, and the digest of the rules and the
-    traits (`sim.sources`)."""
+    """The versions that decide the moves of every bot: vindibot, Python, numba and numpy. `sources` is the digest of the rules
+    and the traits (`sim.sources`)."""
 
     vindibot: str
     sources: str
@@ -41,29 +41,29 @@ class Build:
 
     @property
     def digest(self) -> str:
-        """16 hexadecimal digits; they change with each field."""
+        """A digest of all fields, as 16 hexadecimal digits."""
         return digest_of(asdict(self))
 
     def __str__(self) -> str:
         return f"{self.vindibot}, sources {self.sources}, Python {self.python}, numba {self.numba}, numpy {self.numpy}"
 
     def changes(self, before: Build) -> list[str]:
-        """The differences from an earlier build, in words."""
+        """Return the differences from the earlier build `before`, one text per field."""
         then, now = asdict(before), asdict(self)
         return [f"{name} was {then[name]} and is {now[name]}" for name in now if then[name] != now[name]]
 
 
 @cache
 def build() -> Build:
-    """The build of this process. The first call takes some milliseconds."""
+    """Return the build of this process. The first call takes some milliseconds."""
     return Build(vindibot.__version__, sources.digest(), platform.python_version(), version("numba"), version("numpy"))
 
 
 def bot_digest(traits: Iterable[TraitSpec], folders: Sequence[str]) -> str:
-    """16 hexadecimal digits for a bot.
+    """Return a digest of a bot, as 16 hexadecimal digits.
 
-    They cover its traits with weights and parameters, after `extends`, and the sources of its own traits with the modules that
-    these import from `folders`. They do not cover other files that a trait reads.
+    The digest covers the traits with their weights and parameters, after `extends`. It also covers the sources of the bot's own
+    traits, and of the modules that these sources import from `folders`. It does not cover other files that a trait reads.
     """
     traits = list(traits)
     modules = {spec.class_path.partition(":")[0] for spec in traits}
@@ -73,9 +73,9 @@ def bot_digest(traits: Iterable[TraitSpec], folders: Sequence[str]) -> str:
 
 
 def own_sources(modules: Iterable[str], folders: Sequence[str]) -> dict[str, Path]:
-    """The source files, by module, of these modules and of all modules that they import from `folders`.
+    """Return the source files of these modules and of all modules that they import from `folders`, by module name.
 
-    For a module from elsewhere (an installed package), only its own file.
+    If one of these modules comes from elsewhere (an installed package), the result has its own file, but none that it imports.
     """
     found: dict[str, Path] = {}
     start: dict[str, Path] = {}
@@ -88,7 +88,7 @@ def own_sources(modules: Iterable[str], folders: Sequence[str]) -> dict[str, Pat
 
 
 def _files(module: str, folders: Sequence[str]) -> dict[str, Path]:
-    """The files of a module and of its parent packages, in the first folder that has any of them."""
+    """Return the files of a module and of its parent packages, from the first folder that has any of them."""
     parts = module.split(".")
     for folder in folders:
         found = {}
@@ -104,7 +104,7 @@ def _files(module: str, folders: Sequence[str]) -> dict[str, Path]:
 
 
 def file_digest(path: Path) -> str:
-    """16 hexadecimal digits for the content of a file; "" if it cannot be read."""
+    """Return a digest of a file's content, as 16 hexadecimal digits; "" if the file cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:DIGITS]
     except OSError:
@@ -112,5 +112,5 @@ def file_digest(path: Path) -> str:
 
 
 def digest_of(value: Any) -> str:
-    """16 hexadecimal digits for a value as JSON; `str` converts what JSON does not have."""
+    """Return a digest of a value as JSON, as 16 hexadecimal digits. `str` converts the types that JSON does not have."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:DIGITS]

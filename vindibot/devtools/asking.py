@@ -1,4 +1,4 @@
-"""Ask traits in this process, outside of a game: on one recorded turn, or on many turns to measure their time."""
+"""Calls of traits in this process, outside of a game: on one recorded turn, or on many turns to measure the time."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from vindibot.devtools.watchdog import Watchdog
 from vindibot.engine import Vote, failure, own_traceback, parse_answer, run
 from vindibot.games import Recording
 
-#: Default time of an anytime trait in seconds: about that of a turn.
+#: Default number of seconds for an anytime trait: about the time of a turn.
 SECONDS = 0.9
-#: Default number of seconds after which a trait without an answer is interrupted; the same with a budget of nodes.
+#: Default number of seconds after which a trait without an answer is interrupted: without and with a budget of nodes.
 LIMIT, LIMIT_WITH_NODES = 10.0, 60.0
 
 Traits = Sequence[tuple[TraitSpec, Behaviour]]
 
 
 def recorded_bot(recording: Recording) -> Bot:
-    """Return the bot that made a recording, from its header.
+    """Return the bot that made a recording. The traits come from the header of the recording.
 
     The user's own traits are looked up in the current folder, in ``bots/`` and beside the recording. Raises `UsageError` if a
     trait cannot be built.
@@ -61,7 +61,8 @@ def recorded_bot(recording: Recording) -> Bot:
 
 
 def traits_of(bot: Bot, only: Sequence[str] = ()) -> Traits:
-    """Return a bot's traits, built; with `only` those with these labels. Raises `UsageError` for an unknown label."""
+    """Build a bot's traits and return them; with `only`, return only the traits with these labels. Raises `UsageError` for an
+    unknown label."""
     labels = [spec.label for spec in bot.traits]
     for label in only:
         if label not in labels:
@@ -70,15 +71,16 @@ def traits_of(bot: Bot, only: Sequence[str] = ()) -> Traits:
 
 
 def find_bot(name: str | None, recording: Recording) -> Bot:
-    """Return the bot called `name`; for None the bot that made the recording."""
+    """Return the bot called `name`. If `name` is None, return the bot that made the recording."""
     return recorded_bot(recording) if name is None else load_bot(name)
 
 
 def ask(behaviours: Iterable[Behaviour], view: View, seconds: float | None, limit: float | None = None) -> list[Vote]:
-    """Return the last vote of each trait on a view; see `vindibot.engine.runner.run`.
+    """Ask each trait about a view, and return the last vote of each; see `vindibot.engine.runner.run`.
 
-    After `seconds` the stop word is set for anytime traits. A trait that still runs after `limit` seconds is interrupted, and
-    its vote has the status "late". Ctrl-C raises `KeyboardInterrupt`, also if a trait catches it.
+    After `seconds` the stop word is set, which ends anytime traits; None for never. A trait that still runs after `limit`
+    seconds is interrupted, and its vote has the status "late". Ctrl-C raises `KeyboardInterrupt`, even if a trait catches this
+    exception.
     """
     votes: dict[int, Vote] = {}
     with _interrupts() as interrupted, stopping(view, seconds), Watchdog(limit) as watchdog:
@@ -90,7 +92,8 @@ def ask(behaviours: Iterable[Behaviour], view: View, seconds: float | None, limi
 
 @contextmanager
 def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Yield a function that says whether Ctrl-C was pressed within the block: the runner takes every exception for a trait's."""
+    """Yield a function that returns whether Ctrl-C was pressed within the block. The exception alone does not show it: the
+    runner takes each exception for an error of a trait."""
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
@@ -109,11 +112,11 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
 
 
 def debug(number: int, behaviour: Behaviour, new_view: Callable[[], View], limit: float | None = None) -> Vote | None:
-    """Return a trait's vote from a run under Python's debugger; None if the user quits the debugger.
+    """Run a trait under Python's debugger and return its vote; None if the user quits the debugger.
 
-    The trait runs once without the debugger. If it raises, or still runs after `limit` seconds, the debugger stops in this line
-    of the trait's own code; else the trait runs again, and the debugger stops where `vote` begins. `new_view` makes a view for
-    each run. The time of the vote is NaN.
+    First the trait runs without the debugger. If this run raises an error, or still runs after `limit` seconds, the debugger
+    opens at the current line of the trait's own code. Otherwise the trait runs a second time, and the debugger stops at the
+    start of `vote`. `new_view` makes a view for each run. The time of the returned vote is NaN.
     """
     with _interrupts() as interrupted:
         try:

@@ -17,7 +17,7 @@ from sim.game import GAME, RUNNING, Game, mover
 from sim.generator import generate
 from sim.kernels import warm as warm_quietly
 from sim.rules import step
-from vindibot.base import interrupts, printable, say
+from vindibot.base import counted, interrupts, printable, say
 from vindibot.config import Bot, load_bot, short
 from vindibot.devtools.asking import LIMIT, LIMIT_WITH_NODES, SECONDS, Traits, ask, traits_of
 from vindibot.devtools.explanation import trait_table
@@ -25,7 +25,8 @@ from vindibot.devtools.trial import TrialPosition
 from vindibot.engine import Vote, debug_command, warm
 from vindibot.games import BallotEntry, read_recording, tally
 
-#: The players of new games, and their boards: (size, percent of walls, percent of mines), None for a share from the seed.
+#: The players of new games, and the boards: (size, percent of walls, percent of mines). None for a percentage that the seed
+#: decides.
 PLAYERS = ("seed", "malvert", "seed", "malvert")
 BOARDS: tuple[tuple[int, int | None, int | None], ...] = ((28, None, None), (28, 20, 9), (16, None, None))
 #: Default for the largest number of turns to measure.
@@ -34,7 +35,7 @@ TURNS = 300
 
 @dataclass
 class Times:
-    """The votes of a trait, each with the position on which it was asked."""
+    """The votes of a trait, each with its position."""
 
     label: str
     votes: list[tuple[Vote, TrialPosition]] = field(default_factory=list)
@@ -50,12 +51,12 @@ class Times:
 
     @property
     def failed(self) -> int:
-        """Number of turns on which it raised, or gave no valid vote."""
+        """Number of turns on which the trait raised an error or gave no valid vote."""
         return sum(vote.status != "ok" for vote, _ in self.votes)
 
     @property
     def interrupted(self) -> bool:
-        """Whether it did not return on its last turn, and was interrupted."""
+        """Whether the trait was interrupted on its last turn, because it did not return."""
         return bool(self.votes) and self.votes[-1][0].status == "late"
 
     @property
@@ -81,7 +82,7 @@ class RecordedPosition(TrialPosition):
 
 
 def recorded_positions(paths: Sequence[Path]) -> list[TrialPosition]:
-    """Return every turn of the recordings. Raises `RecordingError`."""
+    """Return all turns of the recordings. Raises `RecordingError`."""
     found: list[TrialPosition] = []
     for path in paths:
         recording = read_recording(path)
@@ -93,7 +94,8 @@ def recorded_positions(paths: Sequence[Path]) -> list[TrialPosition]:
 
 
 def self_play(games: Game, seed: int) -> Iterator[View]:
-    """Play a game of `PLAYERS` on from the state in `games`, which changes; yield the view of the hero to move in each ply."""
+    """Play a game of `PLAYERS` from the state in `games`, and change this state. In each ply yield the view of the hero to
+    move."""
     bots = [load_bot(name).build() for name in PLAYERS]
     warm_quietly()
     recent = [np.zeros(0, GAME)] * len(bots)
@@ -108,7 +110,7 @@ def self_play(games: Game, seed: int) -> Iterator[View]:
 
 
 def generated_positions(seed: int = 1) -> Iterator[TrialPosition]:
-    """Yield the turns of all four heroes in one new game on each of `BOARDS`; the same for the same seed."""
+    """Play one new game on each of `BOARDS` and yield the turns of all four heroes. Equal seeds give equal turns."""
     for number, (size, walls, mines) in enumerate(BOARDS, 1):
         games = generate(seed + number, size=size, walls=walls, mines=mines).new_game()
         for here in self_play(games, seed):
@@ -129,8 +131,8 @@ def measure(
 ) -> tuple[list[Times], bool]:
     """Return the times of the traits, and whether Ctrl-C ended the measurement early.
 
-    Each trait gets a view of its own, so its time includes work that traits share within a turn. A trait that is interrupted
-    after the limit is not asked again.
+    Each trait gets a view of its own, so its time includes the work that traits share within a turn. A trait that was
+    interrupted at the time limit is not asked again.
     """
     times = [Times(spec.label) for spec, _ in traits]
     seconds, limit = (SECONDS, LIMIT) if nodes is None else (None, LIMIT_WITH_NODES)
@@ -143,7 +145,7 @@ def measure(
     try:
         for one, (_, behaviour) in zip(times, traits, strict=True) if positions else ():
             time_turn(one, behaviour, positions[0])
-            if not one.interrupted:  # the first call has to load modules, and does not count
+            if not one.interrupted:  # the first call does not count, since it loads modules
                 one.votes.clear()
         for position in positions:
             for one, (_, behaviour) in zip(times, traits, strict=True):
@@ -155,7 +157,8 @@ def measure(
 
 
 def table_of(times: Sequence[Times]) -> Table:
-    """Return the milliseconds of each trait; also depth and speed if there are searches, and failures if there are any."""
+    """Return a table of the milliseconds of each trait. It has columns for depth and speed if a trait searches, and for
+    failures if a trait fails."""
     searches, failures = any(one.depth is not None or one.speed is not None for one in times), any(one.failed for one in times)
     more = [*(["depth", "knodes/s"] * searches), *(["failed"] * failures)]
     table = trait_table("turns", "median ms", "p99 ms", "worst ms", *more)
@@ -172,7 +175,8 @@ def table_of(times: Sequence[Times]) -> Table:
 
 
 def _failures(one: Times, bot: Bot) -> list[str]:
-    """Return the first three kinds of failures of a trait, each with the command that shows it, for recorded turns."""
+    """Return lines on the first three kinds of failures of a trait. A failure on a recorded turn has the command that shows
+    it."""
     first: dict[str, TrialPosition] = {}
     for vote, position in one.votes:
         if vote.note:
@@ -207,7 +211,7 @@ def time_traits(
     if not positions:
         console.print("these recordings have no turns", style="yellow")
         return 1
-    budget = f"{nodes} nodes" if nodes is not None else f"{SECONDS:g} s"
+    budget = counted(nodes, "node") if nodes is not None else f"{SECONDS:g} s"
     say(console, f"{printable(bot.name)}: each trait alone, with a budget of {budget}")
     console.print(table_of(times))
     for one in times:

@@ -1,7 +1,7 @@
-"""The top of a search tree, node by node: an alpha-beta that stores its nodes, with the kernel's search below them.
+"""The top of a search tree, node by node. An alpha-beta search stores the top nodes; the compiled kernel searches below them.
 
-Moves, windows and scores are those of `behaviours.search.engine`. Only the order of moves is simpler (the best move of the
-previous depth, then North, East, South, West, Stay), so other branches may be cut off.
+Moves, windows and scores are equal to those of `behaviours.search.engine`. Only the order of moves is simpler: the best move of
+the previous depth, then North, East, South, West, Stay. So different branches may be cut off.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from behaviours.search.records import BEST_REPLY, BEST_REPLY_PLUS, INFINITE, PAR
 from sim.game import RUNNING, STAY, UNDO, copy_of
 from sim.rules import effective_moves, step_back, step_saving
 
-#: The order of moves without a score.
+#: The order in which moves are searched, after the best move of the previous depth.
 _ORDER = (1, 3, 2, 4, 0)
-#: Bounds of a score: exact; at most this high; at least this high (the branch was cut off).
+#: Meaning of a score: the exact value; an upper bound; a lower bound (the branch was cut off).
 EXACT, UPPER, LOWER = "", "≤", "≥"
 
 
 @dataclass
 class Node:
-    """A position of the tree: the hero to move (0..3), the move that led here (None at the root), its score in hundredths of
-    gold for us, the `bound` of the score, and the number of searched positions from here on.
+    """A position of the tree.
 
-    `children` are in the order of the search, `cut` are the moves that were cut off; both are empty in the last shown ply.
-    `over` says that the game has ended. `expected` marks the principal variation. `number` counts from 1, depth first.
+    `hero` is the hero to move (0..3), `move` the move that led here (None at the root). `score` is in hundredths of gold for
+    us, `bound` its kind (`EXACT`, `UPPER`, `LOWER`). `nodes` is the number of positions searched from here on. `children` are
+    in the order of the search, and `cut` has the moves that were cut off. Both are empty in the last shown ply. `over` says
+    that the game has ended. `expected` marks the principal variation. `number` counts the nodes from 1, depth first.
     """
 
     hero: int
@@ -48,7 +49,7 @@ class Node:
     number: int = 0
 
     def walk(self) -> Iterator[Node]:
-        """Yield this node and all below it, depth first."""
+        """Yield this node and all nodes below it, depth first."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -65,9 +66,9 @@ class SearchTree:
 
 
 def build_tree(view: View, params: SearchParams, weights: Weights, depth: int, top: int) -> SearchTree:
-    """Return the first `top` plies of a search of `depth` plies (at least 1), after searches of all smaller depths.
+    """Search `depth` plies (at least 1), after searches of all smaller depths. Return the first `top` plies of the last search.
 
-    The game must be running, with ``params.me`` to move. Deterministic; does not change the view.
+    The game must be running, with ``params.me`` to move. Equal arguments give equal trees. The view does not change.
     """
     builder = _TreeBuilder(view, params, weights)
     root = [builder.root(plies, top) for plies in range(1, depth + 1)][-1]
@@ -83,7 +84,7 @@ def build_tree(view: View, params: SearchParams, weights: Weights, depth: int, t
 
 
 class _TreeBuilder:
-    """Searches one position; keeps the best move of each position of the tree from depth to depth."""
+    """A search of one position. For each position of the tree it stores the best move, which the next depth searches first."""
 
     def __init__(self, view: View, params: SearchParams, weights: Weights) -> None:
         self._games = copy_of(view.games)
@@ -97,7 +98,7 @@ class _TreeBuilder:
         self._deaths = 0  # of our hero, on the path from the root
 
     def root(self, depth: int, top: int) -> Node:
-        """Return the tree of one depth. The window of each direction begins `clip` below the best score so far."""
+        """Return the tree of one depth. The search window of each direction begins `clip` below the best score so far."""
         me, before = self._params.me, self._searched
         with borrowed() as self._work:
             self._work.begin(self._params)
@@ -154,7 +155,7 @@ class _TreeBuilder:
         return Node(hero, None, score, _bound(score, alpha, beta), self._searched - before, children, cut)
 
     def _usual_move(self, hero: int, *, chooses: bool) -> int:
-        """Return the move of a hero that does not deviate: by the policy, or `STAY` where the mode says so."""
+        """Return the move of a hero that does not deviate. The policy gives this move, but in some modes it is `STAY`."""
         active = bool(self._params.active >> hero & 1)
         if hero == self._params.me or (self._params.mode == BEST_REPLY and active):
             return STAY
@@ -163,7 +164,8 @@ class _TreeBuilder:
         return int(policy(self._games, 0, hero, self._tables))
 
     def _resets_deviation(self, hero: int) -> bool:
-        """Return whether deviations do not count after this hero's ply: our ply is next, or all opponents choose freely."""
+        """Return whether the search forgets earlier deviations after this hero's ply: our ply is next, or all opponents choose
+        freely."""
         return self._params.mode == PARANOID or (hero + 1) & 3 == self._params.me
 
     def _moves(self, hero: int, usual: int, *, chooses: bool) -> list[int]:
@@ -175,7 +177,8 @@ class _TreeBuilder:
         return sorted((move for move in _ORDER if mask >> move & 1), key=lambda move: move != first)
 
     def _below(self, left: int, alpha: int, beta: int, *, deviated: bool) -> int:
-        """Return the kernel's score of this position. The plies after a deviation are made here: the kernel knows none."""
+        """Return the kernel's score of this position. This method itself makes the plies after a deviation, because the kernel
+        does not know of deviations."""
         hero = int(self._games["turn"].item(0)) & 3
         if deviated and left and self._games["status"].item(0) == RUNNING:
             self._searched += 1

@@ -1,4 +1,4 @@
-"""``vindibot behaviours``: list the traits that ship and those of the user, with the parameters of each."""
+"""``vindibot behaviours``: list the traits that ship and the user's own traits, with the parameters of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from rich.text import Text
 
 from behaviours.registry import BUILT_IN, GROUP, BehaviourError, ModuleEndsProcessError, find, load_module
-from vindibot.base import UsageError, printable, printable_lines
+from vindibot.base import UsageError, printable, printable_lines, weight_text
 from vindibot.config import Bot, TraitSpec, make_importable, shipped_folder, short, shown
 
 if TYPE_CHECKING:
@@ -45,9 +45,10 @@ _LIMITS = {
 
 @dataclass(frozen=True)
 class AvailableTrait:
-    """A trait that a bot can use. `use` is its name in a bot file, `home` says where it comes from.
+    """A trait that a bot can use.
 
-    `kind` is its class; None if it cannot be imported, then `problem` says why.
+    `use` is the trait's name in a bot file, `home` says where the trait comes from. `kind` is its class. If the trait cannot be
+    imported, `kind` is None and `problem` says why.
     """
 
     use: str
@@ -57,14 +58,14 @@ class AvailableTrait:
 
     @property
     def summary(self) -> str:
-        """The first paragraph of its docstring."""
+        """The first paragraph of the trait's docstring, on one line."""
         text = self.kind.__doc__ if self.kind is not None else self.problem
         return " ".join((text or "").strip().partition("\n\n")[0].split()) or "(it has no docstring)"
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a trait: `values` has the allowed values in words, `default` is TOML, or empty if a value is required."""
+    """A parameter of a trait. `values` has the allowed values in words. `default` is TOML; it is empty if a value is required."""
 
     name: str
     values: str
@@ -73,7 +74,7 @@ class Parameter:
 
 
 def import_trait(use: str, home: str) -> AvailableTrait:
-    """Import the trait of this name; if this fails, the result has a `problem`."""
+    """Import the trait that a bot file calls `use`. If the import fails, the result has a `problem`."""
     try:
         return AvailableTrait(use, home, find(use))
     except BehaviourError as problem:
@@ -81,7 +82,8 @@ def import_trait(use: str, home: str) -> AvailableTrait:
 
 
 def all_traits(bot: Bot | None = None) -> list[AvailableTrait]:
-    """Return all traits: the built-in ones, those of installed packages, and with a bot those in the folders of its files."""
+    """Return the built-in traits and the traits of installed packages. With a bot, also return the traits in the folders of its
+    files."""
     traits = [import_trait(use, "vindibot") for use in sorted(BUILT_IN)]
     points = {point.name: point.dist.name if point.dist is not None else "?" for point in entry_points(group=GROUP)}
     traits += [import_trait(use, f"package {points[use]}") for use in sorted(points) if use not in BUILT_IN]  # built-in names win
@@ -106,7 +108,7 @@ def _user_traits(bot: Bot) -> list[AvailableTrait]:
 
 
 def _may_have_traits(path: Path) -> bool:
-    """Return whether a file imports from `behaviours` and has classes; other files are not run."""
+    """Return whether a file imports from `behaviours` and has classes. A file without them is not run."""
     if not path.stem.isidentifier() or path.stem.startswith("test_") or path.stem == "conftest":
         return False
     try:
@@ -136,7 +138,7 @@ def _module_traits(path: Path) -> Iterator[AvailableTrait]:
 
 
 def parameters(kind: type[BaseModel], given: Any = None) -> list[Parameter]:
-    """Return the parameters of a trait, in the order of its fields; those in a table have dotted names.
+    """Return the parameters of a trait, in the order of its fields. A parameter inside a table has a dotted name.
 
     `given` is an instance whose values replace the defaults of the class `kind`.
     """
@@ -158,7 +160,7 @@ def parameters(kind: type[BaseModel], given: Any = None) -> list[Parameter]:
 
 
 def configured(spec: TraitSpec, parameter: Parameter) -> str | None:
-    """Return the value that a bot sets for a parameter, as TOML; None if it leaves the default."""
+    """Return the value that a bot sets for a parameter, as TOML; None if the bot does not set it."""
     value: Any = spec.parameters
     for part in parameter.name.split("."):
         if not isinstance(value, Mapping) or part not in value:
@@ -179,7 +181,7 @@ def toml(value: Any) -> str:
 
 
 def table_header(label: str) -> str:
-    """Return the header of a trait's table in a bot file; a label that is no bare key is quoted."""
+    """Return the header of a trait's table in a bot file. The label is quoted if it is no bare key of TOML."""
     bare = re.fullmatch(r"[A-Za-z0-9_-]+", label)
     return f"[traits.{label if bare else toml(label)}]"
 
@@ -205,7 +207,7 @@ def _values(entry: dict[str, Any], definitions: dict[str, Any]) -> str:
 
 
 def table(kind: type[Behaviour], spec: TraitSpec | None = None) -> list[str]:
-    """Return lines on each parameter: its default (or the value in the bot), the allowed values, its description."""
+    """Return lines on each parameter: the value in the bot (else the default), the allowed values, the description."""
     rows = []
     for parameter in parameters(kind):
         value, note = parameter.default or "(required)", ""
@@ -222,7 +224,7 @@ def table(kind: type[Behaviour], spec: TraitSpec | None = None) -> list[str]:
 
 
 def overview(traits: Sequence[AvailableTrait], bot: Bot | None) -> Iterator[str | Text]:
-    """Yield lines on all traits: each with its summary and its parameters."""
+    """Yield lines on all traits, with the summary and the parameters of each."""
     used = {spec.class_path: spec for spec in bot.traits} if bot is not None else {}
     for trait in traits:
         path = f"{trait.kind.__module__}:{trait.kind.__qualname__}" if trait.kind is not None else ""
@@ -231,7 +233,7 @@ def overview(traits: Sequence[AvailableTrait], bot: Bot | None) -> Iterator[str 
         if trait.home != "vindibot":
             head.append(f" ({printable(trait.home)})", "dim")
         if spec is not None and bot is not None:
-            head.append(f" · in {bot.name} with weight {spec.weight:g}", "green")
+            head.append(f" · in {bot.name} with weight {weight_text(spec.weight)}", "green")
         yield head
         yield from textwrap.wrap(printable(trait.summary), WIDTH, initial_indent="  ", subsequent_indent="  ")
         if trait.kind is not None:
@@ -240,7 +242,7 @@ def overview(traits: Sequence[AvailableTrait], bot: Bot | None) -> Iterator[str 
 
 
 def details(name: str, bot: Bot | None) -> Iterator[str | Text]:
-    """Yield lines on one trait, with its table for a bot file; `name` is its label in the bot, or its name for `use`."""
+    """Yield lines on one trait, with a table for a bot file. `name` is the trait's label in `bot`, or its name as in `use`."""
     spec = next((spec for spec in (bot.traits if bot else ()) if name in (spec.label, spec.use, spec.class_path)), None)
     if bot is None and ":" in name:
         make_importable([str(Path.cwd())])  # as for a bot file in this folder
@@ -263,7 +265,7 @@ def details(name: str, bot: Bot | None) -> Iterator[str | Text]:
     yield f"    {table_header(label)}"
     if label != use:
         yield f'    use = "{use}"'
-    yield f"    weight = {spec.weight if spec is not None else 1:g}"
+    yield f"    weight = {weight_text(spec.weight if spec is not None else 1)}"
     for parameter in parameters(kind):
         value = (configured(spec, parameter) if spec is not None else None) or parameter.default
         yield f"    {parameter.name} = {value}" if value not in ("", "None") else f"    # {parameter.name} = ..."

@@ -1,7 +1,7 @@
-"""A conformance suite for traits: what a trait promises, with a check for each promise.
+"""A conformance suite: the promises that each trait must keep, with a check per promise.
 
-Each check runs the trait in a process of its own: on generated maps, early, in the middle and in the last round of a game,
-and on unusual boards. A failure names the position, what was wrong, and what to do.
+Each check runs the trait in a process of its own. The positions are turns on generated maps, from the start, the middle and the
+last round of a game, and unusual boards. A failure names the position, the error, and a remedy.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from vindibot.devtools.trial import MOST_ANSWERS, Response, Trial, TrialBuildErr
 LIMIT = 1.0
 #: Seconds without an answer after which the process of a trait is killed.
 TIMEOUT = 6.0
-#: Seconds after which the stop word is set, where a trait has no budget of nodes.
+#: Seconds after which the stop word is set for a trait without a budget of nodes.
 STOP_AFTER = 0.1
 #: Budgets of nodes under which traits are asked.
 NODES = (1, 500)
-#: Number of late answers to the same turn, each in a new process, that make a failure: the machine may be busy.
+#: A trait fails if it answers the same turn late this number of times, each time in a new process. One late answer may come
+#: from a busy machine.
 LATE = 3
 
 #: Unusual boards by name.
@@ -56,7 +57,8 @@ ODD_BOARDS = {
 
 
 class ConformanceError(AssertionError):
-    """A trait breaks a promise. `check` is the name of the check, `wrong` what was observed, `advice` what to do."""
+    """The error of a trait that breaks a promise. `check` is the name of the check, `wrong` what was observed, `advice` what to
+    do."""
 
     def __init__(self, trait: Behaviour, check: str, wrong: str, advice: str) -> None:
         super().__init__(printable_lines(f"{trait!r} fails the check {check!r}: {wrong}\nwhat to do: {advice}"))
@@ -64,7 +66,7 @@ class ConformanceError(AssertionError):
 
 
 class _BrokenError(Exception):
-    """A broken promise; after a `fatal` one the other checks are skipped."""
+    """The error of a broken promise. If it is `fatal`, the remaining checks are skipped."""
 
     def __init__(self, wrong: str, advice: str, *, fatal: bool = False) -> None:
         super().__init__(wrong)
@@ -73,9 +75,9 @@ class _BrokenError(Exception):
 
 @dataclass(frozen=True)
 class Check:
-    """One promise of a trait. Calling it with a trait raises `ConformanceError` if the trait breaks the promise.
+    """One promise, which can be called with a trait. The call raises `ConformanceError` if the trait breaks the promise.
 
-    `seconds` is the limit for a turn; `boards` are more boards (drawings or games) on which the trait is asked.
+    The parameter `seconds` is the time limit for a turn. `boards` are additional boards (drawings or games) for the check.
     """
 
     name: str
@@ -91,16 +93,16 @@ class Check:
 
 
 def check_trait(trait: Behaviour | type[Behaviour], *, seconds: float = LIMIT, boards: Iterable[str | Game] = ()) -> None:
-    """Run all `CHECKS` on a trait; raises one `ConformanceError` with all failures.
+    """Run all `CHECKS` on a trait. Raises one `ConformanceError` with all failures.
 
-    `seconds` is the limit for a turn; `boards` are more boards (drawings or games) on which the trait is asked.
+    `seconds` is the time limit for a turn. `boards` are additional boards (drawings or games) for the checks.
     """
     __tracebackhide__ = True
     _run(CHECKS, trait, seconds, boards)
 
 
 def _run(checks: Sequence[Check], trait: Behaviour | type[Behaviour], seconds: float, boards: Iterable[str | Game]) -> None:
-    """Run some checks on a trait, in one process as long as that process lives."""
+    """Run checks on a trait in one process. If this process ends, the next check gets a new one."""
     __tracebackhide__ = True
     trait = trait() if isinstance(trait, type) else trait
     more = [_position("one of your own boards", board) for board in boards]
@@ -125,10 +127,11 @@ def _run(checks: Sequence[Check], trait: Behaviour | type[Behaviour], seconds: f
 
 
 def check_turn(trait: Behaviour, games: Game, me: int, *, nodes: int | None = 500, seed: int = 3) -> tuple[float, ...] | None:
-    """Return a trait's last votes on one turn, after checks: it gives valid votes, gives them again when it is asked again,
-    and leaves its view unchanged.
+    """Check a trait on one turn and return its last votes.
 
-    Runs in this process, for tests over many positions; a trait that hangs is not stopped. Raises `ConformanceError`.
+    The votes must be valid, a second call must give the same votes, and the view must stay unchanged. The trait runs in this
+    process, so this function is fast enough for tests of many positions, but it does not stop a trait that hangs. `nodes` is
+    the budget of the trait. Raises `ConformanceError`.
     """
     position = TrialPosition("the position given", games, me, seed=seed)
     check = "answers"
@@ -149,7 +152,7 @@ def check_turn(trait: Behaviour, games: Game, me: int, *, nodes: int | None = 50
 
 @lru_cache
 def usual() -> tuple[TrialPosition, ...]:
-    """Return turns of generated games with random movers: early, in the middle, in the last round; each hero is asked."""
+    """Return turns of generated games with random moves: from the start, the middle and the last round, for each hero."""
     found = []
     for seed, (size, plies) in enumerate(
         [(8, 0), (10, 121), (18, 402), (28, 803), (12, 1196), (16, 1197), (20, 1198), (8, 1199)]
@@ -174,7 +177,7 @@ def odd() -> tuple[TrialPosition, ...]:
 
 
 def _position(name: str, board: str | Game) -> TrialPosition:
-    """Return a position with the next hero that is present to move."""
+    """Return a position. The next hero in turn that is on the board is to move."""
     games = parse(board) if isinstance(board, str) else board.copy()
     present = [hero for hero in range(4) if games[0]["hero"][hero]["pos"] != ABSENT[hero]]
     now = int(games[0]["turn"])
@@ -192,7 +195,8 @@ _BUILD = (
 
 
 def _check_build(trial: Trial, more: Sequence[TrialPosition], seconds: float) -> None:
-    """The trait was built in another process before; here its parameters must survive JSON."""
+    """Check that a trait built from its parameters, converted to JSON and back, equals the original. The trial has already
+    built the trait in another process."""
     trait = trial.trait
     parameters = trait.model_dump(mode="json")
     try:
@@ -262,7 +266,7 @@ CHECKS = (
 
 
 def _ask(trial: Trial, position: TrialPosition, nodes: int | None, stop_after: float | None = None) -> Response:
-    """Return the response of a trait; a trait that hangs breaks every promise."""
+    """Return the response of a trait. Raise a fatal error if the trait hangs."""
     response = trial.ask(position, nodes=nodes, stop_after=stop_after)
     if response.hung:
         advice = (
@@ -295,7 +299,8 @@ def _votes_are_valid(position: TrialPosition, response: Response) -> None:
 def _in_time(
     trial: Trial, position: TrialPosition, response: Response, nodes: int | None, stop_after: float | None, seconds: float
 ) -> None:
-    """A trait is late only if it is also late in new processes: the machine may be busy."""
+    """Check that a trait answered in time. A late trait is asked again in new processes, because the machine may have been
+    busy."""
     fastest = response.seconds
     for _ in range(LATE - 1):
         if fastest <= seconds:
@@ -305,7 +310,7 @@ def _in_time(
     if fastest <= seconds:
         return
     warm = trial.ask(position, nodes=nodes, stop_after=stop_after).seconds
-    budget = f"with {nodes} nodes" if stop_after is None else f"told to stop after {stop_after:g} s"
+    budget = f"with {nodes} node{'' if nodes == 1 else 's'}" if stop_after is None else f"told to stop after {stop_after:g} s"
     if warm < fastest / 2:
         advice = (
             f"only its first turn is slow (the next took {warm:.3f} s): do slow work when the module is imported, and declare"
@@ -351,4 +356,4 @@ def _difference(first: Response, second: Response) -> tuple[str, str]:
 def _words(votes: tuple[float, ...] | None) -> str:
     if votes is None:
         return "no opinion"
-    return "{" + ", ".join(f"{name}: {vote:g}" for name, vote in zip(DIRECTIONS, votes, strict=True)) + "}"
+    return "{" + ", ".join(f"{name}: {vote + 0.0:g}" for name, vote in zip(DIRECTIONS, votes, strict=True)) + "}"

@@ -1,4 +1,4 @@
-"""``vindibot doctor``: check that the bot will answer in time on this machine and with this server, and say what to do if not.
+"""``vindibot doctor``: check that the bot will answer in time on this machine and with this server, and advise what to repair.
 
 The bot runs on sample turns with the same agent, the same worker processes and the same deadline as in a game.
 """
@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 from rich.console import Console
 
-with warnings.catch_warnings(record=True) as _import_warnings:  # the cache cannot be written; check_kernels reports it
+with warnings.catch_warnings(record=True) as _import_warnings:  # of an unwritable cache; see check_kernels
     warnings.simplefilter("always", RuntimeWarning)
     from sim import kernels
 
@@ -40,9 +40,9 @@ Level = Literal["ok", "note", "broken"]
 #: Number of requests that measure the round trip to the server.
 REQUESTS = 20
 WITHIN = Within(connect=3.0, head=5.0, body=5.0)
-#: Number and duration (in seconds) of sleeps that measure how late this machine wakes a process.
+#: Number of sleeps, and seconds per sleep, that measure how late this machine wakes a process.
 SLEEPS, SLEEP = 40, 0.005
-#: Consecutive turns from each sample position; a bot with an anytime trait gets one.
+#: Number of consecutive turns from each sample position; 1 for a bot with an anytime trait.
 TURNS = 3
 #: Seconds per turn below which there is hardly time to think.
 SHORT_TIME = 0.1
@@ -52,7 +52,7 @@ FREE_BYTES = 100 * 2**20
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check: "ok", "note" (worth knowing) or "broken" (must be repaired), in words, and what to do."""
+    """The result of one check: a level ("ok", "note" for information, "broken" for a fault), the result in words, and advice."""
 
     what: str
     level: Level
@@ -89,7 +89,7 @@ async def examine(config: Config[PlaySettings], console: Console) -> AsyncIterat
 
 
 def check_machine() -> Finding:
-    """Report versions and cores, and whether other programs keep the cores busy."""
+    """Report the versions, the cores, and whether other programs use the cores."""
     words = f"vindibot {build()}, {platform.system()}; {cores()} cores"
     try:
         load = os.getloadavg()[0]
@@ -149,7 +149,7 @@ def check_traits(bot: Bot | None) -> Iterator[Finding]:
 
 
 async def check_punctuality(settings: PlaySettings) -> Finding:
-    """Report how late this machine wakes a sleeping process: the margin must cover it."""
+    """Report how late this machine wakes a sleeping process. The margin must be larger than this delay."""
     late = []
     for _ in range(SLEEPS):
         began = time.monotonic()
@@ -171,7 +171,8 @@ def _rounded(ms: float) -> int:
 
 
 async def check_server(settings: PlaySettings) -> tuple[list[Finding], float]:
-    """Report the round trip to the server, and whether there is a key for it; also return the round trip in seconds."""
+    """Report the round trip to the server, and whether there is a key for it. Return the findings and the round trip in
+    seconds."""
     if settings.embedded:
         async with EmbeddedServer() as server:
             finding, seconds = await _round_trip(ServerAddress.parse(server.url), "our own server")
@@ -182,7 +183,7 @@ async def check_server(settings: PlaySettings) -> tuple[list[Finding], float]:
 
 
 def check_key(settings: PlaySettings) -> Finding:
-    """Report whether there is a key to play with. The key is neither sent nor shown."""
+    """Report whether there is a key. The key is neither sent nor shown."""
     try:
         key = find_key(key=settings.key, key_file=settings.key_file, environ={})  # the settings include the environment
     except VindibotError as problem:
@@ -200,7 +201,7 @@ async def _round_trip(address: ServerAddress, name: str) -> tuple[Finding, float
     try:
         await look_up(address)
         for number in range(REQUESTS):
-            if number % 5 == 0:  # connects again; the shortest time to connect counts
+            if number % 5 == 0:  # connect again: the shortest time to connect counts
                 await transport.aclose()
             began = time.monotonic()
             reply = await transport.get(address.url("/"), WITHIN)
@@ -220,7 +221,7 @@ async def _round_trip(address: ServerAddress, name: str) -> tuple[Finding, float
 
 
 def check_time(settings: PlaySettings, network: float) -> Finding:
-    """Report the time of a turn that is left for thinking."""
+    """Report how much of a turn's time is left for thinking. `network` is the round trip in seconds."""
     limit, margin = (settings.time.limit_ms or 1000) / 1000, settings.time.margin_ms / 1000
     left = Deadline(margin).moment(0.0, limit, network)
     words = f"{left * 1000:.0f} of {limit * 1000:.0f} ms to think: {network * 1000:.0f} for the network, {margin * 1000:g} margin"
@@ -244,7 +245,8 @@ async def check_bot(bot: Bot, settings: PlaySettings, network: float) -> AsyncIt
         yield Finding("workers", "broken", problem.message, "check_trait of vindibot.testing shows more")
         return
     try:
-        count = f"{min(pool.worker_count(), len(bot.traits))} worker processes"
+        workers = min(pool.worker_count(), len(bot.traits))
+        count = f"{workers} worker process{'' if workers == 1 else 'es'}"
         if isinstance(running, Pool) and not running.preloaded:
             advice = "it takes longer to replace a worker in a game: this system has no fork server, or a trait loads slowly"
             yield Finding("workers", "note", f"{count}, each loads everything itself", advice)
@@ -263,7 +265,7 @@ async def check_bot(bot: Bot, settings: PlaySettings, network: float) -> AsyncIt
                 ballots.append(ballot)
                 for move in (ballot.direction, *rng.integers(0, 5, 3).tolist()):
                     step(games, 0, int(move))
-                await asyncio.sleep(2 * pool.grace_ms / 1000)  # in a game the others move now, and late workers return
+                await asyncio.sleep(2 * pool.grace_ms / 1000)  # in a game the opponents move now, and late workers return
                 if games[0]["status"] != RUNNING:
                     break
         anytime = {health.label for health in running.health_records if health.anytime}
@@ -275,7 +277,7 @@ async def check_bot(bot: Bot, settings: PlaySettings, network: float) -> AsyncIt
 
 
 def check_votes(label: str, entries: Sequence[BallotEntry], *, anytime: bool) -> Finding:
-    """Report whether the votes of a trait are valid and in time; `entries` has one for each turn."""
+    """Report whether the votes of a trait are valid and in time. `entries` has the trait's entry in the ballot of each turn."""
     what, turns, times = f"trait {label}", len(entries), [entry.ms for entry in entries]
     failed = [entry for entry in entries if entry.status in ("error", "void")]
     if failed:
@@ -283,7 +285,7 @@ def check_votes(label: str, entries: Sequence[BallotEntry], *, anytime: bool) ->
             "play a game with it: vindibot play prints the command that stops in this line, in the debugger; check_trait of"
             " vindibot.testing shows the position"
         )
-        return Finding(what, "broken", f"failed in {len(failed)} of {turns} turns: {failed[0].note}", advice)
+        return Finding(what, "broken", f"failed in {len(failed)} of {counted(turns, 'turn')}: {failed[0].note}", advice)
     late = [entry for entry in entries if entry.status in ("late", "killed", "benched")]
     if late:
         advice = "its late votes do not count: let it do less, or write vote as a generator that yields better and better answers"
@@ -293,8 +295,10 @@ def check_votes(label: str, entries: Sequence[BallotEntry], *, anytime: bool) ->
                 " look at view.budget.expired() often; on a busy machine raise pool.grace_ms"
             )
         note = next((f": {entry.note}" for entry in entries if entry.note), "")
-        return Finding(what, "broken" if len(late) > turns / 2 else "note", f"late in {len(late)} of {turns} turns{note}", advice)
-    words = f"{statistics.median(times):.1f} ms, at worst {max(times):.1f} ms in {turns} turns"
+        return Finding(
+            what, "broken" if len(late) > turns / 2 else "note", f"late in {len(late)} of {counted(turns, 'turn')}{note}", advice
+        )
+    words = f"{statistics.median(times):.1f} ms, at worst {max(times):.1f} ms in {counted(turns, 'turn')}"
     return Finding(what, "ok", f"uses all the time there is: {words}" if anytime else words)
 
 
@@ -305,7 +309,7 @@ def check_moves(ballots: Sequence[Ballot], settings: PlaySettings) -> Finding:
     margin = _rounded(settings.time.margin_ms - least + 25)
     if late:
         return Finding("moves", "broken", f"{late} of {len(ballots)} moves came after the limit", f"set --margin-ms {margin}")
-    words = f"{len(ballots)} moves, the latest {least:.0f} ms before the limit"
+    words = f"{counted(len(ballots), 'move')}, the latest {least:.0f} ms before the limit"
     if least < settings.time.margin_ms / 3:
         return Finding("moves", "note", words, f"set --margin-ms {margin}: the machine is not always as fast")
     return Finding("moves", "ok", words)

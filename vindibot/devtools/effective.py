@@ -1,4 +1,4 @@
-"""``vindibot config``: show the effective settings with the origin of each value, and schemas for editors."""
+"""``vindibot config``: show the effective settings with the origin of each value, or a schema for editors."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from vindibot.config import look_up, read
 if TYPE_CHECKING:
     from vindibot.config import Bot, Config
 
-#: The model of each command that has settings: its room and its name.
+#: The settings model of each command: the room and the name of the class.
 _MODELS = {
     "play": ("vindibot.config", "PlaySettings"),
     "arena": ("vindibot.arena", "ArenaSettings"),
     "serve": ("vindibot.server", "ServerSettings"),
 }
-#: Values are aligned up to this width.
+#: Largest width, in characters, at which the comments after the values are aligned.
 WIDEST = 44
 
 
 def _load(command: str, file: str | None) -> Config[Any]:
-    """Return the settings of a command without options: defaults, the file, and for play the environment."""
+    """Return the settings of a command without options: defaults and the file; for ``play`` also the environment."""
     from vindibot.config import Config, load_config, load_play
 
     if command == "play":
         return load_play(file)
     config: Config[Any] = load_config(_model(command), file, environ={})
-    if command == "serve":  # as the command does it
+    if command == "serve":  # as the command `serve` does
         from vindibot.server import COMMAND_DEFAULTS
 
         defaults = {key: value for key, value in COMMAND_DEFAULTS.items() if key not in config.origins}
@@ -45,7 +45,7 @@ def _model(command: str) -> Any:
 
 
 def _lines(rows: list[tuple[str, str]]) -> Iterator[Text]:
-    """Yield settings as TOML, each with its origin in a comment."""
+    """Yield settings as lines of TOML, each with its origin in a comment."""
     rows = [(printable_lines(setting), printable(origin)) for setting, origin in rows]
     width = min(max((len(setting) for setting, origin in rows if origin), default=0), WIDEST)
     for setting, origin in rows:
@@ -54,13 +54,13 @@ def _lines(rows: list[tuple[str, str]]) -> Iterator[Text]:
 
 
 def settings_lines(command: str, file: str | None) -> Iterator[Text]:
-    """Yield all settings of a command; dotted keys stand for tables."""
+    """Yield all settings of a command, with dotted keys instead of tables."""
     rows = _load(command, file).rows()
     yield from _lines([(f"{'# ' if row.value == 'a table' else ''}{row.key} = {row.value}", str(row.origin)) for row in rows])
 
 
 def bot_lines(bot: Bot) -> Iterator[Text]:
-    """Yield a bot with all its traits and their parameters, as one file without `extends`."""
+    """Yield the lines of one bot file without `extends`, with all traits of the bot and their parameters."""
     from behaviours.registry import find
     from vindibot.config import short
     from vindibot.devtools.catalogue import configured, parameters, table_header, toml
@@ -82,7 +82,7 @@ def bot_lines(bot: Bot) -> Iterator[Text]:
 
 
 def is_bot(name: str) -> bool:
-    """Return whether a file, or the name of one, is a bot file and not a configuration."""
+    """Return whether `name` is a bot file, or the name of a bot, and not a configuration."""
     path = look_up(name)
     if path is None:
         return look_up(name, folder="bots") is not None
@@ -90,7 +90,8 @@ def is_bot(name: str) -> bool:
 
 
 def schema_of(kind: str, bot: str | None) -> dict[str, Any]:
-    """Return the JSON schema of bot files (`kind` "bot", with the traits beside `bot`), or of a command's configuration files."""
+    """Return a JSON schema. If `kind` is "bot", it is the schema of bot files, with the traits beside `bot`. Otherwise it is
+    the schema of the configuration files of the command `kind`."""
     from vindibot.config import load_bot
     from vindibot.devtools.catalogue import all_traits
     from vindibot.devtools.schema import bot_schema, settings_schema

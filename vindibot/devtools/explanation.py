@@ -1,6 +1,6 @@
-"""Explain why a hero made its move on a turn: the votes, their sum, and why another direction lost.
+"""The explanation of a hero's move on a turn: the votes, their sums, and why another direction lost.
 
-Numbers are votes times the weight, so they add up to the sums; "-" stands for a direction without an effect.
+All numbers are votes times the weight of the trait, so they add up to the sums. "-" stands for a direction without an effect.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from behaviours.base import SearchInfo
 from sim.game import BEER_COST, DIRECTIONS, HERO_SHIFT, MINE, OFFSET, TAVERN, TILE_BITS, WALL, row_column
-from vindibot.base import printable, say
+from vindibot.base import plain_table, printable, say, weight_text
 from vindibot.engine import debug_command
 from vindibot.games import Ballot, BallotEntry, RecordedTurn, Recording, write_pv
 from vindibot.terminal import Frame, layout, rounds
@@ -25,7 +25,7 @@ _STATUS_STYLES = {"ok": "", "late": "yellow", "benched": "red", "killed": "red",
 def explain(
     console: Console, recording: Recording, own: RecordedTurn, why_not: int | None = None, *, board: bool = False
 ) -> None:
-    """Print the votes on a turn of a recording; `why_not` is a direction (0..4) whose loss is explained as well."""
+    """Print the votes on a turn of a recording. With `why_not`, a direction (0..4), also explain why this direction lost."""
     for line in heading(recording, own):
         say(console, line)
     if board:
@@ -57,11 +57,11 @@ def heading(recording: Recording, own: RecordedTurn) -> list[str]:
 
 
 def votes_table(ballot: Ballot) -> Table:
-    """Return a table of each trait: its weight, its weighted votes, its time, what went wrong; then the sums."""
+    """Return a table with a row per trait (weight, weighted votes, time, status if it failed), and a last row with the sums."""
     table = trait_table("weight", *DIRECTIONS, "ms")
     for entry in ballot.entries:
         time = Text(time_of(entry), _STATUS_STYLES[entry.status])
-        table.add_row(Text(printable(entry.label)), Text(amount(entry.weight), "dim"), *vote_cells(ballot, entry), time)
+        table.add_row(Text(printable(entry.label)), Text(weight_text(entry.weight), "dim"), *vote_cells(ballot, entry), time)
     sums = vote_cells(ballot, BallotEntry("", 1.0, ballot.sums))
     for cell in sums:
         cell.style = "bold"
@@ -72,15 +72,11 @@ def votes_table(ballot: Ballot) -> Table:
 
 def trait_table(*heads: str) -> Table:
     """Return an empty table: a column for the trait, then a column of numbers for each head."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("trait", overflow="ellipsis", no_wrap=True)
-    for head in heads:
-        table.add_column(head, justify="right", no_wrap=True)
-    return table
+    return plain_table("trait", *heads, left=("trait",))
 
 
 def vote_cells(ballot: Ballot, entry: BallotEntry) -> list[Text]:
-    """Return the weighted votes of a trait as five cells, empty ones for a trait without votes."""
+    """Return the weighted votes of a trait as five cells. The cells are empty if the trait has no votes."""
     if entry.votes is None:
         return [Text("")] * len(DIRECTIONS)
     return [
@@ -92,20 +88,21 @@ def vote_cells(ballot: Ballot, entry: BallotEntry) -> list[Text]:
 
 
 def time_of(entry: BallotEntry) -> str:
-    """Return the milliseconds of a trait, and its status if that is not "ok"."""
+    """Return the milliseconds of a trait, followed by its status if the status is not "ok"."""
     ms = f"{entry.ms:.1f}" if math.isfinite(entry.ms) and (entry.ms or entry.status == "ok") else ""
     return ms if entry.status == "ok" else f"{ms} {entry.status}".strip()
 
 
 def amount(value: float) -> str:
     """Return a vote or a sum as a short text: 0, 0.75, -1.30, 12720, 1.2e+09; only 0 gives "0"."""
+    value += 0.0  # -0 becomes 0
     if value == round(value) and abs(value) < 1e7:
         return f"{value:.0f}"
     return f"{value:.2f}" if 0.01 <= abs(value) < 1e6 else f"{value:.1e}"
 
 
 def runner_up(ballot: Ballot) -> int | None:
-    """Return the best candidate besides the chosen one; None if there is no other."""
+    """Return the best candidate other than the chosen direction; None if there is no other candidate."""
     others = [direction for direction in ballot.candidates if direction != ballot.direction]
     return max(others, key=ballot.sums.__getitem__) if others else None
 
@@ -128,7 +125,7 @@ def verdict(ballot: Ballot) -> list[str]:
 
 
 def remarks(ballot: Ballot) -> list[str]:
-    """Return lines on the traits: what went wrong, how deep they searched, their targets."""
+    """Return lines on the traits: errors, search depths, targets."""
     found = []
     for entry in ballot.entries:
         if entry.note:
@@ -139,7 +136,7 @@ def remarks(ballot: Ballot) -> list[str]:
 
 
 def how_to_see(ballot: Ballot, recording: Recording, turn: int, bot: str = "") -> list[str]:
-    """Return a line for each trait that failed: the command that shows it in the debugger; `bot` as in `debug_command`."""
+    """Return a line per failed trait, with the command that shows the failure in the debugger. `bot` is as in `debug_command`."""
     return [
         f"to see {printable(entry.label)} fail: {printable(debug_command(recording.path, turn, entry.label, bot))}"
         for entry in ballot.entries
@@ -148,14 +145,15 @@ def how_to_see(ballot: Ballot, recording: Recording, turn: int, bot: str = "") -
 
 
 def info_words(info: SearchInfo) -> str:
-    """Return a text: depth, score, nodes, principal variation (a letter per ply, a group per round), target."""
+    """Return a search's depth, score, nodes, principal variation (a letter per ply, a group of letters per round) and target as
+    a text."""
     words = []
     if info.depth is not None:
         words.append(f"depth {info.depth}")
     if info.score is not None:
-        words.append(f"score {info.score:+.1f}")
+        words.append(f"score {info.score:+z.1f}")
     if info.nodes is not None:
-        words.append(f"{info.nodes:,} nodes")
+        words.append(f"{info.nodes:,} {'node' if info.nodes == 1 else 'nodes'}")
     if info.pv:
         line = write_pv(info.pv)
         words.append("expects " + " ".join(line[start : start + 4] for start in range(0, len(line), 4)))
@@ -185,13 +183,14 @@ def _explain_loss(console: Console, own: RecordedTurn, me: int, wanted: int) -> 
 
 
 def differences(ballot: Ballot, wanted: int) -> list[tuple[BallotEntry, float]]:
-    """Return each trait's weighted vote for a direction minus that for the chosen move; the strongest opponent comes first."""
+    """Return each trait's weighted vote for `wanted` minus its weighted vote for the chosen move. The strongest opponent of
+    `wanted` comes first."""
     pairs = [(entry, entry.weighted[wanted] - entry.weighted[ballot.direction]) for entry in ballot.entries]
     return sorted(pairs, key=lambda pair: pair[1])
 
 
 def why_not_words(own: RecordedTurn, me: int, wanted: int) -> str:
-    """Return why a direction was not chosen, in a sentence."""
+    """Return a sentence on why a direction was not chosen."""
     ballot = own.ballot
     word, chosen, sums = DIRECTIONS[wanted], DIRECTIONS[ballot.direction], ballot.sums
     if wanted == ballot.direction:
@@ -207,7 +206,7 @@ def why_not_words(own: RecordedTurn, me: int, wanted: int) -> str:
 
 
 def _obstacle(own: RecordedTurn, me: int, wanted: int) -> str:
-    """Return what makes a direction have no effect."""
+    """Return the reason why a direction has no effect."""
     game = own.games[0]
     cell = int(game["cell"][int(game["hero"][me]["pos"]) + int(OFFSET[wanted])])
     tile = cell & TILE_BITS
@@ -221,7 +220,7 @@ def _obstacle(own: RecordedTurn, me: int, wanted: int) -> str:
 
 
 def _consequences(ballot: Ballot, wanted: int) -> list[str]:
-    """Return lines on the traits that decided alone, and on those without votes."""
+    """Return a line on each trait without which `wanted` would have won, and a line on the traits without votes."""
     decisive, silent = [], []
     for entry in ballot.entries:
         if entry.votes is not None and _wins_without(ballot, entry, wanted):

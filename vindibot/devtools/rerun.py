@@ -1,4 +1,4 @@
-"""``vindibot turn``: run a recorded turn again, and compare the votes with the recorded ones."""
+"""``vindibot turn``: run a recorded turn again, and compare the new votes with the recorded votes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vindibot.devtools.explanation import heading, how_to_see, remarks, time_of,
 from vindibot.engine import TraitHealth, entry, is_anytime, warm
 from vindibot.games import NODES, Ballot, BallotEntry, RecordedTurn, Recording, tally, view
 
-#: Default limit of a trait, in multiples of the game's limit for a turn.
+#: Default time limit of a trait, in multiples of the game's time limit for a turn.
 LIMIT_FACTOR = 10
 
 
@@ -33,11 +33,12 @@ def rerun_turn(
     debugger: bool = False,
     limit_ms: float | None = None,
 ) -> Ballot | None:
-    """Ask a bot's traits on a recorded turn, in this process; print the old and the new votes, and return the new ballot.
+    """Ask a bot's traits about a recorded turn, in this process. Print the old and the new votes, and return the new ballot.
 
-    With `nodes` the traits have this budget, else the time of a turn; the debugger sets no time limit. A trait that still runs
-    after `limit_ms` is interrupted and named; the default is 10 times the limit of the game, or 60,000 ms with `nodes`. `only`
-    are labels of traits. Returns None if the user quits the debugger. Raises `UsageError` for an unknown label.
+    With `nodes`, the traits have this budget; without it, they have the time of a turn. With `debugger`, they run under the
+    debugger, without a time limit. A trait that still runs after `limit_ms` is interrupted, and a message names it. The default
+    of `limit_ms` is 10 times the limit of the game, or 60,000 ms with `nodes`. `only` has the labels of the traits to ask;
+    empty for all. Returns None if the user quits the debugger. Raises `UsageError` for an unknown label.
     """
     traits = traits_of(bot, only)
     warm(console)
@@ -49,7 +50,7 @@ def rerun_turn(
         return view(recording, own.turn, nodes=NODES if debugger and nodes is None else nodes)
 
     here = new_view()
-    _ = here.map  # no trait's time includes it
+    _ = here.map  # loaded now, so that the time of no trait includes it
     if debugger:
         votes = []
         for number, (_, behaviour) in enumerate(traits):
@@ -75,7 +76,7 @@ def rerun_turn(
 
 
 def comparison(now: Ballot, then: Ballot, *, sums: bool = True) -> Table:
-    """Return a table of the weighted votes of both ballots; a trait with unchanged votes has one row, "same"."""
+    """Return a table of the weighted votes in both ballots. A trait with unchanged votes has a single row, "same"."""
     table = trait_table("", *DIRECTIONS, "ms")
     table.columns[1].justify = "left"
     recorded = {one.label: one for one in then.entries}
@@ -101,7 +102,7 @@ def _row(table: Table, label: str, when: str, ballot: Ballot, votes: BallotEntry
 
 
 def _same_votes(one: BallotEntry, other: BallotEntry) -> bool:
-    """Return whether the weighted votes are the same but for rounding."""
+    """Return whether the weighted votes differ by no more than rounding errors."""
     if one.votes is None or other.votes is None:
         return one.votes is other.votes and one.status == other.status
     pairs = zip(one.weighted, other.weighted, strict=True)

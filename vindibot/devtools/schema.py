@@ -28,7 +28,8 @@ def settings_schema(model: type[BaseModel], title: str) -> dict[str, Any]:
 
 
 def bot_schema(traits: Iterable[AvailableTrait]) -> dict[str, Any]:
-    """Return the schema of a bot file that uses these traits; other traits, named by module:Class, may have any parameters."""
+    """Return the schema of a bot file that uses these traits. It allows any parameters for other traits, which are named by
+    module:Class."""
     known = [(trait, trait.kind) for trait in traits if trait.kind is not None]
     kinds = {kind for _, kind in known}
     schemas, defined = models_json_schema([(kind, "validation") for kind in kinds], ref_template="#/$defs/{model}")
@@ -92,6 +93,6 @@ def _common() -> dict[str, Any]:
 
 
 def _table(schema: dict[str, Any], trait: AvailableTrait) -> dict[str, Any]:
-    """Return the schema of a trait's table. No key is required: its value may be inherited."""
+    """Return the schema of a trait's table. No key is required, because each value may be inherited."""
     properties = {**_common(), **schema.get("properties", {})}
     return {"type": "object", "description": trait.summary, "properties": properties, "additionalProperties": False}

@@ -22,7 +22,7 @@ from vindibot.devtools.explanation import heading
 from vindibot.engine import warm
 from vindibot.games import RecordedTurn, Recording, view
 
-#: A comment at the beginning of a drawing.
+#: The mark of our drawings: a comment at the beginning of the file.
 MARK = "made by vindibot tree"
 #: Colours of the heroes 1..4 in drawings, and of the principal variation.
 _FILLS = ("#f6d5c4", "#cfe0f5", "#d5efd2", "#f3e9b5")
@@ -32,7 +32,7 @@ _TIMEOUT = 60.0
 
 
 def find_search(bot: Bot) -> tuple[str, Search]:
-    """Return a bot's first search, with its label. Raises `UsageError` for a bot without one."""
+    """Return the label and the behaviour of a bot's first search. Raises `UsageError` for a bot without a search."""
     for spec, behaviour in traits_of(bot):
         if isinstance(behaviour, Search):
             return spec.label, behaviour
@@ -50,10 +50,12 @@ def show_tree(
     dot: Path | None = None,
     svg: Path | None = None,
 ) -> SearchTree:
-    """Search a recorded turn `depth` plies deep as a bot does; print the first `top` plies of the tree and write them to files.
+    """Search a recorded turn with the bot's search, `depth` plies deep. Print the first `top` plies of the tree, and draw them
+    to files.
 
-    Raises `UsageError` for a bot without a search, for an SVG without Graphviz, and for a file that exists and is no such
-    drawing; `VindibotError` for a file that cannot be written.
+    `dot` is the file for Graphviz, `svg` the file for the drawing. Raises `UsageError` for a bot without a search, for `svg` if
+    Graphviz is missing, and for a file that exists and is no drawing of this command. Raises `VindibotError` for a file that
+    cannot be written.
     """
     dot_file, svg_file = _output(dot, "--dot"), _output(svg, "--svg")
     if dot is not None and svg is not None and dot.resolve() == svg.resolve():
@@ -82,7 +84,7 @@ def show_tree(
 
 
 def _output(path: Path | None, option: str) -> Output | None:
-    """Return the file of a drawing. Raises `UsageError` if another file is there."""
+    """Return the file of a drawing. Raises `UsageError` if a file is there that is no drawing of this command."""
     if path is None:
         return None
     output = Output(path, MARK, "vindibot tree", f"{option} names another file")
@@ -91,7 +93,7 @@ def _output(path: Path | None, option: str) -> Output | None:
 
 
 def describe(tree: SearchTree, search: Search) -> str:
-    """Return the mode, the opponents and the size of the search, in a line."""
+    """Return a line on the search: mode, opponents, size."""
     opponents = " and ".join(f"@{hero + 1}" for hero in range(4) if tree.params.active >> hero & 1)
     return (
         f"{search.mode} against {opponents or 'nobody'}, {tree.depth} plies deep, {tree.root.nodes:,} positions;"
@@ -100,7 +102,7 @@ def describe(tree: SearchTree, search: Search) -> str:
 
 
 def node_words(node: Node) -> str:
-    """Return a node in words, without its number and the move that led to it."""
+    """Return a node in words, without the node's number and without the move that led to it."""
     score = f"{node.bound} {node.score / UNIT:+.2f}".strip()
     mover = "the game is over" if node.over else f"@{node.hero + 1} to move"
     return f"{score}, {mover}, {node.nodes:,} position{'s' * (node.nodes != 1)}"
@@ -114,7 +116,7 @@ def _moves(moves: tuple[int, ...]) -> str:
 
 
 def text_tree(root: Node) -> Tree:
-    """Return the tree for rich, the principal variation in green and with stars."""
+    """Return the tree for rich. The principal variation is green and has stars."""
     tree = Tree(_line(root), guide_style="dim")
     tree.children = [text_tree(child) for child in root.children]
     if root.cut:
@@ -131,7 +133,8 @@ def _line(node: Node) -> Text:
 
 
 def dot_lines(tree: SearchTree, title: str) -> Iterator[str]:
-    """Yield the tree in the language of Graphviz: colours by hero, boxes for our nodes, the principal variation in red."""
+    """Yield lines of the tree in the language of Graphviz. Each hero has a colour, our nodes are boxes, the principal variation
+    is red."""
     yield "digraph search {"
     yield f"  label={_quoted(title)}; labelloc=t; fontname=Helvetica; rankdir=LR;"
     yield '  node [fontname=Helvetica, fontsize=11, style="filled,rounded"]; edge [fontname=Helvetica, fontsize=10];'
@@ -155,7 +158,7 @@ def _quoted(text: str) -> str:
 
 
 def _draw(program: str, drawing: str) -> bytes:
-    """Return an SVG that Graphviz draws."""
+    """Run Graphviz on a drawing in its language, and return the SVG."""
     try:
         done = subprocess.run([program, "-Tsvg"], input=drawing.encode(), capture_output=True, timeout=_TIMEOUT, check=True)
     except subprocess.TimeoutExpired:

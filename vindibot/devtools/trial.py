@@ -1,6 +1,6 @@
-"""A trait that is tested: asked for its votes on one position after the other, in a process of its own or in this one.
+"""Test runs of a trait: the trait votes on one position after the other, in this process or in a process of its own.
 
-A process of its own may hang or crash: the trial reports it and goes on with a new process.
+A process of its own may hang or crash. Then the trial reports the failure and starts a new process.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from sim.game import GAME, Game, Games, copy_of
 from sim.rules import step
 from vindibot.engine import Needs, TraitPlan, context, parse_answer
 
-#: Number of answers of an anytime trait after which the trial does not wait for more.
+#: Largest number of answers that are taken from an anytime trait on one position.
 MOST_ANSWERS = 10_000
-#: Seconds for building a trait in another process; kernels may have to be compiled.
+#: Largest number of seconds for building a trait in another process. The build may have to compile kernels.
 BUILD_TIMEOUT = 300.0
-#: The attributes of a view; the trait added any others.
+#: The attributes that a view has by itself. All others come from the trait.
 _VIEW_ATTRIBUTES = {
     *vars(View(np.zeros(1, GAME), 0)),
     *(name for name, attribute in vars(View).items() if isinstance(attribute, cached_property)),
@@ -39,7 +39,8 @@ _VIEW_ATTRIBUTES = {
 
 @dataclass(frozen=True)
 class TrialPosition:
-    """A turn to ask a trait on: its name, the game, the hero to move (0..3), and the recent own turns before it."""
+    """A turn on which a trait is tested: its name, the game, the hero to move (0..3), and the hero's recent turns before this
+    turn."""
 
     name: str
     games: Game
@@ -48,7 +49,7 @@ class TrialPosition:
     seed: int = 3
 
     def view(self, nodes: int | None) -> View:
-        """Return a new view, with a budget of `nodes` (None: no limit)."""
+        """Return a new view, with a budget of `nodes` nodes, None for no limit."""
         return View(self.games.copy(), self.me, recent=self.recent.copy(), budget=Budget(nodes=nodes), seed=self.seed)
 
     def __str__(self) -> str:
@@ -58,11 +59,12 @@ class TrialPosition:
 
 @dataclass(frozen=True)
 class Response:
-    """What a trait did when it was asked.
+    """The reaction of a trait to one position.
 
-    `answers` are its votes, in the order in which it gave them. `problem` says how it failed, or is empty; `trace` has the last
-    lines of its traceback. `ended` is False for an anytime trait that was still yielding after `MOST_ANSWERS`. `changed` says
-    what it changed in its view. `seconds` is its time. `hung` and `died` are True if its process was killed, or ended.
+    `answers` are the trait's votes, in the order in which it gave them. `problem` says how the trait failed; it is empty if
+    there was no failure. `trace` has the last lines of the traceback. `ended` is False for an anytime trait that was still
+    yielding after `MOST_ANSWERS`. `changed` says what the trait changed in its view. `seconds` is the time of the trait. `hung`
+    is True if its process was killed because it did not answer, `died` if its process ended by itself.
     """
 
     answers: tuple[tuple[float, ...] | None, ...] = ()
@@ -76,13 +78,13 @@ class Response:
 
     @property
     def votes(self) -> tuple[float, ...] | None:
-        """Return the last votes; None for no opinion."""
+        """The last votes; None for no opinion."""
         return self.answers[-1] if self.answers else None
 
 
 @contextmanager
 def stopping(view: View, seconds: float | None) -> Iterator[None]:
-    """Set the stop word of a view's budget after some seconds (None: never)."""
+    """Within this block, set the stop word of a view's budget after `seconds`, None for never."""
     timer = threading.Timer(seconds or 0.0, view.budget.stop.__setitem__, (0, 1))
     timer.daemon = True
     if seconds is not None:
@@ -94,10 +96,10 @@ def stopping(view: View, seconds: float | None) -> Iterator[None]:
 
 
 def ask(trait: Behaviour, view: View, stop_after: float | None = None) -> Response:
-    """Ask a trait for all its answers, in this process; nothing stops a trait that hangs.
+    """Ask a trait for all its answers, in this process. Nothing stops a trait that hangs.
 
-    After `stop_after` seconds the stop word of the budget is set, as at the end of a turn, and an anytime trait is asked for no
-    more answers.
+    After `stop_after` seconds (None: never) the stop word of the budget is set, as at the end of a turn. From then on an
+    anytime trait is asked for no more answers.
     """
     before, past = view.games.tobytes(), view.recent.tobytes()
     nodes, stop = view.budget.nodes, view.budget.stop
@@ -131,7 +133,7 @@ def ask(trait: Behaviour, view: View, stop_after: float | None = None) -> Respon
 
 
 def _changed(view: View, before: bytes, past: bytes) -> str:
-    """Return what the trait changed in its view; empty if nothing."""
+    """Return a text that says what the trait changed in its view; "" if nothing changed."""
     if view.games.tobytes() != before:
         return "the game (view.games, view.game, view.hero or view.cells)"
     if view.recent.tobytes() != past:
@@ -147,16 +149,16 @@ def _changed(view: View, before: bytes, past: bytes) -> str:
 
 
 def _trace(error: BaseException) -> str:
-    """Return the last lines of the traceback, without those of this file."""
+    """Return the last lines of the traceback, without the lines of this file."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename != __file__]
     return "".join(traceback.format_list(own[-4:])).rstrip()
 
 
 class Trial:
-    """A trait in a process of its own. Use it with ``with``; it waits up to `timeout` seconds for an answer.
+    """A trait in a process of its own, for use with ``with``. It waits for an answer for at most `timeout` seconds.
 
-    Entering raises `TrialBuildError` if the trait cannot be built there from its class and parameters.
+    Entering the ``with`` block raises `TrialBuildError` if the process cannot build the trait from its class and parameters.
     """
 
     def __init__(self, trait: Behaviour, timeout: float) -> None:
@@ -174,7 +176,8 @@ class Trial:
         self._end()
 
     def ask(self, position: TrialPosition, *, nodes: int | None, stop_after: float | None = None) -> Response:
-        """Ask the trait on a position; `stop_after` as in `ask` of this module."""
+        """Ask the trait about a position, with a budget of `nodes` nodes (None: no limit). `stop_after` is as in the function
+        `ask`."""
         if self._process is None:
             self._start()
         self._pipe.send((position, nodes, stop_after))
@@ -192,7 +195,7 @@ class Trial:
         return response
 
     def restart(self) -> None:
-        """Go on in a new process."""
+        """Replace the process by a new one."""
         self._end()
         self._start()
 
@@ -223,11 +226,11 @@ class Trial:
 
 
 class TrialBuildError(Exception):
-    """A trait cannot be built in another process; the text says why."""
+    """The error of a trait that cannot be built in another process. The text says why."""
 
 
 def _run_trait(pipe: Any, plan: TraitPlan, timeout: float) -> None:
-    """The main function of the other process: build the trait, report it, then answer until the pipe is closed."""
+    """Run the other process: build the trait, report whether this worked, then answer until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         trait = plan.build()
@@ -242,5 +245,5 @@ def _run_trait(pipe: Any, plan: TraitPlan, timeout: float) -> None:
         except EOFError:
             return
         if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 2 * timeout + 5)  # ends this process if the parent process has gone
+            signal.setitimer(signal.ITIMER_REAL, 2 * timeout + 5)  # ends this process if the parent process has ended
         pipe.send(ask(trait, position.view(nodes), stop_after))

@@ -1,4 +1,4 @@
-"""A time limit for traits that run in this process: a trait that does not return is interrupted."""
+"""A time limit for traits that run in this process. A trait that does not return is interrupted."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from vindibot.engine import OutOfTime, failures, runner
 
 #: Seconds between interruptions of a trait that catches `OutOfTime`.
 INTERVAL = 0.2
-#: Seconds after the limit until the process ends itself: the trait is in compiled code that cannot be interrupted.
+#: Seconds after the limit until the process ends itself, because the trait is in compiled code that cannot be interrupted.
 LAST_RESORT = 3.0
 #: Files whose code is on the stack while a debugger is open.
 _DEBUGGERS = ("bdb.py", "pydevd.py")
 
 
 class Watchdog:
-    """Raises `OutOfTime` in a trait that has run for more than `limit` seconds (None: never); use it with ``with``.
+    """A timer, for use with ``with``, that raises `OutOfTime` in a trait that runs for more than `limit` seconds (None: never).
 
-    Call `watch` with a trait's number each time before its code runs, as `vindibot.engine.runner.run` does. A debugger ends the
-    watch. Compiled code cannot be interrupted: if it does not return, the process prints its stack, with the line of the trait,
-    and ends with exit code 1. Has no effect outside the main thread.
+    Call `watch` with a trait's number each time before the trait's code runs, as `vindibot.engine.runner.run` does. The timer
+    stops when a debugger opens. Compiled code cannot be interrupted. If it does not return, the process prints its stack, which
+    shows the line of the trait, and ends with exit code 1. The timer has no effect outside the main thread.
     """
 
     def __init__(self, limit: float | None) -> None:
@@ -48,7 +48,7 @@ class Watchdog:
             signal.setitimer(signal.ITIMER_REAL, *timer)
 
     def watch(self, trait: int) -> None:
-        """Start the clock of this trait; its code runs next."""
+        """Start the clock for this trait, whose code runs next."""
         if self._limit is None:
             return
         now = time.monotonic()

@@ -21,6 +21,14 @@ from .history import (
     GameHistory as GameHistory,
     Ply as Ply,
 )
+from .line_protocol import (
+    EXPERT as EXPERT,
+    LineGame as LineGame,
+)
+from .newest import (
+    find_recording as find_recording,
+    newest_recording as newest_recording,
+)
 from .outcome import (
     Outcome as Outcome,
     Reason as Reason,

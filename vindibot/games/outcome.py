@@ -41,6 +41,8 @@ class Reason(StrEnum):
     UNKNOWN_GAME = "unknown-game"
     #: The server could not be reached.
     UNREACHABLE = "unreachable"
+    #: All games of the player's league are over.
+    LEAGUE_OVER = "league-over"
     #: No game began within the time limit for joining.
     NO_GAME = "no-game"
     #: The game was stopped, or the rest of it is unknown.
@@ -63,8 +65,8 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of a command that played this game alone: 0 finished, 130 interrupted, 1 for any failure."""
-        return {Reason.FINISHED: 0, Reason.INTERRUPTED: 130}.get(self.reason, 1)
+        """The exit code of a command that played this game alone: 0 finished or the league is over, 130 interrupted, else 1."""
+        return {Reason.FINISHED: 0, Reason.LEAGUE_OVER: 0, Reason.INTERRUPTED: 130}.get(self.reason, 1)
 
 
 _ORDINALS = ("first", "second", "third", "fourth")

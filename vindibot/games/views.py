@@ -11,6 +11,7 @@ import numpy as np
 from behaviours.base import RECENT_TURNS, Budget, View
 from sim.board import parse
 from sim.game import ABSENT, GAME, Game
+from vindibot.games.newest import LAST, find_recording
 from vindibot.games.recording import SUFFIX, Recording, read_recording
 
 #: Default search budget of a view, in nodes.
@@ -28,8 +29,9 @@ def view(
 ) -> View:
     """Return the view of a trait, with hero `me` (0..3) to move.
 
-    `source` is a drawing of a board, a game (which is copied), a recording, or the path of a recording (a string that ends in
-    ``.jsonl`` is a path). `turn` is the protocol's number. `nodes` is the search budget in nodes, None for no limit.
+    `source` is a drawing of a board, a game (which is copied), a recording, or the path of a recording. A string that ends in
+    ``.jsonl`` is a path. The string ``last`` is the newest recording in ``recordings/``. `turn` is the protocol's number. `nodes`
+    is the search budget in nodes, None for no limit.
 
     - With a drawing or a game: without `turn`, the game's turn advances to the next turn of `me`. Without `me`, our hero is the
       next hero to move that is on the board. `recent` are the boards of our earlier turns, oldest first.
@@ -39,8 +41,8 @@ def view(
     Raises ValueError if the arguments do not fit the source (`sim.board.BoardError` for a wrong drawing). Raises
     `vindibot.games.recording.RecordingError` for a wrong recording, or a turn that was not recorded.
     """
-    if isinstance(source, os.PathLike) or (isinstance(source, str) and source.endswith(SUFFIX)):
-        source = read_recording(Path(source))
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and (source == LAST or source.endswith(SUFFIX))):
+        source = read_recording(find_recording(source) if isinstance(source, str) else Path(source))
     if isinstance(source, Recording):
         return _recorded(source, turn, me, nodes, seed, recent)
     games = parse(source) if isinstance(source, str) else source.copy()

@@ -1,4 +1,4 @@
-"""The server as an ASGI application: routes of the game, and the answers to errors."""
+"""The server as an ASGI application: the routes that players use, and the responses to errors."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from vindibot.server.streams import SEND, Streams, add_streams
 AddRoutes = Callable[[FastAPI], None]
 
 NO_KEY = "Did you forget the key parameter?"
-#: The status of an answer to a client that has closed its connection.
+#: HTTP status for a client that closed its connection before the answer. Only the server's own log can show it.
 CLIENT_CLOSED = 499
-#: Wrong tokens per address that are refused without a delay; seconds per further one; the longest delay in seconds, beyond
-#: which the answer is a 429.
+#: Limits on wrong tokens from one address: the number refused without a delay, the delay in seconds that each further one
+#: adds, and the longest delay in seconds. If the delay would be longer, the answer is a 429.
 WRONG_TOKENS_AT_ONCE, WRONG_TOKEN_SECONDS, LONGEST_DELAY = 10, 0.2, 2.0
 
 
 class StateResponse(Response):
-    """The answer to a player. Calls `Room.sent` when it is written to the connection."""
+    """The answer to a player. Once the answer is written to the connection, it calls `Room.sent`."""
 
     media_type = "application/json"
 
@@ -60,7 +60,7 @@ class StateResponse(Response):
         self._room, self._seat, self._snapshot = room, seat, snapshot
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the answer."""
+        """Send the answer, then call `Room.sent`, even if sending fails."""
         try:
             await super().__call__(scope, receive, send)
         finally:
@@ -69,16 +69,17 @@ class StateResponse(Response):
 
 class _App(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope[SEND] = send  # here it is still the connection's own
+        scope[SEND] = send  # no middleware has wrapped `send` yet: it is the connection's own
         await super().__call__(scope, receive, send)
 
 
 def create_app(
     settings: ServerSettings | None = None, observers: Sequence[RoomObserver] = (), routes: Sequence[AddRoutes] = ()
 ) -> FastAPI:
-    """Return a new server. Its lobby is ``app.state.lobby``; it belongs to the event loop that serves the first request.
+    """Return a new server. Its lobby is ``app.state.lobby``. The server belongs to the event loop that serves its first request.
 
-    `routes` add further routes: below a path of at least two parts, or of one part that is no id of a game.
+    Each function in `routes` adds further routes to the server. Their paths have at least two parts, or one part that cannot
+    be the id of a game.
     """
     settings = settings or ServerSettings()
     app = _App(title="Vindinium", docs_url=None, redoc_url=None, redirect_slashes=False)
@@ -98,7 +99,7 @@ def create_app(
     async def refused(request: Request, refusal: Refusal) -> Response:
         headers = {LIMIT_HEADER: str(settings.time_limit_ms)} if request.url.path.startswith("/api/") else {}
         if refusal.status in (408, 413, 429):
-            headers["Connection"] = "close"  # the rest of the body stays unread
+            headers["Connection"] = "close"  # the rest of the request's body is not read
         retry_after = refusal.retry_after or (5 if refusal.status == 503 else None)
         if retry_after is not None:
             headers["Retry-After"] = str(retry_after)
@@ -122,8 +123,8 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
 
     @app.post("/api/training", response_class=Response, openapi_extra=operation(key=KEY, turns=TURNS, map=MAP, required=("key",)))
     async def training(request: Request) -> Response:
-        """Play a training game against three random bots. Parameters: key, turns (rounds, at most 600), map (name or
-        text)."""
+        """Play a training game against three random bots. Parameters: key, turns (number of rounds, at most 600), map (name
+        or text)."""
         parameters = await read_parameters(request, settings)
         turns = read_int(parameters.get("turns", ""))
         if turns is None and parameters.get("turns"):
@@ -133,7 +134,7 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
 
     @app.post("/api/arena", response_class=Response, openapi_extra=operation(key=KEY, required=("key",)))
     async def arena(request: Request) -> Response:
-        """Play against three others. The answer comes when four bots have joined and it is your turn. Parameters: key."""
+        """Play against three other bots. The answer comes once four bots have joined and it is your turn. Parameters: key."""
         parameters = await read_parameters(request, settings)
         return await _await_game(request, lobby, lobby.join_arena(await lobby.user(_key(parameters), client_address(request))))
 
@@ -143,12 +144,12 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
         openapi_extra=operation("game_id", "token", dir=DIR, turn=TURN, required=("dir",)),
     )
     async def play(request: Request) -> Response:
-        """Make a move; the answer comes at your next turn. Parameters: dir, turn (optional: the turn of the move; a repeat
-        for the same turn gets the same answer)."""
+        """Make a move. The answer comes at your next turn. Parameters: dir, turn (optional: the turn that the move is for; a
+        second request for the same turn gets the answer to the first one)."""
         parameters = await read_parameters(request, settings)
         if not parameters.get("dir", "").strip():
             raise Refusal(400, "")
-        # Not arguments of the function: FastAPI takes a tenth of the whole request to read them.
+        # The path parameters are not arguments of the function: FastAPI would take a tenth of the request's time to read them.
         room = lobby.room(request.path_params["game_id"])
         try:
             seat = room.find_seat(request.path_params["token"])
@@ -161,10 +162,10 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
 
 
 async def _delay_wrong_token(limit: RateLimit, address: str) -> None:
-    """Wait before the answer to a wrong token: longer if more wrong tokens came from this address. Raises `Refusal` for too
-    many.
+    """Wait before a wrong token is answered. The more wrong tokens came from this address, the longer the wait. Raises
+    `Refusal` if there were too many.
 
-    Requests with a right token are never delayed, so that no client can lock others at its address out of their games.
+    A request with a right token is never delayed. Otherwise a client could keep other clients at its address from playing.
     """
     wait = limit.wait(address)
     if wait > LONGEST_DELAY:
@@ -188,10 +189,13 @@ def _answer(request: Request, room: Room, seat: RoomSeat, outcome: Snapshot | Re
 
 
 async def _await_game(request: Request, lobby: Lobby, claim: Claim) -> Response:
-    """Return the answer when the game of this claim has begun and it is its turn. A client that disconnects leaves."""
+    """Wait until the game of this claim has begun and it is the client's turn, then return the answer.
+
+    If the client disconnects first, it loses its claim.
+    """
     try:
         if not await _done_before_disconnect(request.receive, claim.waiter):
-            claim.waiter.cancel()  # the clock must not wait for an unread answer
+            claim.waiter.cancel()  # so that the room does not wait until this answer is sent
             return Response(status_code=CLIENT_CLOSED)
         outcome = await claim.waiter
     finally:
@@ -202,7 +206,10 @@ async def _await_game(request: Request, lobby: Lobby, claim: Claim) -> Response:
 
 
 async def _done_before_disconnect(receive: Receive, waiter: Waiter) -> bool:
-    """Return whether the answer is there before the client disconnects (the body must be read to its end)."""
+    """Wait until the answer is there or the client disconnects, and return whether the answer is there.
+
+    The body of the request must be read to its end before.
+    """
     if not waiter.done():
         disconnect = asyncio.ensure_future(receive())
         try:

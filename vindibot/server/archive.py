@@ -19,14 +19,14 @@ from vindibot.server.ratings import BONUS_CHANCE, Rated, counts, elo_after, load
 from vindibot.server.room import Room
 from vindibot.server.users import Users
 
-#: Games that a server without a file stores; beyond them the oldest are deleted.
+#: Largest number of archived games on a server without a file. When there are more, the oldest are deleted.
 MEMORY_GAMES = 1000
 
 _log = structlog.get_logger("vindibot.archive")
 
 
 class Archive:
-    """Stores and rates games. `seed` is the seed of the rating bonus, None for a random one."""
+    """Stores and rates games. `seed` decides which games get the rating bonus; None takes a random seed."""
 
     def __init__(self, database: Database, users: Users, seed: int | None = None) -> None:
         self._database = database
@@ -54,12 +54,12 @@ class Archive:
         """See `RoomObserver`."""
 
     def ended(self, room: Room) -> asyncio.Future[Any] | None:
-        """See `RoomObserver`. The future is done when the game is on the disk; None without a file."""
+        """See `RoomObserver`. Return a future that is done when the game is on the disk, or None if the database has no file."""
         stored = self._store_game(room, room.ending, self._rate(room) if room.rated else [])
         return asyncio.wrap_future(stored) if self._database.persistent else None
 
     def close(self) -> None:
-        """Store the games that still run, up to their newest ply, as interrupted."""
+        """Store the games that still run as interrupted, with all plies played so far."""
         for room in list(self._started):
             self._store_game(room, Reason.INTERRUPTED, [])
 
@@ -87,13 +87,13 @@ class Archive:
         def careful(connection: sqlite3.Connection) -> None:
             try:
                 work(connection)
-            except GameRecordError as problem:  # a map that no text can hold, which only private matches can have
+            except GameRecordError as problem:  # a map that cannot be written as text; only private matches can have one
                 _log.warning("a game cannot be stored", reason=problem.message)
 
         return self._database.write(f"{what}: {room.id}", careful)
 
     def _rate(self, room: Room) -> list[User]:
-        """Give the users of a finished game their new ratings; returns each user with a new rating once."""
+        """Give the users in a finished game their new ratings. Return these users, each one once."""
         users = [self._users.by_id(seat.player.user_id) for seat in room.seats]
         gold: list[int] = room.games[0]["hero"]["gold"].tolist()
         heroes = [
@@ -114,7 +114,7 @@ class Archive:
         return rated
 
     def _fields(self, room: Room) -> dict[str, Any]:
-        """Return the fields of a game's record that only the event loop may read."""
+        """Return the fields of a game's record that must be read in the event loop, not in the database's thread."""
         players = [seat.player for seat in room.seats]
         return {
             "names": tuple(player.name for player in players),

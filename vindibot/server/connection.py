@@ -1,8 +1,10 @@
-"""One connection: uvicorn's HTTP over h11 with three additions.
+"""One connection: uvicorn's HTTP over h11 with four additions.
 
-A request whose head does not arrive in time gets a 408, and a new connection without a request is closed in time (uvicorn
-limits the time between two requests, the application the time of a body). An answer goes out in one packet (h11 writes it in
-pieces). A request that states its length in two ways is refused. The scope of each request says when it arrived.
+- Time limits: a request gets a 408 if its head does not arrive in time, and a new connection is closed if no request comes.
+  (uvicorn itself limits the time between two requests, and the application limits the time for a body.)
+- An answer goes out in one packet, although h11 writes it in pieces.
+- A request that states its length in two ways is refused.
+- The scope of each request says when the request arrived.
 """
 
 from __future__ import annotations
@@ -13,20 +15,21 @@ from typing import Any, cast
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-#: Key of a request's scope: the loop's time at which its first byte arrived; missing if it waited behind an answer.
+#: Key in a request's scope: the loop's time at which the request's first byte arrived. It is missing if the request arrived
+#: while the answer to an earlier one was not sent yet.
 ARRIVED = "vindibot.arrived"
 
 
 class StrictParser(h11.Connection):
-    """h11's parser, which refuses a request with both Content-Length and Transfer-Encoding (RFC 9112, section 6.1).
+    """h11's parser, but a request with both Content-Length and Transfer-Encoding is refused (RFC 9112, section 6.1).
 
-    If a proxy and a server find different ends of such a request, its body can smuggle in a second request.
+    A proxy and a server may disagree where such a request ends. Then its body can hide a second request from the proxy.
     """
 
     problem = ""
 
     def next_event(self) -> Any:
-        """See h11. Raises `h11.RemoteProtocolError`; `problem` is the reason if this class refuses the request."""
+        """See h11. Raises `h11.RemoteProtocolError`. If this class refuses the request, `problem` says why."""
         event = super().next_event()
         if isinstance(event, h11.Request) and {b"content-length", b"transfer-encoding"} <= {name for name, _ in event.headers}:
             self.problem = "A request has either Content-Length or Transfer-Encoding, not both"
@@ -35,10 +38,10 @@ class StrictParser(h11.Connection):
 
 
 class JoiningTransport:
-    """A transport that joins the writes of one round of the loop.
+    """A transport that joins all writes within one round of the event loop into one.
 
-    h11 ends an answer of known length with an empty write: the joined data is sent then. Any other answer (a stream) is sent
-    in the next round.
+    h11 ends an answer of known length with an empty write. At this write the joined data is sent. The data of any other
+    answer (a stream) is sent in the next round.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -51,7 +54,7 @@ class JoiningTransport:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send `data` in the next round of the loop; if it is empty, send the data of earlier calls now."""
+        """Send `data` in the next round of the loop. If `data` is empty, send the data of earlier calls now."""
         if data:
             self._pieces.append(data)
             if self._flushing is None:
@@ -75,8 +78,11 @@ class JoiningTransport:
 
 
 class LimitedConnection(H11Protocol):
-    """A connection with time limits: `head_seconds` for a head, from its first byte, and uvicorn's ``timeout_keep_alive`` for
-    the first byte on a new connection."""
+    """A connection with two time limits.
+
+    The head of a request must arrive within `head_seconds` of its first byte. The first byte on a new connection must arrive
+    within uvicorn's ``timeout_keep_alive``.
+    """
 
     head_seconds = 10.0
     conn: StrictParser
@@ -85,7 +91,7 @@ class LimitedConnection(H11Protocol):
         super().__init__(*arguments, **options)
         self.conn = StrictParser(h11.SERVER)
         self._head_timer: asyncio.TimerHandle | None = None
-        self._began: float | None = None  # when the first byte of the present head arrived
+        self._began: float | None = None  # time at which the first byte of the current head arrived
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See `asyncio.Protocol`."""
@@ -101,14 +107,14 @@ class LimitedConnection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
-        # h11 is idle from the end of one request to the end of the next one's head. Bytes that wait behind an answer belong to
-        # a request that begins when this answer is sent.
+        # h11 is idle from the end of one request to the end of the next request's head. While an answer is not sent yet, h11
+        # is not idle: bytes that arrive then belong to a later request and get no time.
         if self._began is None and self.conn.their_state is h11.IDLE:
             self._began = self.loop.time()
         super().data_received(data)
 
     def handle_events(self) -> None:
-        """Handle the bytes that have arrived (called for new bytes, and for those that waited behind an answer)."""
+        """Handle the bytes that have arrived. Called for new bytes, and after an answer for bytes that arrived before it."""
         super().handle_events()
         if self.conn.their_state is not h11.IDLE:
             self._stop_timer()
@@ -118,7 +124,7 @@ class LimitedConnection(H11Protocol):
             self._head_timer = self.loop.call_later(self.head_seconds, self._time_out)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse a request that is not HTTP, and close the connection."""
+        """Refuse a request that is not valid HTTP, and close the connection."""
         super().send_400_response(self.conn.problem or msg)
 
     def _stop_timer(self) -> None:
@@ -135,5 +141,5 @@ class LimitedConnection(H11Protocol):
 
 
 def connection_class(head_seconds: float) -> type[LimitedConnection]:
-    """Return the connection class of a server with this time limit for heads, in seconds."""
+    """Return a connection class in which the head of a request must arrive within `head_seconds`."""
     return type("Connection", (LimitedConnection,), {"head_seconds": head_seconds})

@@ -1,8 +1,8 @@
 """The database: one SQLite file and one thread that reads and writes it, so that the event loop never waits for a disk.
 
-Without a path everything is in memory and lost at the end. With a path only this server may write the file while it runs (a
-lock file beside it says so; other programs may read). A completed write is on the disk; a write that fails (a full disk) is
-tried again with the next one.
+Without a path everything is in memory and lost at the end. With a path, a lock file beside the database keeps other servers
+from writing it; other programs may read it. When a write is reported as done, it is on the disk. A write that fails, for
+example because the disk is full, is tried again together with the next write.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from filelock import FileLock, Timeout
 
 from vindibot.server.schema import DatabaseError, check_owner, migrate, salt_of
 
-#: Seconds to wait for another program that has locked the file.
+#: Seconds to wait if another program has locked the file.
 LOCKED_SECONDS = 3.0
-#: Files up to this size in bytes are checked as a whole when they are opened (about a second).
+#: Largest size in bytes of a file that is checked for damage when it is opened. The check takes about a second at this size.
 CHECKED_BYTES = 256 * 2**20
-#: Writes that wait for a disk that refuses them; beyond them the oldest are dropped.
+#: Largest number of writes that wait while the disk refuses them. When there are more, the oldest are dropped.
 MAX_BACKLOG = 10_000
 THREAD_NAME = "vindibot-database"
 
@@ -39,7 +39,7 @@ Work = Callable[[sqlite3.Connection], None]
 
 
 class Database:
-    """An open database. Opening raises `DatabaseError`. Its methods may be called from any thread."""
+    """An open database. `DatabaseError` is raised if it cannot be opened. Its methods may be called from any thread."""
 
     def __init__(self, path: Path | None = None, *, locked_seconds: float = LOCKED_SECONDS) -> None:
         self.path = path
@@ -53,7 +53,7 @@ class Database:
             if self._lock is not None:
                 self._lock.release()
             raise
-        # For a database that nobody closes: Python warns of a connection that is collected open.
+        # This closes a database for which `close` is never called: Python warns if it collects an open connection.
         self._writer = _Writer(self._connection)
         self._closing = weakref.finalize(self, _close, self._thread, self._writer, self._lock)
 
@@ -92,7 +92,7 @@ class Database:
             raise DatabaseError(f"{self.path or 'the database'}: {_reason(error)}") from None
 
     def read_now(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """As `read`, but blocks: for a server that does not run yet."""
+        """Return the result of `work` as `read` does, but block until it is there. Only for a server that does not run yet."""
         return self._thread.submit(self._read, work).result()
 
     def _read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
@@ -100,17 +100,17 @@ class Database:
         return work(self._connection)
 
     def write(self, what: str, work: Work) -> Future[bool]:
-        """Do `work` later, completely or not at all, in the order of calls. The result is whether it is on the disk.
+        """Do `work` later, completely or not at all. Return a future whose result is whether it is on the disk.
 
-        Work that waits for a busy disk is written together. `what` names it in the log if it cannot be written. Work may be
-        tried several times, each time from the start.
+        Several calls are done in their order. While the disk is busy, calls collect and are then written together. If `work`
+        fails, the log names it by `what`. It may be tried several times, each time from the start.
         """
         stored = self._writer.put(what, work)
         self._thread.submit(self._writer.flush)
         return stored
 
     def run(self, work: Callable[[], object]) -> None:
-        """Do `work` in the thread of the database, where no game waits for it."""
+        """Do slow `work` in the database's thread, so that no game waits for it."""
         self._thread.submit(work)
 
     async def close(self) -> None:
@@ -121,7 +121,7 @@ class Database:
 
 @dataclass
 class _Job:
-    """Work that waits to be written. The result of `stored` is whether it is on the disk after the first attempt."""
+    """Work that waits to be written. The result of `stored` is whether the first attempt put it on the disk."""
 
     what: str
     work: Work
@@ -133,10 +133,10 @@ class _Job:
 
 
 class _Writer:
-    """Writes all waiting work in one transaction, so that a slow disk makes larger groups and no longer queue.
+    """Writes all waiting work in one transaction: on a slow disk the transactions become larger, but the queue does not.
 
     Work that the disk refuses waits for the next attempt. `put` may be called from any thread, `flush` only from the
-    database's own.
+    database's thread.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -144,7 +144,7 @@ class _Writer:
         self._waiting: deque[_Job] = deque()
 
     def put(self, what: str, work: Work) -> Future[bool]:
-        """Add work for the next `flush`. The result is whether it is on the disk."""
+        """Add work for the next `flush`. Return a future whose result is whether the work is on the disk."""
         job = _Job(what, work)
         job.stored.set_running_or_notify_cancel()  # so that a caller that stops waiting does not cancel it
         self._waiting.append(job)
@@ -170,8 +170,10 @@ class _Writer:
                 job.report(job not in failed)
 
     def _commit(self, group: Sequence[_Job]) -> list[_Job]:
-        """Do this work in one transaction; returns the jobs that failed, which have no effect. Raises `sqlite3.OperationalError`
-        if the disk refuses; then the whole group has no effect."""
+        """Do the work of this group in one transaction. Return the jobs that failed; a failed job changes nothing.
+
+        Raises `sqlite3.OperationalError` if the disk refuses. Then the whole group changes nothing.
+        """
         failed = []
         with _transaction(self._connection):
             for job in group:
@@ -188,7 +190,7 @@ class _Writer:
         return failed
 
     def close(self) -> None:
-        """Try what waits a last time, and close."""
+        """Try the waiting work one last time, then close the connection."""
         self.flush()
         self._connection.close()
 
@@ -205,7 +207,7 @@ def _close(thread: ThreadPoolExecutor, writer: _Writer, lock: FileLock | None) -
 
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """A transaction that begins with the right to write."""
+    """Run the body in a transaction that locks the database for writing at its start. Roll back if the body raises."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -224,14 +226,14 @@ def _lock(path: Path) -> FileLock:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # for its owner only
     beside = Path(f"{path}.lock")
     if beside.is_file() and beside.stat().st_size:  # our lock is empty
-        raise DatabaseError(f"{path}: {beside} exists and is no lock of vindibot; name another database", exit_code=2)
+        raise DatabaseError(f"{path}: {beside} exists and is not a lock file of vindibot; name another database", exit_code=2)
     lock = FileLock(beside, blocking=False, thread_local=False)
     try:
         lock.acquire()
     except Timeout:
         raise DatabaseError(f"{path}: another vindibot server uses this file; stop it first, or name another file") from None
     except OSError as error:
-        raise DatabaseError(f"{path}: cannot write beside this file: {error.strerror or error}") from None
+        raise DatabaseError(f"{path}: cannot make a lock file beside it: {error.strerror or error}") from None
     return lock
 
 

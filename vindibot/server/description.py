@@ -1,7 +1,7 @@
 """The description of the game's endpoints for ``/openapi.json``.
 
-Their parameters may come in the query string, a form, a multipart form or a JSON object. FastAPI's own declarations cannot
-say this, and its reading of parameters takes a tenth of each ply.
+The parameters of a request may come in the query string, a form, a multipart form or a JSON object. FastAPI's own
+declarations cannot express this, and FastAPI's parsing of parameters would take a tenth of the time for a ply.
 """
 
 from __future__ import annotations
@@ -20,22 +20,26 @@ DIR = {
 }
 TURN = {
     "type": "integer",
-    "description": "the turn of the move: a repeat for it gets the same answer and is not played",
+    "description": "the turn that the move is for; a repeated request for the same turn gets the same answer and is not played",
 }
-DAYS = {"type": "integer", "minimum": 0, "description": "only bots that played in this number of last days"}
+DAYS = {"type": "integer", "minimum": 0, "description": "only bots whose last game ended within this number of days"}
 PAGE = {"type": "integer", "minimum": 1, "description": "page of the table"}
-BEFORE = {"type": "integer", "description": "only games with a smaller number"}
+BEFORE = {"type": "integer", "description": "only games with a number below this"}
 PLY = {"type": "integer", "minimum": 0, "description": "number of plies played"}
 NAME = {"type": "string", "minLength": 3, "maxLength": 20, "description": "the name of the bot"}
 
 
 def queries(**parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the description of a page's `parameters`, which are in the query string."""
+    """Return the OpenAPI description of these query parameters. Each value in `parameters` is a JSON schema."""
     return {"parameters": [{"name": name, "in": "query", "schema": schema} for name, schema in parameters.items()]}
 
 
 def operation(*path: str, required: tuple[str, ...] = (), **parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the description of an operation: the parts of its `path`, and its `parameters` in any of their forms."""
+    """Return the OpenAPI description of an endpoint. `path` names the parameters in its path.
+
+    `parameters` are JSON schemas of the other parameters, which may come in the query string or in a body. `required` names
+    the ones that a body must have.
+    """
     places = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in path]
     places += queries(**parameters)["parameters"]
     body = {"type": "object", "properties": parameters, "required": list(required)}

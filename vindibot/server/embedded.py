@@ -1,4 +1,4 @@
-"""The server over HTTP: inside another program's event loop, or alone."""
+"""The server over HTTP, either inside another program's event loop or as a program of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from vindibot.server.match import Claim, Match
 from vindibot.server.room import Room, RoomObserver
 from vindibot.server.settings import ServerSettings
 
-#: Seconds that an idle connection stays open: longer than clients keep it, so that it is not closed under a new request.
+#: Seconds that an idle connection stays open. Clients close idle connections earlier. So the server never closes a connection
+#: while a client sends a new request on it.
 KEEP_ALIVE_SECONDS = 75
 
 
@@ -34,8 +35,8 @@ class EmbeddedServer:
             key = server.register("seed")
             ...  # play on server.url
 
-    Entering loads the kernels (`sim.kernels.warm`), which takes seconds if they are not compiled yet. Leaving ends all games
-    and answers all open requests. `lobby.arrange` makes private matches.
+    Entering loads the kernels (`sim.kernels.warm`). This takes seconds if they are not compiled yet. Leaving ends all games
+    and answers all open requests. `server.lobby.arrange` makes private matches.
     """
 
     def __init__(
@@ -58,11 +59,11 @@ class EmbeddedServer:
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
     def register(self, name: str, key: str | None = None) -> str:
-        """Add a bot (several may share a name); returns its key of 8 characters, a new one if `key` is None."""
+        """Add a bot and return its key of 8 characters. If `key` is None, make a new key. Several bots may share a name."""
         return self.lobby.users.add(name, key)
 
     async def join(self, key: str) -> Claim:
-        """Take the seat that is reserved for this key, or a place in the next arena game. Raises `Refusal`."""
+        """Take a seat in a private match that is reserved for this key, else a seat in the next arena game. Raises `Refusal`."""
         return self.lobby.join_arena(await self.lobby.user(key))
 
     def room(self, game_id: str) -> Room:
@@ -74,14 +75,14 @@ class EmbeddedServer:
         return list(self.lobby.rooms.values())
 
     def end(self, match: Match) -> None:
-        """Cancel a match that has not begun; in one that runs, every hero crashes on its turn."""
+        """Cancel a match that has not begun. In a match that runs, make every hero crash on its next turn."""
         self.lobby.cancel(match)
         if match.room is not None:
             for seat in match.room.seats:
                 match.room.withdraw(seat)
 
     def end_games(self) -> None:
-        """Stop every game at once, without a result, and answer all open requests."""
+        """Stop all games immediately, without results, and answer all open requests."""
         self.lobby.close()
 
     async def __aenter__(self) -> Self:
@@ -129,7 +130,7 @@ def _listen(settings: ServerSettings) -> socket.socket:
     listener = None
     try:
         family, kind, _, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
-        # The protocol is named because asyncio turns off the delay of small packets (40 ms a ply) only if it is.
+        # With the protocol named, asyncio turns off the delay of small packets, which would cost 40 ms per ply.
         listener = socket.socket(family, kind, socket.IPPROTO_TCP)
         where += f", port {settings.port}"
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -145,10 +146,10 @@ def _listen(settings: ServerSettings) -> socket.socket:
 
 
 def run_server(settings: ServerSettings, ready: Callable[[EmbeddedServer], None] | None = None) -> None:
-    """Serve in a new event loop until SIGINT or SIGTERM; calls `ready` once the server listens. Raises `ServerError`."""
+    """Serve in a new event loop until SIGINT or SIGTERM. Call `ready` once the server listens. Raises `ServerError`."""
 
     async def serve() -> None:
-        compile_templates("base", "viewer", "server")  # takes long; no game waits for it later
+        compile_templates("base", "viewer", "server")  # slow: done here so that no game has to wait for it
         async with EmbeddedServer(settings) as server:
             await server.until_signal(ready)
 

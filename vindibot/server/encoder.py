@@ -1,5 +1,7 @@
-"""Encoders: the data of a spectator's events, either whole states as on the wire, or patches for the page of the game
-(docs/viewer-format.md)."""
+"""Encoders: they make the data of the events that spectators get.
+
+The data is either a whole state as players get it, or a patch for the game's page (docs/viewer-format.md).
+"""
 
 from __future__ import annotations
 
@@ -11,24 +13,27 @@ from vindibot.viewer import StateWriter, result_of
 
 
 class Encoder(Protocol):
-    """Encodes the events of one game. Has no state: readers may be anywhere in the game. A stream begins with `prelude`."""
+    """Encodes the events of one game. `prelude` is sent at the start of a stream.
+
+    An encoder keeps no position, so that all readers of a game can share it.
+    """
 
     prelude: bytes
 
     def __init__(self, history: GameHistory) -> None: ...
 
     def ply(self, ply: Ply) -> bytes:
-        """Return the event of one ply."""
+        """Return the data of the event for one ply."""
 
     def newest(self, room: Room) -> bytes:
-        """Return the event of the last ply of a room."""
+        """Return the data of the event for the newest ply in a room."""
 
     def end(self, history: GameHistory) -> bytes | None:
-        """Return the last event of a game that is over, None for none."""
+        """Return the data of the event that ends a finished game, or None if there is no such event."""
 
 
 class WireEncoder:
-    """Encodes states as players get them."""
+    """Encodes each ply as the whole state, as players get it."""
 
     prelude = b""
 
@@ -40,18 +45,18 @@ class WireEncoder:
         return encode_json(from_games(ply.after, game_id=self._game_id, players=self._players))
 
     def newest(self, room: Room) -> bytes:
-        """See `Encoder`. The room has encoded this state for the players."""
+        """See `Encoder`. The room has already encoded this state for the players."""
         return room.state()[1]
 
     def end(self, history: GameHistory) -> bytes | None:
-        """See `Encoder`: the last state has the end."""
+        """See `Encoder`. Return None: the last state already says that the game is over."""
         return None
 
 
 class PageEncoder:
-    """Encodes patches for the page of a game."""
+    """Encodes each ply as a patch for the game's page."""
 
-    #: A browser whose connection breaks asks again after this number of milliseconds; its own default is seconds.
+    #: Tells a browser to reconnect 1000 milliseconds after its connection breaks. A browser's own default is several seconds.
     prelude = b"retry: 1000\n\n"
 
     def __init__(self, history: GameHistory) -> None:

@@ -1,7 +1,8 @@
-"""Feeds: the events for spectators, encoded once for all of them. Knows nothing of HTTP.
+"""Feeds: the events for spectators, encoded once for all readers. This module knows nothing of HTTP.
 
-Each ply is an event. Its number is the count of plies, not the turn, since a crash does not advance the turn. For a reader that
-is behind or comes late, the events are recomputed from the moves; the others share the latest events.
+Each ply is an event. The event's number is the number of plies played. It is not the turn, since a crash that ends the game
+does not advance the turn. Readers that keep up share a buffer of the latest events. For a reader that is behind or comes late,
+the events are recomputed from the moves.
 """
 
 from __future__ import annotations
@@ -14,28 +15,34 @@ from vindibot.games import GameHistory, encode_json
 from vindibot.server.encoder import Encoder
 from vindibot.server.room import Room
 
-#: Buffer of the latest events per watched game, in bytes; a reader that is further behind gets recomputed events.
+#: Size in bytes of the buffer of latest events, per watched game. A reader that is further behind gets recomputed events.
 BUFFER_BYTES = 2_000_000
-#: Bytes of events that are sent to a reader at once, about.
+#: Approximate size in bytes of the pieces in which events are sent to a reader.
 PIECE_BYTES = 64_000
-#: Recomputed plies per round of the loop (less than a millisecond).
+#: Number of plies to recompute per round of the event loop (less than a millisecond).
 PLIES_AT_ONCE = 12
 #: Seconds without an event after which a stream sends `HEARTBEAT`.
 QUIET_SECONDS = 15.0
 HEARTBEAT = b":\n\n"
-#: The pause of a reader after a piece: seconds per reader, so that all readers get about 500 pieces per second, and at most.
+#: A reader's pause after a piece: seconds per connected reader, and the longest pause in seconds. With the first value all
+#: readers together get about 500 pieces per second.
 SECONDS_PER_READER, LONGEST_PAUSE = 0.002, 0.25
 
 
 def event(number: int | None, data: bytes, kind: str = "") -> bytes:
-    """Return a server-sent event. The number comes after the data, since some clients cut six characters off the front."""
+    """Return a server-sent event of type `kind` ("" for none). It has the id `number`, or no id if `number` is None.
+
+    The id comes after the data, since some clients take the data by cutting six characters off the front.
+    """
     named = b"event: %b\n" % kind.encode() if kind else b""
     return b"%bdata: %b\n\n" % (named, data) if number is None else b"%bdata: %b\nid: %d\n\n" % (named, data, number)
 
 
 async def replayed(history: GameHistory, encoder: Encoder, after: int) -> AsyncGenerator[tuple[int, bytes], None]:
-    """Yield pieces of the events of a game after number `after`, each with the number of its last event. Ends with the newest
-    event; the game may grow meanwhile."""
+    """Yield the events of a game after event number `after`, in pieces: the number of a piece's last event, and the piece.
+
+    Plies that are played meanwhile are included: the last piece ends with the newest event.
+    """
     pieces: list[bytes] = []
     size = 0
     for ply in history.plies(after):
@@ -50,7 +57,7 @@ async def replayed(history: GameHistory, encoder: Encoder, after: int) -> AsyncG
 
 
 async def recorded(history: GameHistory, encoder: Encoder, after: int = 0) -> AsyncGenerator[bytes, None]:
-    """Yield the events of an archived game."""
+    """Yield the events of an archived game after event number `after`, in pieces."""
     async for _, piece in replayed(history, encoder, after):
         yield piece
     end = encoder.end(history)
@@ -59,7 +66,7 @@ async def recorded(history: GameHistory, encoder: Encoder, after: int = 0) -> As
 
 
 class _Watched:
-    """A source of changes, until it ends."""
+    """Something that readers watch for changes until it ends."""
 
     def __init__(self) -> None:
         self._over = False
@@ -101,7 +108,10 @@ class Feed(_Watched):
         self._wake()
 
     def _take(self, after: int) -> tuple[int, bytes]:
-        """Return a piece of the events after this number, which must be in the buffer, and the number of its last event."""
+        """Return the number of a piece's last event, and the piece. The piece begins with the first event after `after`.
+
+        That event must be in the buffer or not played yet; in the latter case the piece is empty.
+        """
         taken: list[bytes] = []
         size = 0
         for place in range(after - self._first, len(self._events)):
@@ -113,11 +123,11 @@ class Feed(_Watched):
 
     @property
     def _first(self) -> int:
-        """The number before the first event in the buffer."""
+        """The number of the last event before the buffer."""
         return len(self._history) - len(self._events)
 
     async def follow(self, after: int, pause: ReaderPause) -> AsyncGenerator[bytes, None]:
-        """Yield pieces of the events after this number, to the end of the game."""
+        """Yield the events after event number `after` in pieces, until the game ends."""
         self.readers += 1
         try:
             after = max(0, min(after, len(self._history)))
@@ -160,11 +170,14 @@ class Listing(_Watched):
             self._wake()
 
     def ids(self, user_id: str | None = None) -> list[str]:
-        """Return the ids of the games; with `user_id` those in which this user plays."""
+        """Return the ids of the games. With `user_id`, return only the games in which this user plays."""
         return [room.id for room in self._rooms if user_id is None or room.has_user(user_id)]
 
     async def follow(self, user_id: str | None, pause: ReaderPause) -> AsyncGenerator[bytes, None]:
-        """Yield the list as an event, now and at each change. A slow reader gets the newest list only."""
+        """Yield the list of ids as an event, first now and then at each change. With `user_id`, only this user's games count.
+
+        A slow reader gets only the newest list.
+        """
         shown: list[str] | None = None
         while not self._over:
             ids = self.ids(user_id)
@@ -177,7 +190,7 @@ class Listing(_Watched):
 
 
 async def _change_before_heartbeat(changed: asyncio.Event) -> bool:
-    """Wait for a change; returns False after `QUIET_SECONDS`."""
+    """Return True at the next change, or False if there is none within `QUIET_SECONDS`."""
     try:
         async with asyncio.timeout(QUIET_SECONDS):
             return await changed.wait()
@@ -186,7 +199,7 @@ async def _change_before_heartbeat(changed: asyncio.Event) -> bool:
 
 
 class ReaderPause:
-    """The pause between two pieces of a reader: longer if there are more `readers`."""
+    """The pause of a reader between two pieces. It grows with the number of connected `readers`."""
 
     def __init__(self) -> None:
         self.readers = 0

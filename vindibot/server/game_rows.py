@@ -1,4 +1,4 @@
-"""Queries for bots and games. All take the database's connection and run in its thread."""
+"""Queries for bots and games. Each query takes the database's connection and must run in the database's thread."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from vindibot.server.ratings import FIRST_ELO, FIRST_MU, FIRST_SIGMA, winner_of
 
 @dataclass(eq=False)
 class User:
-    """A registered bot with its present ratings. `games` counts rated games; times are seconds since 1970, `played` is the
-    end of the last game, None before the first one."""
+    """A registered bot with its current ratings. `games` is the number of its rated games.
+
+    `created` and `played` are times in seconds since 1970. `played` is the end of the bot's last game, None before the first.
+    """
 
     id: str
     name: str
@@ -29,8 +31,11 @@ class User:
 
 @dataclass(frozen=True)
 class GameRow:
-    """An archived game as lists show it. `number` rises with the start time; `state` is "finished", "interrupted" or "running";
-    `finished` is in seconds since 1970; `gold` is empty for a game that has not ended."""
+    """An archived game as lists show it. Games that started later have a larger `number`.
+
+    `state` is "finished", "interrupted" or "running". `finished` is in seconds since 1970. `gold` is empty for a game that
+    has not ended.
+    """
 
     number: int
     id: str
@@ -49,22 +54,22 @@ class GameRow:
 
     @property
     def heroes(self) -> list[tuple[int, str, str | None, int | None]]:
-        """Number (1..4), name, id (of a registered bot, else None) and gold (None if unknown) of each hero."""
+        """For each hero: its number (1..4), its name, the id of its registered bot or None, its gold or None if unknown."""
         return list(zip(range(1, 5), self.names, self.player_ids, self.gold or (None,) * 4, strict=True))
 
 
-#: The columns of a bot beside its key, in the order of `User`.
+#: All columns of a bot except its key, in the order of `User`'s fields.
 _COLUMNS = ", ".join(column.name for column in fields(User))
 
 
 def load_bots(connection: sqlite3.Connection) -> dict[bytes, User]:
-    """Return all bots by the digest of their key, in the order of their registration."""
+    """Return all bots in the order of their registration. The keys of the result are the digests of the bots' keys."""
     rows = connection.execute(f"SELECT key, {_COLUMNS} FROM bots ORDER BY rowid")  # noqa: S608  # the columns are ours
     return {key: User(*row) for key, *row in rows}
 
 
 def add_bot(connection: sqlite3.Connection, user: User, key: bytes) -> None:
-    """Add a bot; `key` is the digest of its key."""
+    """Add a bot. `key` is the digest of the bot's key."""
     sql = f"INSERT INTO bots (key, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608  # the columns are ours
     connection.execute(sql, (key, *astuple(user)))
 
@@ -75,7 +80,7 @@ def rate_bot(connection: sqlite3.Connection, bot_id: str, elo: int, games: int, 
 
 
 def begin_game(connection: sqlite3.Connection, record: GameRecord) -> None:
-    """Add a game that runs; its record has no moves yet."""
+    """Add a game that has just started. The record has no moves yet."""
     game = (record.id, "running", record.training, record.finished.timestamp(), dumps(record).decode())
     sql = "INSERT INTO games (id, state, training, finished, record) VALUES (?, ?, ?, ?, ?)"
     number = connection.execute(sql, game).lastrowid
@@ -84,7 +89,7 @@ def begin_game(connection: sqlite3.Connection, record: GameRecord) -> None:
 
 
 def end_game(connection: sqlite3.Connection, record: GameRecord, gold: Sequence[int], rated: bool) -> None:
-    """Store the complete record of a game that has ended, and the time of the last game of its bots."""
+    """Store the complete record of a game that has ended. If it is finished, also set `played` of its bots."""
     finished = record.finished.timestamp()
     state = "interrupted" if record.ending is Reason.INTERRUPTED else "finished"
     connection.execute(
@@ -97,7 +102,7 @@ def end_game(connection: sqlite3.Connection, record: GameRecord, gold: Sequence[
 
 
 def forget_games(connection: sqlite3.Connection, keep: int) -> None:
-    """Delete all games that do not run, except the newest `keep` or so."""
+    """Delete all games except running games and, approximately, the `keep` newest ones."""
     newest: int = connection.execute("SELECT coalesce(max(number), 0) FROM games").fetchone()[0]
     old = "SELECT number FROM games WHERE number <= ? AND state != 'running'"
     connection.execute(f"DELETE FROM seats WHERE game IN ({old})", (newest - keep,))  # noqa: S608  # `old` is ours
@@ -113,8 +118,10 @@ def find_record(connection: sqlite3.Connection, game_id: str) -> GameRecord | No
 def list_games(
     connection: sqlite3.Connection, *, bot: str | None = None, before: int | None = None, limit: int = 50
 ) -> list[GameRow]:
-    """Return the newest `limit` archived games that do not run, newest first: only games of `bot` and with a number below
-    `before`, where given."""
+    """Return the `limit` newest archived games that do not run, newest first.
+
+    With `bot`, return only games of this bot; with `before`, only games with a number below it.
+    """
     wanted: list[str | int] = [before if before is not None else 2**62, limit]
     if bot is None:
         chosen = "FROM games WHERE number < ?"

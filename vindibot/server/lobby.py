@@ -1,4 +1,4 @@
-"""The lobby: finds a game for each client that wants to play, and each game by its id."""
+"""The lobby: it finds a game for each client that wants to play, and it looks up a game by its id."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vindibot.server.room import GRACE_ROUNDS, Room, RoomObserver, RoomSeat
 from vindibot.server.settings import ServerSettings
 from vindibot.server.users import KEY_LENGTH, Users, random_word
 
-#: The name of the server's random bots, and of their seats in a private match.
+#: Name of the server's random bots. In a private match it marks the seats that they get.
 RANDOM_BOT = "random"
 ID_LENGTH = 8
 MAX_TRAINING_ROUNDS = 600
@@ -29,13 +29,16 @@ FULL = "Vindinium - The server is full, try again later"
 
 
 def training_turns(turns: int | None, default: int) -> int:
-    """Return the plies of a training game: four times `turns`, at most 600 rounds, in 32 bits as the original computes it."""
+    """Return the number of plies in a training game of `turns` rounds; None means `default` rounds.
+
+    More than 600 rounds become 600. The product wraps around at 32 bits, as in the original server.
+    """
     plies = PLIES_PER_ROUND * min(MAX_TRAINING_ROUNDS, default if turns is None else turns)
     return (plies + 2**31) % 2**32 - 2**31
 
 
 class Lobby:
-    """All rooms, the clients that wait for one, and the private matches. Belongs to one event loop."""
+    """All rooms, all clients that wait for a game, and all private matches. Use a lobby in one event loop only."""
 
     def __init__(self, settings: ServerSettings, observers: Sequence[RoomObserver] = ()) -> None:
         self.settings = settings
@@ -58,7 +61,11 @@ class Lobby:
     # ---- Finding ----
 
     async def user(self, key: str, address: str = "") -> User:
-        """Return the user with this key; `address` is where the request comes from. Raises `Refusal`."""
+        """Return the user with this key. Raises `Refusal` if there is none.
+
+        With the setting keys = "any", an unknown key is registered. `address` is the client's address; the limits on
+        registrations count by it.
+        """
         user = await self.users.look_up(key)
         if len(key) == KEY_LENGTH:
             for matchmaker in self.matchmakers:
@@ -102,7 +109,8 @@ class Lobby:
         return claim
 
     def join_arena(self, user: User) -> Claim:
-        """Take the seat that is reserved for this user, a place at its matchmaker, or one in the next arena game.
+        """Take a seat in a private match that is reserved for this user. If there is none, wait at the matchmaker of this user
+        (a league). If it has none, wait for the next arena game.
 
         Raises `Refusal`.
         """
@@ -115,7 +123,7 @@ class Lobby:
         return claim
 
     def leave(self, claim: Claim) -> None:
-        """Forget a client that has disconnected. Its seat is free again if its game has not begun."""
+        """Forget a client that has disconnected. If its game has not begun, its seat becomes free again."""
         if claim.room is None:
             if claim in self.waiting:
                 self.waiting.remove(claim)
@@ -136,7 +144,7 @@ class Lobby:
         return taken
 
     def _match_later(self) -> None:
-        # Some rounds of the loop later, so that a client that has just disconnected gets no game.
+        # Match some rounds of the loop later. By then the server has noticed clients that disconnected just now.
         if not self._matching:
             self._matching = True
             asyncio.get_running_loop().call_soon(self._match, GRACE_ROUNDS)
@@ -150,14 +158,14 @@ class Lobby:
             return
         for match in [match for match in self.matches if not match.open_seats]:
             if not self._has_space():
-                return  # until a game has ended
+                return  # when a game ends, `ended` matches again
             self.matches.remove(match)
             self._start(match)
         while len(self.waiting) >= SEATS and self._has_space():
             self._start_arena()
 
     def _has_space(self) -> bool:
-        """Return whether another game may begin; finished games make way if there are too many rooms."""
+        """Return whether another game may begin. If there are too many rooms, remove the oldest ones with finished games."""
         excess = len(self.rooms) - self.settings.max_games + 1
         if excess > 0:
             for room in [room for room in self.rooms.values() if room.finished][:excess]:
@@ -177,10 +185,10 @@ class Lobby:
         before = self._latest_arena
         self._latest_arena = self._start(match)
         if before is not None and before.finished and before.id not in self._removals:
-            self._remove(before)  # its time was over, but it was the latest
+            self._remove(before)  # it stayed longer than `keep_finished_seconds` only because it was the latest arena game
 
     def _start(self, match: Match) -> Room:
-        """Return a new room in which this match, whose reserved seats are all taken, begins now."""
+        """Begin this match in a new room and return the room. All reserved seats of the match must be taken."""
         seats = [
             RoomSeat(index, _player(user), bot=user is None, time_limit_ms=limit)
             for index, (user, limit) in enumerate(zip(match.seats, match.seat_limits_ms, strict=True))
@@ -205,7 +213,10 @@ class Lobby:
         return room
 
     def _new_match(self, game_map: Map | str | None, seats: tuple[User | None, ...], seed: int | None = None) -> Match:
-        """Return a match with the settings of the server. Raises `UsageError` for a map that cannot be read or generated."""
+        """Return a match with the server's settings. Raises `UsageError` if the map cannot be read or generated.
+
+        `game_map` is a map, its name or text, or None for a map generated from `seed`. A None `seed` is drawn at random.
+        """
         seed = self._random.getrandbits(32) if seed is None else seed
         try:
             board = generate(seed) if game_map is None else read_map(game_map) if isinstance(game_map, str) else game_map
@@ -235,13 +246,18 @@ class Lobby:
         seat_limits_ms: Sequence[int | None] = NO_LIMITS,
         claims: Sequence[Claim] = (),
     ) -> Match:
-        """Return a new private match; `seats` are keys or users, four with `RANDOM_BOT`. Their next joins take the seats.
+        """Return a new private match. When a bot in `seats` next asks for a game, it gets its seat in this match.
 
-        `map` is a map, the name or text of one, or None for one generated from `seed` (drawn if None). `rounds`,
-        `time_limit_ms` and `pace` are the server's if None. In a `training` match the crash of any hero ends the game; a
-        `rated` match changes the ratings as an arena game does. `seat_limits_ms` are time limits of single seats in
-        milliseconds, None for the limit of the match. `claims` are clients that wait for it already, in the order of the
-        seats. Raises `UsageError`.
+        - `map`: a map, its name or its text; None generates a map from `seed`.
+        - `seats`: four entries, each one the key of a bot, a user, or `RANDOM_BOT` for a random bot of the server.
+        - `rounds`, `time_limit_ms`, `pace`: None takes the server's setting.
+        - `seed`: seed of the map and of the random bots; None draws one.
+        - `training`: whether the game ends as soon as any hero crashes.
+        - `rated`: whether the game changes the ratings, as an arena game does.
+        - `seat_limits_ms`: for each seat its own time limit in milliseconds, or None for the limit of the match.
+        - `claims`: clients that already wait for this match, in the order of the seats.
+
+        Raises `UsageError`.
         """
         if len(seats) != SEATS or len(seat_limits_ms) != SEATS:
             raise UsageError(f"a match has {SEATS} seats, not {len(seats if len(seats) != SEATS else seat_limits_ms)}")
@@ -267,12 +283,15 @@ class Lobby:
         return match
 
     def cancel(self, match: Match) -> None:
-        """Cancel a match that has not begun and refuse the clients that wait for it. A match that has begun is left alone."""
+        """Cancel a match that has not begun, and refuse the clients that wait for it. Do nothing if the match has begun."""
         for claim in self.withdraw(match):
             claim.waiter.set_result(game_error("The match was cancelled"))
 
     def withdraw(self, match: Match) -> list[Claim]:
-        """Cancel a match that has not begun; returns the clients that wait for it, whose requests stay open."""
+        """Cancel a match that has not begun, and return the clients that wait for it. Their requests stay open.
+
+        Do nothing and return no clients if the match has begun.
+        """
         if match not in self.matches:
             return []
         self.matches.remove(match)
@@ -292,17 +311,17 @@ class Lobby:
         """See `RoomObserver`."""
 
     def ended(self, room: Room) -> None:
-        """See `RoomObserver`. The room stays for `keep_finished_seconds`."""
+        """See `RoomObserver`. The room can still be found for `keep_finished_seconds`."""
         loop = asyncio.get_running_loop()
         self._removals[room.id] = loop.call_later(self.settings.keep_finished_seconds, self._expire, room)
         if len(self.waiting) >= SEATS or self.matches:
-            self._match_later()  # they may have waited for space
-        # A round of the loop later: the final state goes to the players first.
+            self._match_later()  # these games may only have waited until a room was free
+        # This happens a round of the loop later, so that the players get the final state first.
         loop.call_soon(self._running.pop(room).set_ended)
 
     def _expire(self, room: Room) -> None:
         self._removals.pop(room.id, None)
-        if room is not self._latest_arena:  # which stays until there is a newer one
+        if room is not self._latest_arena:  # the latest arena game stays until there is a newer one
             self._remove(room)
 
     def _remove(self, room: Room) -> None:

@@ -13,14 +13,17 @@ from vindibot.server.game_rows import User
 from vindibot.server.ratings import winner_of
 from vindibot.server.room import Room, Waiter
 
-#: Every seat has the time limit of its match.
+#: Seat limits for a match in which every seat has the time limit of the match.
 NO_LIMITS: tuple[int | None, ...] = (None,) * SEATS
 
 
 @dataclass(frozen=True)
 class MatchResult:
-    """The result of a match. `moves` are 0..4 or `sim.game.CRASH`, from the first ply on; `turn` counts plies; `ending` is
-    "finished" or "all-crashed"."""
+    """The result of a match.
+
+    `moves` has one entry per ply: 0..4 or `sim.game.CRASH`. `turn` is the turn at the end of the game. `ending` is "finished"
+    or "all-crashed". All other tuples have one entry per hero.
+    """
 
     game_id: str
     map: Map
@@ -40,7 +43,7 @@ class MatchResult:
 
 @dataclass(eq=False)
 class Claim:
-    """A client that asked for a game: `waiter` is its open request; `room` and `seat` are set when its game begins."""
+    """A client that asked for a game. `waiter` is the client's open request. `room` and `seat` are set when its game begins."""
 
     user: User
     waiter: Waiter
@@ -50,16 +53,19 @@ class Claim:
 
 
 class Matchmaker(Protocol):
-    """Arranges games for some keys, instead of the open arena (a league does this)."""
+    """Arranges games for the bots with certain keys, so that they do not play in the open arena. A league does this."""
 
     async def find_bot(self, key: str) -> str | None:
-        """Return the name of the bot with this key, None if the key is not one of this matchmaker's."""
+        """Return the name of the bot with this key, or None if this matchmaker does not know the key."""
 
     def bind(self, key: str, user: User) -> None:
-        """Note the user of a key that `find_bot` knows."""
+        """Remember that this key belongs to this user. Does nothing for a key that `find_bot` did not recognize."""
 
     def accept(self, claim: Claim) -> bool:
-        """Return whether this matchmaker takes the client. Raises `Refusal`."""
+        """Let the client wait at this matchmaker if it knows the client's user, and return whether it does.
+
+        Raises `Refusal` for a client that must not wait here.
+        """
 
     def release(self, claim: Claim) -> None:
         """Forget a client that has disconnected, if it waits here."""
@@ -67,10 +73,10 @@ class Matchmaker(Protocol):
 
 @dataclass(eq=False)
 class Match:
-    """A game to be played. `seats` are users, None for a random bot of the server; `max_turns` counts plies.
+    """A game to be played. `seats` has a user per seat, None for a random bot of the server. `max_turns` is in plies.
 
-    `seat_limits_ms` are time limits of single seats in milliseconds, None for the limit of the match. `claims` are the
-    clients on taken seats, by seat.
+    `seat_limits_ms` has a time limit per seat in milliseconds, None for the limit of the match. `claims` has the client on
+    each taken seat, by the seat's index.
     """
 
     map: Map
@@ -90,11 +96,11 @@ class Match:
 
     @property
     def open_seats(self) -> dict[int, User]:
-        """The reserved seats that are not taken: index and user."""
+        """The user of each reserved seat that is not taken yet, by the seat's index."""
         return {index: user for index, user in enumerate(self.seats) if user is not None and index not in self.claims}
 
     def take_seat(self, claim: Claim) -> bool:
-        """Give a client an open seat of its user; returns whether there is one."""
+        """Give a client an open seat of its user. Return whether there was such a seat."""
         index = next((index for index, user in self.open_seats.items() if user is claim.user), None)
         if index is None:
             return False
@@ -103,16 +109,16 @@ class Match:
         return True
 
     def missing(self) -> list[str]:
-        """Return the names of the bots on open seats, one name per seat."""
+        """Return the names of the bots for which open seats are reserved, one name per seat."""
         return [user.name for user in self.open_seats.values()]
 
     async def begun(self) -> str:
-        """Wait until the game has begun; returns its id, "" if the match was cancelled."""
+        """Wait until the game has begun, and return its id. Return "" if the match is cancelled."""
         await self._begun.wait()
         return self.room.id if self.room is not None else ""
 
     async def ended(self) -> MatchResult | None:
-        """Wait for the end of the game; returns its result, None if the match was cancelled."""
+        """Wait until the game is over, and return its result. Return None if the match is cancelled or the server closes."""
         await self._ended.wait()
         return self.result()
 
@@ -134,11 +140,11 @@ class Match:
         )
 
     def set_begun(self, room: Room) -> None:
-        """Note that the game runs in `room`; the lobby calls this."""
+        """Note that the game runs in `room`. Only the lobby calls this."""
         self.room = room
         self._begun.set()
 
     def set_ended(self) -> None:
-        """Note that the game is over or the match is cancelled; the lobby calls this."""
+        """Note that the game is over or the match is cancelled. Only the lobby calls this."""
         self._begun.set()
         self._ended.set()

@@ -1,4 +1,4 @@
-"""The other pages of the original server, at their addresses there."""
+"""Pages of the original server that this server offers at the same addresses: manual, starter kits, live game, random map."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from vindibot.server.parameters import read_int
 from vindibot.server.site import viewer_page
 from vindibot.server.streams import Streams
 
-#: The longest and the shortest time between two maps, in seconds.
+#: The longest and the shortest time in seconds for which ``/map/DELAY`` shows a map.
 LONGEST_DELAY, SHORTEST_DELAY = 86_400, 1
 
 
 def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
-    """Add ``/doc``, ``/starters``, ``/tv`` and ``/map/DELAY``. Call it before the routes that take any word."""
+    """Add the routes ``/doc``, ``/starters``, ``/tv`` and ``/map/DELAY``. Call this before routes are added that match any
+    word."""
 
     @app.get("/doc", response_class=HTMLResponse)
     async def doc() -> Response:
@@ -41,7 +42,7 @@ def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
 
     @app.get("/map/{delay}", response_class=HTMLResponse)
     async def fresh_map(delay: str) -> Response:
-        """A new random map, as in the arena, and another one after `delay` seconds."""
+        """A new random map, made like the maps of the arena. The page shows another map after `delay` seconds."""
         seconds = read_int(delay)
         if seconds is None:
             return not_found()

@@ -1,4 +1,4 @@
-"""The plain pages of the server, which need no script: their headers, and the values of their templates (``templates/``)."""
+"""The server's plain pages: their headers, and the values for their templates (``templates/``). They work without scripts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vindibot.server.ratings import winner_of
 from vindibot.server.room import Room
 from vindibot.server.thumbnail import thumbnail
 
-#: The headers of every page: no script, no frame, nothing from another address.
+#: The headers of every page. They forbid scripts, frames, and anything from another address.
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -34,25 +34,25 @@ LIST_HEADERS = {
 }
 #: The files of the pages and their types, by their name below ``/assets/``.
 ASSETS = {"style.css": ("site.css", "text/css"), "lists.js": ("lists.js", "text/javascript")}
-#: Running games that are shown with their boards; the others are rows of a table.
+#: Number of running games that are shown with their boards. Further games are rows of a table.
 CARDS = 12
 #: Seconds after which the page of a running game loads itself again.
 REFRESH_SECONDS = 3
 
 
 def html(template: str, status: int = 200, headers: dict[str, str] | None = None, **values: Any) -> HTMLResponse:
-    """Return the page that a template (``home.html``) makes of these values."""
+    """Return the page that a template renders from `values`. `template` is a name such as ``home.html``."""
     return HTMLResponse(render(f"server/{template}", **values), status, HEADERS | (headers or {}))
 
 
 def not_found() -> HTMLResponse:
-    """Return the page of an address without a page."""
+    """Return the page for an unknown address (404)."""
     return html("missing.html", 404)
 
 
 @cache
 def find_asset(name: str) -> tuple[bytes, str] | None:
-    """Return a file of the pages and its type, None if there is none of this name."""
+    """Return the file with this name below ``/assets/`` and its content type, or None if there is no such file."""
     if name not in ASSETS:
         return None
     file, kind = ASSETS[name]
@@ -61,8 +61,10 @@ def find_asset(name: str) -> tuple[bytes, str] | None:
 
 @dataclass(frozen=True)
 class RunningGame:
-    """A running game as lists show it, on turn `turn` of `last`. `heroes` are as those of `GameRow`. Only the first games of a
-    list have gold and a picture of the `board` (SVG)."""
+    """A running game as lists show it. It is at turn `turn` of `last` turns. `heroes` has the format of `GameRow.heroes`.
+
+    Only the first `CARDS` games in a list have gold and a picture of the `board` (SVG).
+    """
 
     id: str
     turn: int
@@ -72,7 +74,7 @@ class RunningGame:
 
 
 def running_games(rooms: Sequence[Room]) -> list[RunningGame]:
-    """Return these games as lists show them."""
+    """Return the games in these rooms as lists show them."""
     return [_running_game(room, with_board=place < CARDS) for place, room in enumerate(rooms)]
 
 
@@ -92,7 +94,10 @@ def _running_game(room: Room, *, with_board: bool) -> RunningGame:
 def game_page(
     game_id: str, games: Games, players: Sequence[Player], *, ply: int, plies: int, live: bool, ending: Reason | None = None
 ) -> HTMLResponse:
-    """Return the page of one game as text: the newest state of a `live` game, else the state after `ply` of its `plies`."""
+    """Return the page that shows one state of a game as plain text.
+
+    `games` is this state: the newest state of a `live` game, else the state after `ply` of the game's `plies` plies.
+    """
     return html(
         "game.html",
         id=game_id,

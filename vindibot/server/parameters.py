@@ -1,7 +1,7 @@
-"""The parameters of a request, read as tolerantly as the original server reads them (RULES section 12).
+"""Reads the parameters of a request as tolerantly as the original server (RULES section 12).
 
-They come from a form, a multipart form or a JSON object in the body, and from the query string, which overrides the body. Of a
-repeated parameter the first value counts. A body of another content type is ignored.
+Parameters may be in the query string and in the body, which may be a form, a multipart form or a JSON object. The query string
+overrides the body. If a parameter is repeated, its first value counts. A body of another content type is ignored.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
 
 MAX_FIELDS = 100
-#: The supported charsets of bodies; a body in another one is read as UTF-8.
+#: The supported charsets of bodies. If a body names another charset, it is read as UTF-8.
 _CHARSETS = {"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1", "iso-8859-15", "windows-1252", "utf-16"}
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
-#: A number as Java reads it: an optional sign, no spaces.
+#: An integer as Java accepts it: an optional sign and digits, without spaces.
 _INT = re.compile(r"[+-]?\d{1,12}")
 
 
 async def read_parameters(request: Request, settings: ServerSettings) -> dict[str, str]:
-    """Return all parameters of a request. Reads the body to its end. Raises `Refusal` for a body that cannot be read."""
+    """Return all parameters of a request. The body is read to its end. Raises `Refusal` if the body cannot be read."""
     body = await read_body(request, settings)
     content_type = request.headers.get("content-type", "")
     kind = content_type.partition(";")[0].strip().lower()
@@ -46,7 +46,7 @@ async def read_parameters(request: Request, settings: ServerSettings) -> dict[st
 
 
 def read_int(text: str) -> int | None:
-    """Return the 32-bit number in a text, None if there is none."""
+    """Return the signed 32-bit integer that `text` consists of, or None if it is not one."""
     if _INT.fullmatch(text):
         number = int(text)
         if -(2**31) <= number < 2**31:
@@ -55,7 +55,7 @@ def read_int(text: str) -> int | None:
 
 
 async def read_body(request: Request, settings: ServerSettings) -> bytes:
-    """Return the body of a request, to its end. Raises `Refusal` if it is too long or does not arrive in time."""
+    """Return the whole body of a request. Raises `Refusal` if the body is too long or does not arrive in time."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length[:20]) > settings.max_body:
         raise _too_long(settings)
@@ -100,7 +100,7 @@ def _form(text: str, charset: str) -> dict[str, str]:
 
 def _json(body: bytes) -> dict[str, str]:
     try:
-        # Numbers stay texts.
+        # A number stays a string with the client's digits: every parameter is text.
         value = json.loads(body, parse_int=str, parse_float=str, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise Refusal(400, "The body of the request is not JSON") from None
@@ -122,7 +122,7 @@ def _json_text(item: Any) -> str | None:
 
 
 def _encodable(text: str) -> str:
-    """Return the text with a ? for each lone surrogate, which JSON may have and UTF-8 cannot encode."""
+    """Return the text with each lone surrogate replaced by "?". JSON may contain lone surrogates; UTF-8 cannot encode them."""
     return text.encode("utf-8", "replace").decode()
 
 

@@ -1,4 +1,4 @@
-"""Rate limits: registrations and wrong tokens per address."""
+"""Rate limits, used for registrations and for wrong tokens."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from collections.abc import Callable
 
 from fastapi import Request
 
-#: Keys with a count; beyond them the least recently used key is dropped.
+#: Largest number of keys that are counted. When there are more, the least recently used key is dropped.
 MAX_KEYS = 10_000
 
 
 class RateLimit:
     """Allows each key `burst` events at once, and then one per `interval` seconds.
 
-    This is the generic cell rate algorithm: per key it stores the time at which an even flow would have its events.
+    This is the generic cell rate algorithm. For each key it stores the time of the next event if all counted events came
+    `interval` seconds apart.
     """
 
     def __init__(self, interval: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -26,13 +27,13 @@ class RateLimit:
         self._even: dict[str, float] = {}
 
     def wait(self, key: str) -> float:
-        """Return the seconds until the next event of this key is allowed, 0 if it is allowed now. Counts nothing."""
+        """Return the seconds until the next event of this key is allowed, 0 if it is allowed now. Do not count an event."""
         return max(0.0, self._even.get(key, -math.inf) - self._tolerance - self._clock())
 
     def take(self, key: str) -> float:
-        """Count an event of this key, allowed or not; returns `wait` before it."""
+        """Count an event of this key, even if it is not allowed. Return what `wait` returned before this event."""
         wait = self.wait(key)
-        # Moved to the end: the first key is the least recently used one.
+        # The key moves to the end of the dict, so that the first key is the least recently used one.
         self._even[key] = max(self._clock(), self._even.pop(key, -math.inf)) + self._interval
         if len(self._even) > MAX_KEYS:
             del self._even[next(iter(self._even))]
@@ -40,9 +41,8 @@ class RateLimit:
 
 
 def client_address(request: Request) -> str:
-    """Return the address that a request comes from; for IPv6 its network of 64 bits, which belongs to one customer.
-
-    Behind a proxy it is the address of the proxy.
+    """Return the address that a request comes from. For IPv6, return the network of its first 64 bits, since all addresses in
+    it belong to one customer. For a request through a proxy, return the address of the proxy.
     """
     host = request.client.host if request.client is not None else ""
     try:

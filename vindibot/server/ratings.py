@@ -1,6 +1,6 @@
-"""Ratings after a game: Elo exactly as the original server computes it (RULES section 8), and openskill beside it.
+"""Ratings after a game: Elo exactly as in the original server (RULES section 8), and openskill's ratings.
 
-Both are pure functions from the heroes with their ratings before the game to the ratings of the users after it.
+The functions have no state. They take the heroes with the ratings before the game, and return the users' ratings after it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from openskill.models import PlackettLuce
 
 FIRST_ELO = 1200
-#: Share of games that add 1 to each rating, so that ratings do not fall in the long run.
+#: Share of games (0..1) that add 1 to the Elo of each player. Without it, Elo would fall in the long run.
 BONUS_CHANCE = 0.1
-#: The first mean and uncertainty of openskill. A cautious estimate of the strength is mean - 3 * uncertainty.
+#: Mean and uncertainty of a new bot's openskill rating. A cautious estimate of the strength is mean - 3 * uncertainty.
 FIRST_MU, FIRST_SIGMA = 25.0, 25.0 / 3
 
 
 @dataclass(frozen=True)
 class Rated:
-    """One hero of a game: its name, its gold at the end, its user (None for a random bot) and the user's ratings."""
+    """One hero of a game: its name, its gold at the end, the id of its user (None for a random bot) and the user's ratings."""
 
     name: str
     gold: int
@@ -33,7 +33,7 @@ class Rated:
 
 
 def winner_of(gold: Sequence[int]) -> int | None:
-    """Return the index of the most gold, None if the two best have equal gold."""
+    """Return the index of the largest amount of gold, None if two or more seats share it."""
     best = max(gold)
     return gold.index(best) if gold.count(best) == 1 else None
 
@@ -44,14 +44,20 @@ def counts(heroes: Sequence[Rated]) -> bool:
 
 
 def elo_change(own: Rated, other: Rated) -> int:
-    """Return the change of the first rating by one pair of heroes: 16 * (score - expected), truncated toward zero."""
+    """Return the change of `own`'s Elo that results from its comparison with one other hero.
+
+    The change is 16 * (score - expected), truncated toward zero. `score` is 1 for more gold, 0.5 for equal gold, 0 for less.
+    """
     expected = 1 / (1 + 10 ** ((other.elo - own.elo) / 400))
     score = 0.5 if own.gold == other.gold else float(own.gold > other.gold)
     return int(16 * (score - expected))
 
 
 def elo_after(heroes: Sequence[Rated], bonus: bool) -> dict[str, int]:
-    """Return the Elo of each user after a game that `counts`. Heroes without a user are left out."""
+    """Return each user's Elo after a rated game (see `counts`). Heroes without a user are left out.
+
+    `bonus` says whether this game adds 1 to each Elo.
+    """
     after: dict[str, int] = {}
     for hero in heroes:
         if hero.user is not None:
@@ -62,16 +68,17 @@ def elo_after(heroes: Sequence[Rated], bonus: bool) -> dict[str, int]:
 
 @cache
 def load_model() -> PlackettLuce:
-    """Return the model of `skill_after`. The first call imports it, which takes as long as a hundred plies."""
+    """Return the rating model for `skill_after`. The first call imports openskill, which takes as long as a hundred plies."""
     from openskill.models import PlackettLuce
 
     return PlackettLuce(mu=FIRST_MU, sigma=FIRST_SIGMA)
 
 
 def skill_after(heroes: Sequence[Rated]) -> dict[str, tuple[float, float]]:
-    """Return mean and uncertainty (openskill, Plackett-Luce, ranks by gold) of each user after a game that `counts`.
+    """Return the mean and the uncertainty of each user's openskill rating after a rated game (see `counts`).
 
-    A user with several heroes gets the mean over them. Nothing changes if there are fewer than two users.
+    The model is Plackett-Luce with the heroes ranked by gold. A user with several heroes gets the mean of their new ratings.
+    Nothing changes if there are fewer than two users.
     """
     known = [(hero.user, hero) for hero in heroes if hero.user is not None]
     if len({user for user, _ in known}) < 2:

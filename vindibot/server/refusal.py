@@ -1,4 +1,4 @@
-"""Refusals: the answers to requests that the server does not serve. The texts are the original server's."""
+"""Refusals: the answers to requests that the server refuses. The texts of the game's API are those of the original server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import math
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, not an error of the server
-    """An answer in plain text with a status of 4xx or 5xx; `retry_after` is in seconds, None where waiting does not help."""
+    """An answer in plain text with a status of 4xx or 5xx.
+
+    `retry_after` is the number of seconds after which the client may try again, None if waiting does not help.
+    """
 
     def __init__(self, status: int, text: str, retry_after: float | None = None) -> None:
         super().__init__(text)
@@ -21,5 +24,5 @@ def game_error(message: str, status: int = 400) -> Refusal:
 
 
 def closing_refusal() -> Refusal:
-    """Return the refusal of a server that is closing."""
+    """Return the refusal that every request gets while the server is closing."""
     return game_error("The server is closing", 503)

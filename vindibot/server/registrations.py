@@ -1,4 +1,4 @@
-"""Registrations: limits on new bots, per address and for the whole server."""
+"""Registrations: how new bots are added, with limits per address and for the whole server."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
 from vindibot.server.users import Users
 
-#: The Retry-After of a server with the largest number of bots, in seconds.
+#: The Retry-After in seconds if the server has its largest number of bots.
 FULL_SECONDS = 3600
 
 
 class Registrations:
-    """Registers bots within the limits of the settings. Bots of a roster are not counted."""
+    """Registers bots within the limits of the settings. Bots from a roster do not count towards the limits per minute."""
 
     def __init__(self, settings: ServerSettings, users: Users) -> None:
         self._users = users
@@ -23,7 +23,10 @@ class Registrations:
         self._from_all = RateLimit(60 / settings.registrations_per_minute, settings.registrations_per_minute)
 
     async def sign_up(self, name: str, address: str) -> str:
-        """Register a bot; returns its key. Raises `RegistrationError` for a bad name, `Refusal` for too many registrations."""
+        """Register a bot from `address` and return its key.
+
+        Raises `RegistrationError` if the name is not accepted, and `Refusal` if there are too many registrations.
+        """
         self._users.check_name(name)
         self.count(address)
         return await self._users.sign_up(name)

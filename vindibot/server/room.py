@@ -1,10 +1,10 @@
-"""A room: one running game with its four seats and its clock. Knows nothing of HTTP.
+"""A room: one running game with its four seats and its clock. This module knows nothing of HTTP.
 
-The room hands the state out to the seat whose turn it is: it answers every open request of that seat, and starts the clock.
-Only then it takes one move of that seat. A player that does not move within its limit crashes; its hero stays from then on.
-At the end every open request gets the final state.
+The room hands out the state to the seat whose turn it is: it answers every open request of that seat and starts the clock.
+From then on it accepts one move of that seat. If the player does not move within its time limit, its hero crashes and stays
+in place for the rest of the game. At the end of the game every open request gets the final state.
 
-All methods must be called in one event loop; none of them blocks. Times are the loop's, in seconds.
+Call all methods in one event loop. No method blocks. Times are in seconds on the loop's clock.
 """
 
 from __future__ import annotations
@@ -21,26 +21,31 @@ from vindibot.games import GameHistory, Player, Reason, encode_json, from_games,
 from vindibot.server.refusal import Refusal, closing_refusal, game_error
 from vindibot.server.users import random_word
 
-#: Tokens have 124 bits. They have only letters and digits, as clients expect.
+#: Characters of a token: 124 random bits. A token has only letters and digits, as clients expect.
 TOKEN_LENGTH = 24
-#: With the pace "original": seconds from handing out a state to the effect of its move, at least; seconds of a bot's move.
+#: With the pace "original": the least time in seconds from handing out a state until the move takes effect, and the time in
+#: seconds that a random bot takes for a move.
 MIN_PLY_SECONDS = 0.060
 BOT_SECONDS = 0.150
-#: Seconds from a move without a turn to the seat's next state, at least: a second move that was sent at the same time arrives
-#: before that state, and is refused.
+#: The least time in seconds between a move that names no turn and the seat's next state. If a client sends two moves at the
+#: same time, the second one arrives before that state and is refused.
 SAME_INSTANT_SECONDS = 0.010
-#: Open requests of one seat (repeats of a move on new connections); the oldest beyond them is refused.
+#: Largest number of open requests of one seat (a client may repeat a move on new connections). Beyond it, the oldest request
+#: is refused.
 MAX_WAITERS = 4
-#: Rounds of the loop between a time limit and the crash, so that the server still reads a move that arrived in time: it takes
-#: four or five rounds to accept a connection, read it and start its task.
+#: Rounds of the event loop between the end of the time limit and the crash. The server takes four or five rounds to accept a
+#: connection, read the request and start its task. So it can still read a move that arrived in time.
 GRACE_ROUNDS = 8
-#: Seconds that the end of a game waits for its observers, at most, before the players get the final state.
+#: The longest time in seconds for which the room waits for its observers before the players get the final state.
 MAX_END_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The answer to a player: the game and its hero as JSON, and its time limit in milliseconds (0 once the game is over)."""
+    """The answer to a player: the game and the player's hero as JSON, and the turn.
+
+    `limit_ms` is the time left for the move in milliseconds, 0 if the game is over.
+    """
 
     game: bytes
     hero: bytes
@@ -48,16 +53,17 @@ class Snapshot:
     limit_ms: int
 
 
-#: An open request: it gets a snapshot, or a refusal if the server cannot go on.
+#: An open request. Its result is a snapshot, or a refusal.
 Waiter = asyncio.Future["Snapshot | Refusal"]
 
 
 @dataclass(eq=False)
 class RoomSeat:
-    """One hero's seat. `bot`: a random bot of the server plays it. `moved_turn` is the turn of its last move (-1 for none),
-    `not_before` the earliest time of its next state.
+    """The seat of one hero. `bot` says whether a random bot of the server plays on it.
 
-    `time_limit_ms` is this seat's own limit for a move, None for the room's; an observer may change it between moves.
+    `moved_turn` is the turn of the seat's last move, -1 before the first move. `not_before` is the earliest time at which the
+    seat may get its next state. `time_limit_ms` is this seat's own time limit for a move, None for the room's limit; an
+    observer may change it between moves. `withdrawn` says that the hero crashes on its next turn.
     """
 
     index: int
@@ -71,7 +77,7 @@ class RoomSeat:
     withdrawn: bool = False
 
     def answer(self, outcome: Snapshot | Refusal) -> None:
-        """Answer every open request."""
+        """Answer every open request of this seat with `outcome`."""
         for waiter in self.waiters:
             if not waiter.done():
                 waiter.set_result(outcome)
@@ -79,9 +85,10 @@ class RoomSeat:
 
 
 class RoomObserver(Protocol):
-    """Is called when a room's game has begun, after each ply, and at the end. Its methods must return quickly and not raise.
+    """An object that a room calls when its game has begun, after each ply, and at the end.
 
-    The room waits for the future that `ended` returns, `MAX_END_SECONDS` at most, before the players get the final state.
+    The methods must return quickly and must not raise. If `ended` returns a future, the room waits for it, but at most
+    `MAX_END_SECONDS`; then the players get the final state.
     """
 
     def began(self, room: Room) -> None: ...
@@ -90,9 +97,10 @@ class RoomObserver(Protocol):
 
 
 class Room:
-    """One game, from the state `games` (a `sim.game.Game`) before its first ply. Call `begin` once.
+    """One game. Call `begin` once to start it.
 
-    `history` is the game so far; the attribute `games` is its newest state. `time_limit_ms` is the time for a move.
+    The argument `games` is the state before the first ply (a `sim.game.Game`); the attribute `games` is the newest state.
+    `history` is the game so far. `time_limit_ms` is the time limit for a move in milliseconds.
     """
 
     def __init__(
@@ -114,15 +122,15 @@ class Room:
         self.history = GameHistory(room_id, [seat.player for seat in self.seats], first=games, limit_ms=time_limit_ms)
         self.games = games = self.history.last
         self.training = bool(games["training"].item(0))
-        # Views into the record: reading it through an element of the array costs microseconds.
+        # These are views into the record. Each access through an element of the array would cost microseconds.
         self._turn, self._status, self._crashed = games["turn"], games["status"], games["hero"]["crashed"][0]
         self._paced = pace == "original"
         self._random = random.Random(seed)
         self._observers = tuple(observers)
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.Handle | None = None
-        self._handed_out: float | None = None  # when the mover got the state of this turn
-        self._sent = False  # whether the answer with that state is written to its connection
+        self._handed_out: float | None = None  # time at which the mover got this turn's state, None before
+        self._sent = False  # whether the answer with this turn's state is written to the mover's connection
         self._state: tuple[dict[str, Any], bytes] | None = None
         for seat in self.seats:
             seat.token = random_word(TOKEN_LENGTH)
@@ -136,7 +144,7 @@ class Room:
 
     @property
     def turn(self) -> int:
-        """Plies played."""
+        """The present turn: the number of plies played, without a crash that ends the game."""
         return int(self._turn.item(0))
 
     @property
@@ -146,7 +154,7 @@ class Room:
 
     @property
     def ending(self) -> Reason:
-        """Why the game ended; `Reason.INTERRUPTED` for a game that still runs."""
+        """The reason why the game ended. For a game that still runs it is `Reason.INTERRUPTED`."""
         return reason_of(self._status.item(0))
 
     def crashed(self, seat: RoomSeat) -> bool:
@@ -154,7 +162,7 @@ class Room:
         return bool(self._crashed.item(seat.index))
 
     def has_user(self, user_id: str) -> bool:
-        """Return whether this user plays here."""
+        """Return whether this user plays in this game."""
         return any(seat.player.user_id == user_id for seat in self.seats)
 
     def find_seat(self, token: str) -> RoomSeat:
@@ -165,14 +173,14 @@ class Room:
         raise game_error("Wrong or expired token", 404)
 
     def state(self) -> tuple[dict[str, Any], bytes]:
-        """Return the present state as on the wire, and as JSON; made once per ply."""
+        """Return the newest state in the format of the API, as a dict and as JSON. Both are made only once per ply."""
         if self._state is None:
             wire = from_games(self.games, game_id=self.id, players=[other.player for other in self.seats])
             self._state = wire, encode_json(wire)
         return self._state
 
     def snapshot(self, seat: RoomSeat) -> Snapshot:
-        """Return the present state for one seat."""
+        """Return the answer with the newest state for one seat."""
         wire, text = self.state()
         return Snapshot(text, encode_json(wire["heroes"][seat.index]), self.turn, self._left_ms())
 
@@ -190,18 +198,21 @@ class Room:
         return max(0, self._limit_ms(self._mover) - int(spent * 1000))
 
     def _awaits(self, seat: RoomSeat) -> bool:
-        """Return whether this seat has its state and has not moved."""
+        """Return whether this seat has got this turn's state and has not moved yet."""
         return self._mover is seat and self._handed_out is not None and seat.moved_turn < self.turn
 
     # ---- Calls of the players ----
 
     def move(self, seat: RoomSeat, direction: int, turn: int | None = None, arrived: float | None = None) -> Waiter:
-        """Take a move (0..4) of a seat; returns a future of its next state. Raises `Refusal`.
+        """Accept a move (0..4) of a seat. Return a future whose result is the answer with the seat's next state.
 
-        `arrived` is when the first byte of the request arrived, by the loop's clock, None for now. A request that arrived
-        before the state of this turn was sent is refused, since its move is for an earlier turn, unless `turn` says otherwise.
-        `turn` is the turn of the move, if the client names it. A second move for the same turn is a repeat: it gets the answer
-        of the first and is not played.
+        `turn` is the turn that the move is for, None if the client does not name it. A second move for the same turn is a
+        repeat: it is not played and gets the same answer as the first one.
+
+        `arrived` is the time at which the first byte of the request arrived, None for now. Without `turn`, a request that
+        arrived before this turn's state was sent counts as a move for an earlier turn and is refused.
+
+        Raises `Refusal` for a move that is refused.
         """
         if self.crashed(seat) and (self.training or not self.finished):
             raise game_error("Time out! You must play faster")
@@ -220,7 +231,7 @@ class Room:
         return waiter
 
     def withdraw(self, seat: RoomSeat) -> None:
-        """Make the hero of this seat crash: now if it is its turn, else on its next turn."""
+        """Make the hero of this seat crash. It crashes now if it is the hero's turn, else on the hero's next turn."""
         if seat.withdrawn or self.finished or self.crashed(seat):
             return
         seat.withdrawn = True
@@ -255,7 +266,7 @@ class Room:
             self._play_then_advance(direction)
 
     def sent(self, seat: RoomSeat, snapshot: Snapshot) -> None:
-        """Start the clock again, once per turn: the answer with this snapshot is written to its connection."""
+        """Note that the answer with this snapshot is written to its connection. Start the clock anew, but once per turn only."""
         if self._sent or self._handed_out is None or snapshot.turn != self.turn or self._mover is not seat:
             return
         self._sent = True
@@ -265,19 +276,19 @@ class Room:
     # ---- Course of the game ----
 
     def begin(self) -> None:
-        """Start the game: hand the first state out to hero 1."""
+        """Start the game: hand out the first state to hero 1."""
         for observer in self._observers:
             observer.began(self)
         self._advance()
 
     def close(self) -> None:
-        """Stop at once, without a result; open requests are refused."""
+        """Stop the game immediately, without a result. Refuse open requests, or answer them if the game is over."""
         self._cancel_timer()
         for seat in self.seats:
             seat.answer(self.snapshot(seat) if self.finished else closing_refusal())
 
     def _advance(self) -> None:
-        """Hand the state out to the next hero that has not crashed, or end the game."""
+        """Play the turns of crashed heroes, then hand out the state to the next hero, or end the game if it is over."""
         while not self.finished:
             seat = self._mover
             if not self.crashed(seat):
@@ -291,7 +302,7 @@ class Room:
         self._cancel_timer()
         stored = [future for observer in self._observers if (future := observer.ended(self)) is not None]
         if stored:
-            # The players learn that a game is over only when it is stored; but no player waits for a stuck disk.
+            # The players get the final state once the game is stored, or after `MAX_END_SECONDS` if the disk is stuck.
             self._after(MAX_END_SECONDS, self._answer_all)
             asyncio.gather(*stored, return_exceptions=True).add_done_callback(lambda _: self._answer_all())
         else:
@@ -309,7 +320,7 @@ class Room:
             move = self._random.randrange(1, len(DIRECTIONS))
             self._after(BOT_SECONDS if self._paced else 0.0, self._play_then_advance, move)
         else:
-            self.state()  # made before the clock starts
+            self.state()  # so that the state is encoded before the clock starts
             self._start_clock()
             self._sent = all(waiter.done() for waiter in seat.waiters)  # without open requests there is nothing to send
             seat.answer(self.snapshot(seat))
@@ -325,8 +336,8 @@ class Room:
             self._play_then_advance(CRASH)
 
     def _play_then_advance(self, move: int) -> None:
-        # The next state is handed out a round of the loop later. If two moves were sent at once, the second is already in the
-        # loop's queue, and is refused as out of turn.
+        # The next state is handed out a round of the loop later. If a client sent two moves at once, the second one is already
+        # in the loop's queue. It comes before the next state and is refused.
         self._play(move)
         self._after(0.0, self._advance)
 

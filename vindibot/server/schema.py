@@ -1,7 +1,7 @@
 """The SQLite file of a server: its tables, the version of their layout, and the migrations from older versions.
 
-The version is SQLite's ``user_version``; ``application_id`` marks a file as ours. Migration N leads from version N - 1 to
-N and is never changed once released: a new layout is a new migration at the end.
+The version is stored in SQLite's ``user_version``. ``application_id`` marks a file as ours. Migration N leads from version
+N - 1 to version N. A released migration is never changed: for a new layout, add a migration at the end.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import sqlite3
 
 from vindibot.base import VindibotError
 
-#: "vndi"; tells our files from those of other programs.
+#: The bytes "vndi". They mark a file as a database of this program.
 APPLICATION_ID = 0x766E6469
 SALT_BYTES = 16
 
-#: `bots.key` is a digest of the key under the file's salt, never the key. `games.record` is a game record as JSON
-#: (`vindibot.games.game_record`); the other columns are for lists of games. `seats` has a row per hero of a registered bot.
+#: `bots.key` is a digest of the key with the file's salt, never the key itself. `games.record` is a game record as JSON
+#: (`vindibot.games.game_record`); the other columns of `games` are for lists of games. `seats` has a row for each hero that a
+#: registered bot plays.
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
@@ -66,11 +67,11 @@ VERSION = len(MIGRATIONS)
 
 
 class DatabaseError(VindibotError):
-    """The file cannot be used; the message names the file, the reason and the remedy."""
+    """The file cannot be used. The message names the file, the reason, and what the user can do."""
 
 
 def check_owner(connection: sqlite3.Connection, file: str) -> None:
-    """Raise `DatabaseError` for a database that another program made. Writes nothing."""
+    """Raise `DatabaseError` if another program made this database. Nothing is written."""
     present: int = connection.execute("PRAGMA user_version").fetchone()[0]
     mark: int = connection.execute("PRAGMA application_id").fetchone()[0]
     tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -79,8 +80,10 @@ def check_owner(connection: sqlite3.Connection, file: str) -> None:
 
 
 def migrate(connection: sqlite3.Connection, file: str, version: int = VERSION) -> None:
-    """Bring a new or older database to `version`, in one transaction. Raises `DatabaseError` for a file that is not ours or is
-    newer than this program. `connection` must be in autocommit mode."""
+    """Bring a new or older database to `version`, in one transaction. `connection` must be in autocommit mode.
+
+    Raises `DatabaseError` if another program made the file, or if its version is newer than this program knows.
+    """
     check_owner(connection, file)
     present: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if present > VERSION:
@@ -96,7 +99,7 @@ def migrate(connection: sqlite3.Connection, file: str, version: int = VERSION) -
 
 
 def salt_of(connection: sqlite3.Connection) -> bytes:
-    """Return the salt of the digests in this database, made at first use."""
+    """Return the salt for the digests in this database. The first call makes it and stores it."""
     connection.execute("INSERT OR IGNORE INTO settings VALUES ('salt', ?)", (secrets.token_bytes(SALT_BYTES),))
     found: bytes = connection.execute("SELECT value FROM settings WHERE name = 'salt'").fetchone()[0]
     return found

@@ -11,15 +11,15 @@ from vindibot.config import Settings
 
 SHORTEST_ADMIN_KEY = 12
 
-#: The defaults of `vindibot serve` that differ from those of an embedded server.
+#: The default settings of `vindibot serve` where they differ from the defaults of an embedded server.
 COMMAND_DEFAULTS = {"port": 9000, "keys": "any"}
 
 
 class ServerSettings(Settings):
     """The settings of a server. Unknown fields are refused.
 
-    `pace` "original" keeps the original server's minimum times: a move takes effect at least 60 ms after its state was sent,
-    a random bot of the server takes 150 ms. "none" has no minimum times.
+    With `pace` "original", the minimum times are those of the original server: a move takes effect at least 60 ms after the
+    player got the state, and a random bot of the server takes 150 ms for a move. With "none" there are no minimum times.
     """
 
     model_config = ConfigDict(strict=False)

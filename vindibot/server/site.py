@@ -1,4 +1,4 @@
-"""The routes of the pages for people."""
+"""The routes for the pages that people read in a browser."""
 
 from __future__ import annotations
 
@@ -22,22 +22,25 @@ from vindibot.server.streams import Streams
 from vindibot.server.users import RegistrationError
 from vindibot.viewer import TYPES, empty_bundle, served_page, served_policy, static_files
 
-#: Archived games on the first page; running or archived games in longer lists.
+#: Number of archived games on the home page, and the largest number of games in all other lists.
 SHOWN, LISTED = 20, 50
 BOTS_PER_PAGE = 200
-#: The days of the link to the bots that have played recently.
+#: The table of bots has a link to the bots that played within this number of days.
 RECENT_DAYS = 7
 DAY = 86_400
 
 
 def _running(lobby: Lobby, user_id: str | None = None) -> list[RunningGame]:
-    """Return the running games, newest first; with `user_id` those of this bot."""
+    """Return the running games, newest first. With `user_id`, return only the games of this bot."""
     found = (room for room in reversed(lobby.rooms.values()) if not room.finished and (user_id is None or room.has_user(user_id)))
     return running_games(list(islice(found, LISTED)))
 
 
 async def _archived(lobby: Lobby, limit: int, *, before: int | None = None, bot: str | None = None) -> dict[str, Any]:
-    """Return the values `archived` (games) and `more` (the number before which there are more, or None) of a template."""
+    """Return two values for a template: `archived`, at most `limit` games, newest first, and `more`.
+
+    `more` is the value of `before` for the next older games, None if there are none.
+    """
     rows = await lobby.database.read(lambda connection: list_games(connection, bot=bot, before=before, limit=limit + 1))
     return {"archived": rows[:limit], "more": rows[limit - 1].number if len(rows) > limit else None}
 
@@ -47,7 +50,7 @@ async def _find_record(lobby: Lobby, game_id: str) -> GameRecord | None:
 
 
 def add_site(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
-    """Add the pages. Call it last: any path of one word may be a game."""
+    """Add the pages. Call this after all other routes are added, since any path of one word may be the id of a game."""
     _add_registration(app, lobby)
     _add_viewer_files(app)
     _add_bots(app, lobby)
@@ -65,7 +68,7 @@ def add_site(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
 
     @app.get("/games", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
     async def games(request: Request) -> Response:
-        """Archived games, newest first. Parameter: before (only games with a smaller number)."""
+        """Archived games, newest first. Parameter: before (only games with a number below this)."""
         return html("games.html", **await _archived(lobby, LISTED, before=_number(request, "before")))
 
     @app.get("/records/{game_id}", response_class=Response)
@@ -76,7 +79,7 @@ def add_site(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
 
     @app.get("/{game_id}", response_class=HTMLResponse, openapi_extra=queries(ply=PLY))
     async def game(request: Request, game_id: str) -> Response:
-        """The page of a running or archived game. Parameter: ply (the game as plain text after this number of plies)."""
+        """The page of a running or archived game. Parameter: ply (show the state after this number of plies as plain text)."""
         plain = "ply" in request.query_params
         if streams.feed(game_id) is not None and not plain:
             return viewer_page(lobby.rooms[game_id])
@@ -92,12 +95,12 @@ def add_site(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
 
 
 def viewer_page(room: Room, following: str = "") -> HTMLResponse:
-    """Return the page of a running game; a browser goes to the address `following` after its end, if there is one."""
+    """Return the page of a running game. If `following` is not empty, the browser goes to this address after the game."""
     return _viewer(room.history, live=True, **{"next": following} if following else {})
 
 
 def _viewer(history: GameHistory, *, live: bool = False, **addresses: str) -> HTMLResponse:
-    """Return the page of a game, whose plies come as events."""
+    """Return the page of a game. The page gets the plies as events. `addresses` are further addresses that the page uses."""
     if not live:
         addresses["record"] = f"/records/{history.id}"
     bundle = empty_bundle(history, title=f"game {history.id}", source="server", live=live)
@@ -132,7 +135,7 @@ def _number(request: Request, parameter: str) -> int | None:
 def _add_bots(app: FastAPI, lobby: Lobby) -> None:
     @app.get("/ai", response_class=HTMLResponse, openapi_extra=queries(days=DAYS, page=PAGE))
     async def bots(request: Request) -> Response:
-        """The table of bots, best first. Parameters: days (only bots that played in this number of last days), page."""
+        """The table of bots, best first. Parameters: days (only bots whose last game ended within this number of days), page."""
         days = _number(request, "days")
         if days is not None:
             days = max(0, days)
@@ -153,7 +156,7 @@ def _add_bots(app: FastAPI, lobby: Lobby) -> None:
 
     @app.get("/ai/{user_id}", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
     async def bot(request: Request, user_id: str) -> Response:
-        """A bot and its games. Parameter: before (only games with a smaller number)."""
+        """A bot and its games. Parameter: before (only games with a number below this)."""
         user = lobby.users.by_id(user_id)
         if user is None:
             return not_found()
@@ -164,12 +167,12 @@ def _add_bots(app: FastAPI, lobby: Lobby) -> None:
 def _add_registration(app: FastAPI, lobby: Lobby) -> None:
     @app.get("/register", response_class=HTMLResponse)
     async def register_form() -> Response:
-        """The form of the registration."""
+        """The form for registering a bot."""
         return html("register.html", message="", given="")
 
     @app.post("/register", response_class=HTMLResponse, openapi_extra=operation(name=NAME, required=("name",)))
     async def register(request: Request) -> Response:
-        """Register a bot. Parameter: name (3 to 20 characters). Only this page shows the key."""
+        """Register a bot and show its key. No other page shows the key. Parameter: name (3 to 20 characters)."""
         given = (await read_parameters(request, lobby.settings)).get("name", "")
         try:
             key = await lobby.registrations.sign_up(given, client_address(request))
@@ -178,4 +181,5 @@ def _add_registration(app: FastAPI, lobby: Lobby) -> None:
         except Refusal as refusal:
             later = {"Retry-After": str(refusal.retry_after)}
             return html("register.html", refusal.status, later, message=refusal.text, given=given)
-        return html("registered.html", headers={"Cache-Control": "no-store"}, given=given, key=key)
+        address = f"{request.scope['scheme']}://{request.headers.get('host') or request.url.netloc}"
+        return html("registered.html", headers={"Cache-Control": "no-store"}, given=given, key=key, address=address)

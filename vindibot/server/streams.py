@@ -1,4 +1,4 @@
-"""Server-sent events: games and lists of games for spectators (RULES section 14)."""
+"""Streams of server-sent events: games, and lists of running games, for spectators (RULES section 14)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
 from vindibot.server.settings import ServerSettings
 
-#: Key of a request's scope: the connection's own `send`. Streams use it, since it is faster and has the transport.
+#: Key in a request's scope: the connection's own `send`, without the middleware. Streams use it since it is faster and gives
+#: access to the transport.
 SEND = "vindibot.send"
-#: The encoders of the running games: whole states, and patches for pages.
+#: The encoders that each running game has: one for whole states, one for patches.
 ENCODERS = (WireEncoder, PageEncoder)
 _HEADERS = [
     (b"content-type", b"text/event-stream"),
@@ -33,7 +34,7 @@ _HEADERS = [
 
 
 class Streams:
-    """The streams of all spectators; observes all rooms."""
+    """The streams of all spectators. This object observes all rooms."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
@@ -54,13 +55,13 @@ class Streams:
             self.listing.add(room)
 
     def ended(self, room: Room) -> None:
-        """See `RoomObserver`. Later readers get the archived game."""
+        """See `RoomObserver`. Spectators that come later get the archived game."""
         for feed in self._feeds.pop(room.id).values():
             feed.end()
         self.listing.remove(room)
 
     def feed(self, game_id: str, encoder: type[Encoder] = WireEncoder) -> Feed | None:
-        """Return the feed of a running game, None if there is none."""
+        """Return the feed of a running game in the format of `encoder`, or None if no such game runs."""
         return self._feeds.get(game_id, {}).get(encoder)
 
     def close(self) -> None:
@@ -73,7 +74,7 @@ class Streams:
         self._feeds.clear()
 
     def response(self, pieces: AsyncIterator[bytes], prelude: bytes = b"") -> Response:
-        """Return a stream of these pieces after `prelude`. Raises `Refusal` if there are too many streams."""
+        """Return a response that sends `prelude` and then these pieces. Raises `Refusal` if there are too many streams."""
         if self._closed:
             raise Refusal(503, "The server is closing")
         if self.pace.readers >= self._settings.max_streams:
@@ -82,7 +83,8 @@ class Streams:
 
 
 class EventResponse(Response):
-    """A stream of events. Ends with its source, and when the reader disconnects or reads nothing for `stalled_seconds`."""
+    """A stream of events. It ends after the last piece, if the reader disconnects, or if the reader reads nothing for
+    `stalled_seconds`."""
 
     def __init__(self, pieces: AsyncIterator[bytes], prelude: bytes, pace: ReaderPause, stalled_seconds: float) -> None:
         super().__init__()
@@ -90,11 +92,11 @@ class EventResponse(Response):
         self._prelude = prelude
         self._pace = pace
         self._stalled_seconds = stalled_seconds
-        self._since: float | None = None  # when the present piece was begun
+        self._since: float | None = None  # time since which the present piece is being sent, None between two pieces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events."""
-        # The head goes through the middleware, which must know that there is an answer.
+        # The head goes through the middleware, since the middleware must see that an answer has begun.
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         send = scope.get(SEND, send)
         self._pace.readers += 1
@@ -113,7 +115,10 @@ class EventResponse(Response):
             sending.result()
 
     async def _stalled(self) -> None:
-        """Wait until a piece has been unsent for too long. (A timeout per piece would take as long as sending it.)"""
+        """Wait until the sending of one piece takes longer than `stalled_seconds`.
+
+        This is cheaper than a timeout per piece, which would take as much time as the sending itself.
+        """
         clock = asyncio.get_running_loop().time
         while self._since is None or clock() - self._since < self._stalled_seconds:
             begun = self._since if self._since is not None else clock()
@@ -137,11 +142,11 @@ async def _disconnected(receive: Receive) -> None:
 
 
 async def _abort(send: Send) -> None:
-    """Drop the connection at once, with the data that its reader does not read."""
+    """Drop the connection immediately. The data that the reader has not read yet is lost."""
     transport = getattr(getattr(send, "__self__", None), "transport", None)
     if transport is not None:
         transport.abort()
-        for _ in range(3):  # until the connection has noticed
+        for _ in range(3):  # so that the connection notices that its transport is closed
             await asyncio.sleep(0)
 
 
@@ -164,27 +169,27 @@ def add_streams(app: FastAPI, streams: Streams, database: Database) -> None:
         if record is None:
             raise HTTPException(404)
         if encoder is WireEncoder and 0 < len(record.moves) <= after:
-            return Response(status_code=204)  # no more events: without this status a browser would ask again
+            return Response(status_code=204)  # this status keeps a browser from reconnecting: there are no more events
         history = GameHistory.of(record)
         return streams.response(recorded(history, encoder(history), after), encoder.prelude)
 
     @app.get("/events/{game_id}", response_class=Response, responses=described)
     async def events(request: Request, game_id: str) -> Response:
-        """The states of a game as events, from the first ply or after that of the header Last-Event-ID, to its end."""
+        """The states of a game as events, one per ply, to its end. With the header Last-Event-ID, only the plies after it."""
         return await game_stream(request, game_id, WireEncoder)
 
     @app.get("/plies/{game_id}", response_class=Response, responses=described)
     async def plies(request: Request, game_id: str) -> Response:
-        """The plies of a game for its page, from the first or after that of the header Last-Event-ID, to its end
-        (docs/viewer-format.md)."""
+        """The plies of a game as events for the game's page, to its end (docs/viewer-format.md). With the header Last-Event-ID,
+        only the plies after it."""
         return await game_stream(request, game_id, PageEncoder)
 
     @app.get("/now-playing", response_class=Response, responses=described)
     async def now_playing() -> Response:
-        """The ids of the running arena games, newest first, as an event now and at each change."""
+        """The ids of the running arena games, newest first, as an event: first now, then at each change."""
         return streams.response(streams.listing.follow(None, streams.pace))
 
     @app.get("/ai/{user_id}/now-playing", response_class=Response, responses=described)
     async def bot_now_playing(user_id: str) -> Response:
-        """As /now-playing, only the games in which this bot plays."""
+        """The same as /now-playing, but only the games in which this bot plays."""
         return streams.response(streams.listing.follow(user_id, streams.pace))

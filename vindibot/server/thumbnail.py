@@ -1,4 +1,4 @@
-"""A board as a small picture (SVG) for lists of games; the style sheet of the pages colours it."""
+"""A board as a small picture (SVG) for lists of games. The style sheet of the pages sets its colours."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from itertools import groupby
 from sim.game import HERO_SHIFT, STRIDE, TILE_BITS, Game
 from vindibot.base import render
 
-#: The class of each tile's rectangle: air, wall, tavern, mine, mines of heroes 1..4, mines of unknown owners.
+#: CSS class of a tile's rectangle, by tile: air, wall, tavern, free mine, mines of heroes 1..4, mines of unknown owners.
 KINDS = ("", "wall", "tavern", "mine", "of1", "of2", "of3", "of4", *["mine"] * 8)
 
 
 def thumbnail(games: Game) -> str:
-    """Return the board of a game as markup: a rectangle per run of equal squares in a row, a disc per hero."""
+    """Return the board of a game as SVG: one rectangle per run of equal squares in a row, one disc per hero."""
     size = games["size"].item(0)
     rows = games["cell"][0].reshape(STRIDE, STRIDE)[1 : size + 1, 1 : size + 1].tolist()
     paths: dict[str, str] = {}

@@ -1,8 +1,8 @@
-"""Users: a name, ratings, and a digest of a key.
+"""Users: each has a name, ratings, and a digest of its key.
 
-All users are in memory; the database has a copy of each, written later. A file has slow digests of keys (scrypt) under its
-salt, so that nobody who gets the file can try all keys of 8 characters. For keys that were used since the start there is also
-a quick digest under a secret of this process.
+All users are in memory. The database has a copy of each user, which is written later. A database file has only slow digests of
+the keys (scrypt with the file's salt). So a thief of the file cannot find the keys by trying all words of 8 characters. When a
+key is used for the first time since the start, the server also keeps a fast digest in memory, made with a secret of the process.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from vindibot.server.database import Database
 from vindibot.server.game_rows import User, add_bot, load_bots
 from vindibot.server.names import name_problem
 
-#: The characters of ids, keys and tokens.
+#: The characters that ids, new keys and tokens consist of.
 ALPHABET = string.digits + string.ascii_lowercase
-#: Characters of a key, as clients expect.
+#: Number of characters of a key, as clients expect.
 KEY_LENGTH = 8
-#: The cost of a slow digest: about ten milliseconds and four megabytes; all keys take centuries.
+#: The cost of a slow digest: about ten milliseconds and four megabytes. To try all possible keys takes centuries.
 SCRYPT_N, SCRYPT_R, SCRYPT_P = 2**12, 8, 1
 DIGEST_BYTES = 16
 
 
 class RegistrationError(VindibotError):
-    """A refused registration; the message is the original server's."""
+    """The server refuses to register a bot. The message is the original server's if that server has one for this reason."""
 
 
 def random_word(length: int) -> str:
-    """Return a random word of digits and small letters that cannot be guessed."""
+    """Return a random word of `length` digits and small letters that nobody can guess."""
     return "".join(secrets.choice(ALPHABET) for _ in range(length))
 
 
@@ -64,7 +64,7 @@ class Users:
         self._names.setdefault(user.name, user)
 
     def _remove(self, key: str) -> None:
-        """Remove a new user whose key was not returned yet."""
+        """Remove a new user whose key nobody has got yet."""
         user = self._by_key.pop(self._digest(key))
         self._removed.add(user)
         del self._by_id[user.id]
@@ -81,14 +81,20 @@ class Users:
     # ---- Finding ----
 
     def find(self, key: str) -> User | None:
-        """Return the user with this key, or None. Takes ten milliseconds for a key that was not used yet: see `look_up`."""
+        """Return the user with this key, or None. A key that is used for the first time takes ten milliseconds of CPU time.
+
+        In an event loop call `look_up`.
+        """
         user = self._by_key.get(self._digest(key))
         if user is None and self._by_slow_digest:
             user = self._recognize(key, self._slow_digest(key))
         return user
 
     async def look_up(self, key: str) -> User | None:
-        """As `find`, without blocking the event loop; one key at a time, so that guesses take one core at most."""
+        """Return the same as `find` without blocking the event loop.
+
+        Only one slow digest is computed at a time. So a client that guesses keys takes at most one core.
+        """
         user = self._by_key.get(self._digest(key))
         if user is None and self._by_slow_digest and len(key) == KEY_LENGTH:
             async with self._scrypt_lock:
@@ -106,14 +112,16 @@ class Users:
         return self._by_id.get(user_id) if user_id is not None else None
 
     def by_name(self, name: str) -> User | None:
-        """Return the first user of this name, or None."""
+        """Return the first user with this name, or None."""
         return self._names.get(name)
 
     # ---- Adding ----
 
     async def sign_up(self, name: str) -> str:
-        """Add a user of the registration page; returns the key, which is on the disk then. Raises `RegistrationError` for a bad
-        name, and if the key cannot be stored."""
+        """Add a user for the registration page. Return the key once the user is stored on the disk.
+
+        Raises `RegistrationError` if the name is not accepted or the user cannot be stored.
+        """
         self.check_name(name)
         key, stored = self._add(name, random_word(KEY_LENGTH))
         if not await asyncio.wrap_future(stored):
@@ -122,7 +130,7 @@ class Users:
         return key
 
     def check_name(self, name: str) -> None:
-        """Raise `RegistrationError` for a name that cannot be registered."""
+        """Raise `RegistrationError` if this name is not valid or already taken."""
         problem = name_problem(name)
         if problem is not None:
             raise RegistrationError(problem)
@@ -130,9 +138,9 @@ class Users:
             raise RegistrationError("Name already taken")
 
     def add(self, name: str, key: str | None = None) -> str:
-        """Add a user with any name (several may share it); returns its key, a new one if `key` is None.
+        """Add a user and return its key. If `key` is None, make a new key. Any name is allowed, and several users may share it.
 
-        Raises `RegistrationError` if the key has not 8 characters or is in use.
+        Raises `RegistrationError` if `key` does not have 8 characters or is in use.
         """
         if key is None:
             key = random_word(KEY_LENGTH)
@@ -143,7 +151,10 @@ class Users:
         return self._add(name, key)[0]
 
     def admit(self, key: str, name: str) -> User:
-        """Return the user with this key, a new one if there is none. The key has 8 characters and was looked up before."""
+        """Return the user with this key. If there is none, add one with this name.
+
+        The key must have 8 characters, and `look_up` must have been called with it before.
+        """
         user = self._by_key.get(self._digest(key))
         if user is None:
             self._add(name, key)

@@ -1,2 +1,6 @@
 from .play import play_games as play_games
 from .player import GamePlayer as GamePlayer
+from .stdio import (
+    StdioSettings as StdioSettings,
+    play_stdio as play_stdio,
+)

@@ -13,12 +13,10 @@ from dataclasses import dataclass, field
 import structlog
 from pydantic import SecretStr
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from sim.game import SEATS
 from sim.generator import generate
-from vindibot.base import VindibotError, interrupts, log, printable, require_key
+from vindibot.base import VindibotError, counted, interrupts, log, plain_table, printable, require_key
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map, map_text, named_modules
 from vindibot.engine import Needs, Voters, loading_beside, voters, warm
@@ -76,7 +74,7 @@ class Session:
         settings = self.settings
         parallel = min(settings.parallel, settings.games, cores())
         if parallel < min(settings.parallel, settings.games):
-            self.console.print(f"playing {parallel} games at once: there are no more cores", style="dim")
+            self.console.print(f"playing {counted(parallel, 'game')} at once: there are no more cores", style="dim")
         self._numbers = iter(range(1, settings.games + 1))
         problem: BaseExceptionGroup[VindibotError] | None = None
         async with AsyncExitStack() as stack:
@@ -138,6 +136,10 @@ class Session:
                 player.stop_after_turn()
             await _finish(tasks)
             self._playing.difference_update(players)
+        if report.outcome.reason is Reason.LEAGUE_OVER:
+            self.refused = True
+            self._note(report.outcome.message)
+            return
         self.reports.append(report)
         invalid = report.last is None and report.outcome.reason is Reason.PROTOCOL_ERROR
         self._invalid_joins = self._invalid_joins + 1 if invalid else 0
@@ -241,7 +243,7 @@ class Session:
         outcome = report.outcome
         text = report.result(self.bot.name)
         if report.late_turns:
-            text += f"; {report.late_turns} turns were late"
+            text += f"; {counted(report.late_turns, 'late turn')}"
         if report.benched:
             text += f"; benched: {', '.join(report.benched)}"
         style = "bold green" if outcome.finished else "bold red"
@@ -310,9 +312,8 @@ def _summary(session: Session) -> None:
     settings, reports, console = session.settings, session.reports, session.console
     if len(reports) > 1:
         finished = [report for report in reports if report.completed]
-        table = Table(title=f"{escape(session.bot.name)}: {len(reports)} games", title_justify="left")
-        for heading in ("finished", "first", "second", "third", "fourth", "mean gold", "late turns"):
-            table.add_column(heading, justify="right")
+        heads = ("finished", "first", "second", "third", "fourth", "mean gold", "late turns")
+        table = plain_table(*heads, title=printable(f"{session.bot.name}: {counted(len(reports), 'game')}"))
         ranks = [report.rank for report in finished]
         mean = f"{sum(report.gold for report in finished) / len(finished):.1f}" if finished else "-"
         late = sum(report.late_turns for report in reports)

@@ -30,7 +30,7 @@ from sim.game import (
     WALL,
     Games,
 )
-from vindibot.base import printable
+from vindibot.base import printable, weight_text
 from vindibot.games import Ballot, BallotEntry
 
 #: A line of a layout. Its segments have the width of the layout together.
@@ -208,7 +208,7 @@ def _slim_heroes(frame: Frame, sign: str) -> list[Line]:
 
 def _amount(value: float, width: int) -> str:
     """Return a number in `width` characters, the first of them a blank: .75, -.30, 1.25, -1.3, 250, 12720, -13k."""
-    texts = [f"{value:.2f}".replace("-0.", "-.").removeprefix("0"), f"{value:.1f}", f"{value:.0f}"]
+    texts = [f"{value:z.2f}".replace("-0.", "-.").removeprefix("0"), f"{value:z.1f}", f"{value:z.0f}"]
     texts += [f"{value / 1e3:.0f}k", f"{value / 1e6:.0f}M", "-big" if value < 0 else "big"]
     return next(text for text in texts if len(text) < width).rjust(width)
 
@@ -230,7 +230,9 @@ def _numbers(ballot: Ballot, values: Sequence[float], chosen: Style, column: int
 def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int) -> list[tuple[str, Style]]:
     """Return a line of the table of votes: label, weight, weighted votes, and the milliseconds or the status."""
     answered = entry.votes is not None
-    pieces = [(set_cell_size(printable(entry.label), label), _PLAIN if answered else _DIM), (_amount(entry.weight, 5), _DIM)]
+    weight = weight_text(entry.weight)
+    weight = weight.rjust(5) if len(weight) < 5 else _amount(entry.weight, 5)
+    pieces = [(set_cell_size(printable(entry.label), label), _PLAIN if answered else _DIM), (weight, _DIM)]
     pieces += _numbers(ballot, entry.weighted, _BOLD, column) if answered else [(" " * column * len(DIRECTIONS), _PLAIN)]
     if entry.status == "ok":
         return [*pieces, (f"{entry.ms:7.1f}", _DIM)]

@@ -12,7 +12,11 @@ from .page import (
     served_policy as served_policy,
     static_files as static_files,
 )
-from .replay import replay_file as replay_file
+from .replay import (
+    page_output as page_output,
+    record_page as record_page,
+    replay_file as replay_file,
+)
 from .states import (
     StateWriter as StateWriter,
     result_of as result_of,

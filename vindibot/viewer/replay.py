@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from vindibot.base import Output, UsageError
-from vindibot.games import read_game_file
+from vindibot.games import GameRecord, read_game_file
 from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import MARK, whole_page
 
@@ -19,7 +19,17 @@ def replay_file(path: Path, out: Path | None = None, game: str | None = None) ->
     target = out if out is not None else Path(f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}.html")
     if target.exists() and target.samefile(path):
         raise UsageError(f"{target} is the game itself: give another file to --html")
-    output = Output(target, MARK, "vindibot replay", "--html names another file")
+    output = page_output(target, "--html names another file")
     output.check()
     output.write(whole_page(bundle_of(read_game_file(path, game))))
     return target
+
+
+def page_output(path: Path, instead: str) -> Output:
+    """Return the file of a page. Only an earlier page is replaced; `instead` says how to name another file."""
+    return Output(path, MARK, "vindibot replay", instead)
+
+
+def record_page(record: GameRecord) -> str:
+    """Return the page of a game record. Raises `GameRecordError` if the game cannot be computed from it."""
+    return whole_page(bundle_of(record))

@@ -10,7 +10,7 @@ class Page {
   constructor(main) {
     const theme = button('Dark or light', '◐', () => this.switchTheme(), { class: 'plain' });
     this.body = el('div', { class: 'body' });
-    main.append(el('header', { class: 'top' }, el('h1', { text: 'Challenge' }), el('span', { class: 'space' }), el('a', { href: '/', text: 'Games' }), theme), this.body);
+    main.append(el('header', { class: 'top' }, el('h1', { text: 'Challenge' }), el('span', { class: 'space' }), el('a', { href: '/doc', text: 'How to play' }), el('a', { href: '/', text: 'Games' }), theme), this.body);
     this.switchTheme = watchTheme((now) => { this.theme = now; this.shown?.setTheme(now); });
     watchMotion((still) => { this.still = still; if (this.shown?.clock) this.shown.clock.still = still; });
     this.choose();

@@ -1,5 +1,5 @@
-"""Leagues: a roster of bots, fixtures that are played as the bots join, and the standings.
+"""Leagues: a roster of bots, the fixtures, which are played when their bots join, and the standings.
 
-A league is one JSON file, which is written again after every change, so that a server that was stopped can continue it.
-`director` starts the fixtures in the lobby of a running server; the other modules know nothing of it.
+A league is one JSON file. The file is written again after every change, so that a server can continue the league after a
+restart. `director` starts the fixtures in the lobby of a running server. The modules that model a league do not use it.
 """

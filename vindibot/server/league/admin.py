@@ -1,7 +1,8 @@
-"""The administrator's endpoints, below ``/api/admin``: bots, private matches, leagues. JSON in and out.
+"""The administrator's endpoints below ``/api/admin`` for bots, private matches and leagues. Requests and answers are JSON.
 
-Every request has ``Authorization: Bearer KEY``. The server stores only a digest of the key; without a key there are no such
-endpoints. An answer has the new keys of bots, which no later answer repeats.
+Every request needs the header ``Authorization: Bearer KEY``. The server keeps only a digest of this key. If the settings have
+no such key, the server has no such endpoints. The answer to a request that makes bots has their new keys; no later answer
+repeats them.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
 from vindibot.server.users import RegistrationError
 
-#: Private matches that are listed; beyond them the oldest are dropped.
+#: Largest number of private matches that are listed. When there are more, the oldest one is cancelled and dropped.
 MAX_MATCHES = 1000
 
 _BEARER = HTTPBearer(scheme_name="administrator", auto_error=False)
-#: The states of a league by the action that sets them.
+#: The state of a league that each action sets.
 _STATES: dict[str, State] = {"pause": "paused", "resume": "running", "end": "over"}
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -49,7 +50,7 @@ class _RequestModel(BaseModel):
 
 
 class MatchRequest(_RequestModel):
-    """A private match: the seats are ids or names of bots, or "random" for a random bot of the server."""
+    """A request for a private match."""
 
     seats: tuple[str, ...] = Field(min_length=SEATS, max_length=SEATS, description='ids or names of bots, or "random"')
     map: str | None = Field(default=None, max_length=10_000, description="name or text of the map; generated if missing")
@@ -60,7 +61,7 @@ class MatchRequest(_RequestModel):
         default=NO_LIMITS,
         min_length=SEATS,
         max_length=SEATS,
-        description="time for a move of each seat in milliseconds, null for that of the match",
+        description="time for a move per seat in milliseconds, null for the time limit of the match",
     )
     pace: Literal["none", "original"] | None = Field(default=None, description="minimum times of moves")
     training: bool = Field(default=False, description="whether the crash of any hero ends the game")
@@ -68,7 +69,7 @@ class MatchRequest(_RequestModel):
 
 
 class LeagueRequest(_RequestModel):
-    """A league: its name, its settings, and its roster as a list of names, or of objects with a name and an optional key."""
+    """A request for a new league."""
 
     name: str = Field(pattern=f"^{NAME}$", description="the name of the league, as in its address")
     settings: LeagueSettings = LeagueSettings()
@@ -88,12 +89,12 @@ class Administration:
         return hashlib.blake2b(key.encode("utf-8", "surrogateescape"), key=self._salt).digest()
 
     async def check(self, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> None:
-        """Raise `Refusal` if a request has not the administrator's key."""
+        """Raise `Refusal` if the request does not have the administrator's key."""
         if given is None or not hmac.compare_digest(self._digest_of(given.credentials), self._digest):
             raise Refusal(401, "The administrator's key is missing or wrong: send it as  Authorization: Bearer KEY")
 
     def arrange(self, request: MatchRequest) -> str:
-        """Arrange a match; returns its number. Raises `UsageError`."""
+        """Arrange a private match and return its number. Raises `UsageError`."""
         seats = [seat if seat == RANDOM_BOT else self._user(seat) for seat in request.seats]
         match = self.lobby.arrange(seats=seats, **request.model_dump(exclude={"seats"}))
         number = secrets.token_hex(4)
@@ -140,7 +141,10 @@ def _body(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _inlined(schema: Any, definitions: dict[str, Any] | None = None) -> Any:
-    """Return a JSON schema without references, which are invalid within the description of the whole server."""
+    """Return a JSON schema with each reference replaced by its definition.
+
+    The references would be invalid within the OpenAPI description of the whole server.
+    """
     if isinstance(schema, list):
         return [_inlined(item, definitions) for item in schema]
     if not isinstance(schema, dict):
@@ -152,7 +156,7 @@ def _inlined(schema: Any, definitions: dict[str, Any] | None = None) -> Any:
 
 
 def _keys(roster: Sequence[RosterEntry]) -> list[dict[str, str]]:
-    """Return the names, with the new keys."""
+    """Return the bots of a roster as JSON values: the name of each bot, and its key if the key is new."""
     return [{"name": entrant.name} | ({"key": entrant.key} if entrant.made else {}) for entrant in roster]
 
 
@@ -171,7 +175,7 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
 
     @app.post("/api/admin/bots", dependencies=allowed, openapi_extra=_roster_body())
     async def add_bots(request: Request) -> Response:
-        """Register bots from a roster: JSON (a list of names, or of objects with name and key) or CSV (name,key)."""
+        """Register the bots of a roster. It is JSON (a list of names, or of objects with name and key) or CSV (name,key)."""
         text = (await read_body(request, settings)).decode("utf-8-sig", "replace")
         is_csv = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "text/csv"
         roster = roster_from_csv(text) if is_csv else roster_from_json(text)
@@ -189,7 +193,7 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
 
     @app.post("/api/admin/matches", dependencies=allowed, openapi_extra=_body(MatchRequest))
     async def arrange(request: Request) -> Response:
-        """Arrange a private match; it begins when all its bots have asked for an arena game."""
+        """Arrange a private match. It begins when all its bots have asked for an arena game."""
         number = administration.arrange(await _read(request, settings, MatchRequest))
         return JSONResponse(match_state(number, administration.matches[number]), 201)
 
@@ -211,7 +215,7 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
 
     @app.post("/api/admin/leagues", dependencies=allowed, openapi_extra=_body(LeagueRequest))
     async def create(request: Request) -> Response:
-        """Make a league, which begins at once. The answer has the new keys, which no later answer repeats."""
+        """Make a league. It begins immediately. The answer has the new keys of its bots; no later answer repeats them."""
         wanted = await _read(request, settings, LeagueRequest)
         roster = roster_from_list(wanted.roster)
         director = await leagues.create(wanted.name, wanted.settings, roster)

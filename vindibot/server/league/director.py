@@ -1,7 +1,7 @@
-"""The director of a league: starts a game when all its bots wait, and notes the result.
+"""The director of a league: it starts a game when all the game's bots wait, and notes the result.
 
-A bot asks for an arena game as always. Its key belongs to the league, so it waits here until one of its games can begin. The
-order in which bots join does not matter: of the open games, the first one whose bots all wait begins.
+A bot asks for an arena game as usual. Since its key belongs to the league, it waits here until one of its league games can
+begin. The order in which bots join does not matter: the first undecided game whose bots all wait begins.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from vindibot.server.refusal import Refusal, closing_refusal, game_error
 
 #: Seconds between two checks for absent bots.
 CHECK_SECONDS = 1.0
-#: Seconds in which a game must begin after all its bots waited; later, one bot has disconnected and the others wait again.
+#: Seconds within which a game must begin once all its bots wait. If it does not, one of the bots has disconnected, and the
+#: others wait again.
 BEGIN_SECONDS = 5.0
-#: Clients of one bot that may wait at the same time.
+#: Largest number of clients of one bot that may wait at the same time.
 MAX_CLAIMS = 8
-#: Keys whose owner is cached, so that an unknown key costs a slow digest only once.
+#: Largest number of keys for which the director caches whether they belong to the league. Thanks to the cache, each key costs a
+#: slow digest only once.
 MAX_CACHED_KEYS = 10_000
 
 OVER = "The league is over"
@@ -36,8 +38,10 @@ _log = structlog.get_logger("vindibot.league")
 
 @dataclass
 class Presence:
-    """A bot of the league: its waiting clients, the loop's time when clients for all its heroes were last here, and the number
-    of its running games."""
+    """The presence of one bot: `claims` are its waiting clients, and `playing` is the number of its running games.
+
+    `last_seen` is the loop's time at which the bot last played, or last had as many waiting clients as a game needs.
+    """
 
     claims: list[Claim] = field(default_factory=list)
     last_seen: float = 0.0
@@ -45,11 +49,11 @@ class Presence:
 
 
 class Director:
-    """Plays one league in a lobby; a `Matchmaker`. Call `start` and `close` in the lobby's event loop."""
+    """Plays one league in a lobby. It is a `Matchmaker`. Call `start` and `close` in the lobby's event loop."""
 
     def __init__(self, league: League, lobby: Lobby) -> None:
         self.league = league
-        self.running: dict[int, Match] = {}  # by the identity of the fixture
+        self.running: dict[int, Match] = {}  # by the id() of the fixture
         self._lobby = lobby
         self._loop = asyncio.get_running_loop()
         self._bots = [Presence() for _ in league.names]
@@ -70,7 +74,7 @@ class Director:
         self._tasks.add(self._loop.create_task(self._keep_checking()))
 
     async def close(self) -> None:
-        """Stop; running games count as not begun. The file is up to date afterwards."""
+        """Stop, and store the league. Running games have no result: they are played again after a restart."""
         if self in self._lobby.matchmakers:
             self._lobby.matchmakers.remove(self)
         tasks = list(self._tasks)
@@ -101,7 +105,7 @@ class Director:
             self._by_user[user.id] = number
 
     def accept(self, claim: Claim) -> bool:
-        """See `Matchmaker`. Raises `Refusal` also when the league is over."""
+        """See `Matchmaker`. Raises `Refusal` if the league is over, or if too many clients of the bot wait already."""
         number = self._by_user.get(claim.user.id)
         if number is None:
             return False
@@ -124,11 +128,11 @@ class Director:
     # ---- State ----
 
     def waiting(self) -> dict[str, int]:
-        """Return the number of waiting clients of each bot that has any."""
+        """Return the number of waiting clients per bot, for the bots with at least one."""
         return {name: len(bot.claims) for name, bot in zip(self.league.names, self._bots, strict=True) if bot.claims}
 
     def missing(self) -> list[str]:
-        """Return the bots that have games to play and are neither waiting nor playing."""
+        """Return the names of the bots that still have games to play, but neither wait nor play now."""
         needed = {number for fixture in self.league.pending() for number in fixture.entrants}
         bots = self._bots
         return [self.league.names[number] for number in sorted(needed) if not bots[number].claims and not bots[number].playing]
@@ -141,7 +145,7 @@ class Director:
     # ---- Starting games ----
 
     def set_state(self, state: State) -> None:
-        """Set the state of the league. Running games are played to their end. Raises `UsageError`."""
+        """Set the state of the league. Running games are played to their end. Raises `UsageError` if the league is over."""
         if self.league.over:
             raise UsageError("the league is over")
         self.league.state = state
@@ -199,7 +203,7 @@ class Director:
             self._bots[self._by_user[claim.user.id]].claims.insert(0, claim)
 
     async def _follow(self, fixture: Fixture, match: Match) -> None:
-        """Wait for the end of a game and note its result."""
+        """Wait for the end of a game and note its result. If the game does not begin in time, let its clients wait again."""
         result: MatchResult | None = None
         try:
             async with asyncio.timeout(BEGIN_SECONDS):
@@ -236,7 +240,7 @@ class Director:
     def _finish(self) -> None:
         _log.info("the league is over", league=self.league.name)
         self._lobby.matchmakers.remove(self)
-        self._lobby.matchmakers.append(self)  # other leagues of the same bots come first
+        self._lobby.matchmakers.append(self)  # so that a bot that is also in another league plays there
         self._refuse_all(game_error(OVER))
 
     def _refuse_all(self, refusal: Refusal) -> None:
@@ -261,8 +265,10 @@ class Director:
                 bot.last_seen = now
 
     def _forfeit_absent(self) -> None:
-        """If a bot waits, no game runs and none can begin, decide the games of the earliest day against the bots that have been
-        absent for at least `absence_timeout_s`."""
+        """Let bots forfeit that have been absent for at least `absence_timeout_s`: they lose their games of the earliest day.
+
+        This happens only if at least one bot waits, and no game runs or can begin.
+        """
         if self.running or self.league.state != "running" or not any(bot.claims for bot in self._bots):
             return
         now, timeout = self._loop.time(), self.league.settings.absence_timeout_s

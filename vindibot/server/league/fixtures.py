@@ -1,4 +1,4 @@
-"""Fixtures: the games of a league, each with its day, its seats and, once it is decided, its result."""
+"""Fixtures: the games of a league. Each has a day, seats and, once it is decided, a result."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ FourFlags = Annotated[tuple[bool, ...], Field(min_length=SEATS, max_length=SEATS
 
 
 class FixtureResult(BaseModel):
-    """The result of a fixture.
+    """The result of a fixture, of one of three kinds.
 
-    "played": by gold, also if heroes timed out; "absent": against the entrants in `absent`, which did not come; "bye": without
-    an opponent. `gold` and `crashed` are by seat, of a played fixture only.
+    - "played": the game was played, perhaps with heroes that timed out. `gold` and `crashed` have one entry per seat.
+    - "absent": the entrants in `absent` did not come and lose. `gold` and `crashed` are None.
+    - "bye": the entrant had no opponent. `gold` and `crashed` are None.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -30,9 +31,10 @@ class FixtureResult(BaseModel):
 
 
 class Fixture(BaseModel):
-    """One game of a league. `seats` are entrants by number, None for a random bot of the server; empty for a bye.
+    """One game of a league. `entrants` are the numbers of its bots in the league.
 
-    `seed` is the seed of the map (unless `map` names one) and of the random bots. `attempts` is the number of games played.
+    `seats` has the number of a bot per seat, None for a random bot of the server; it is empty for a bye. `seed` is the seed of
+    the random bots and, if `map` is None, of the map. `attempts` says how many times the game was played.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -46,5 +48,5 @@ class Fixture(BaseModel):
     result: FixtureResult | None = None
 
     def heroes_of(self, entrant: int) -> int:
-        """Return the number of heroes of an entrant."""
+        """Return the number of heroes that an entrant has in this game."""
         return self.seats.count(entrant)

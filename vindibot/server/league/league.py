@@ -1,4 +1,4 @@
-"""A league and its file: settings, roster, fixtures. The file has slow digests of the keys under a salt, and no keys."""
+"""A league and its file: settings, roster, fixtures. The file has salted slow digests of the bots' keys, but no keys."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vindibot.server.league.standings import StandingsRow, standings
 from vindibot.server.names import name_problem
 from vindibot.server.users import DIGEST_BYTES, SCRYPT_N, SCRYPT_P, SCRYPT_R
 
-#: The end of the name of a league's file.
+#: The suffix of the name of a league's file.
 SUFFIX = ".league.json"
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
 MAX_FIXTURES = 100_000
@@ -39,7 +39,7 @@ def _check_name(name: str) -> str:
 
 
 class Member(BaseModel):
-    """A bot of the league: its name, and the digest of its key in hexadecimal digits."""
+    """A bot of the league: its name, and the digest of its key as hexadecimal digits."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -48,7 +48,7 @@ class Member(BaseModel):
 
 
 class League(BaseModel):
-    """A league, as its file has it. Only `save` waits for a disk."""
+    """A league with the contents of its file. Only `load` and `save` access the disk."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -60,16 +60,16 @@ class League(BaseModel):
     members: tuple[Member, ...] = Field(min_length=2)
     state: State = "running"
     fixtures: list[Fixture] = Field(default_factory=list)
-    #: The file, None for no file; not in the file.
+    #: Path of the league's file, None for a league without a file. The path itself is not stored in the file.
     path: Path | None = Field(default=None, exclude=True)
 
     # ---- The file ----
 
     @classmethod
     def create(cls, name: str, settings: LeagueSettings, roster: Sequence[RosterEntry], path: Path | None = None) -> League:
-        """Return a new league; takes ten milliseconds per key. Raises `UsageError` for a bad name or map and for too many games.
+        """Return a new league. Its file is `path`, None for no file; call `save` to write it. Takes ten milliseconds per key.
 
-        `path` is its file, None for no file.
+        Raises `UsageError` for a bad name or map, for a roster with fewer than two bots, and for too many games.
         """
         if not re.fullmatch(NAME, name):
             raise UsageError("the name of a league has 1 to 40 small letters, digits and hyphens")
@@ -110,9 +110,9 @@ class League(BaseModel):
         return self.model_dump_json(exclude_none=True) + "\n"
 
     def save(self, text: str | None = None, *, new: bool = False) -> None:
-        """Write `text` (None for the present contents) to the file, completely or not at all. Without a path it does nothing.
+        """Write `text` to the league's file, completely or not at all. If `text` is None, write what `text()` returns.
 
-        With `new` it does not overwrite a file. Raises `VindibotError`.
+        A league without a path is not written. With `new`, an existing file is an error. Raises `VindibotError`.
         """
         if self.path is None:
             return
@@ -133,11 +133,11 @@ class League(BaseModel):
 
     @property
     def over(self) -> bool:
-        """Whether no more games are played."""
+        """Whether the league is over. Then no more games begin."""
         return self.state == "over"
 
     def pending(self) -> list[Fixture]:
-        """Return the undecided games, in order."""
+        """Return the games without a result, in the order in which they should be played."""
         return [fixture for fixture in self.fixtures if fixture.result is None]
 
     def table(self) -> list[StandingsRow]:
@@ -152,7 +152,7 @@ class League(BaseModel):
     # ---- Results ----
 
     def decide(self, fixture: Fixture, result: FixtureResult) -> None:
-        """Set the result of a fixture. After the last one, pair the next day or end the league."""
+        """Set the result of a fixture. If no fixture is left without a result, add those of the next day or end the league."""
         fixture.result = result
         if not self.pending():
             self._extend()

@@ -19,7 +19,7 @@ REFRESH_SECONDS = 5
 
 
 def add_league_pages(app: FastAPI, leagues: LeagueRegistry) -> None:
-    """Add the routes ``/leagues``, ``/leagues/NAME`` and below it ``standings.json`` and ``standings.csv``."""
+    """Add the routes ``/leagues``, ``/leagues/NAME``, ``/leagues/NAME/standings.json`` and ``/leagues/NAME/standings.csv``."""
 
     @app.get("/leagues", response_class=HTMLResponse)
     async def all_leagues() -> Response:
@@ -28,7 +28,7 @@ def add_league_pages(app: FastAPI, leagues: LeagueRegistry) -> None:
 
     @app.get("/leagues/{name}", response_class=HTMLResponse)
     async def league(name: str) -> Response:
-        """The standings of a league; the page loads itself again every few seconds."""
+        """The standings of a league. The page loads itself again every few seconds."""
         director = leagues.directors.get(name)
         return not_found() if director is None else _page(director)
 
@@ -63,7 +63,7 @@ def overview(director: Director) -> dict[str, Any]:
 
 
 def _page(director: Director) -> HTMLResponse:
-    """Return the page of a league: its state, the table, the games of the present day."""
+    """Return the page of a league: its state, its table, and the games of the current day."""
     league = director.league
     pending = league.pending()
     day = pending[0].day if pending else max((fixture.day for fixture in league.fixtures), default=0)
@@ -82,6 +82,6 @@ def _page(director: Director) -> HTMLResponse:
 
 
 def _gold(fixture: Fixture) -> list[int]:
-    """Return the gold of each entrant of a fixture that was played."""
+    """Return the gold of each entrant in a fixture, summed over its heroes; 0 if the fixture was not played."""
     gold = fixture.result.gold if fixture.result is not None and fixture.result.gold is not None else ()
     return [sum(amount for amount, owner in zip(gold, fixture.seats, strict=True) if owner == side) for side in fixture.entrants]

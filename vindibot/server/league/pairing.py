@@ -1,12 +1,12 @@
-"""Pairing: the games of each day. They follow from the settings and their seed alone.
+"""Pairing: the games of each day. They depend only on the settings with their seed and, in a Swiss league, on earlier results.
 
-In a duel each entrant has two of the four heroes. The six ways to seat two entrants come in mirrored pairs (A for B), so that
-an even number of games is fair:
+In a duel each entrant has two of the four heroes. There are six ways to seat two entrants A and B. They are used in pairs, and
+the second of a pair swaps A and B. So an even number of games is fair:
 
     ABBA BAAB   ABAB BABA   AABB BBAA
 
-At a table of four the seats rotate from game to game. If the number of entrants is no multiple of four, some tables have three
-or two of them, and random bots of the server on the other seats.
+At a table of four the seats rotate from game to game. If the number of entrants is not a multiple of four, some tables have only
+three or two entrants. Random bots of the server take the other seats.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from vindibot.server.league.standings import opponents, standings
 
 SEATINGS = ((0, 1, 1, 0), (1, 0, 0, 1), (0, 1, 0, 1), (1, 0, 1, 0), (0, 0, 1, 1), (1, 1, 0, 0))
 ROTATIONS = (0, 2, 1, 3)
-#: Partial pairings of a day that are tried before two entrants meet again.
+#: Largest number of partial pairings that are tried for a day. If all of them fail, entrants may meet again.
 MAX_TRIED = 20_000
 
 Tables = list[tuple[int, ...]]
 
 
 def next_fixtures(settings: LeagueSettings, names: Sequence[str], fixtures: Sequence[Fixture]) -> list[Fixture]:
-    """Return the fixtures after `fixtures`, which are all decided; none when the league is over.
+    """Return the next fixtures of a league, or an empty list if the league is over. All of `fixtures` must be decided.
 
-    The first call returns all fixtures of a round-robin league; a Swiss league is paired day by day.
+    In a round-robin league the first call returns all fixtures. In a Swiss league each call returns one day.
     """
     count = len(names)
     if settings.system == "round-robin":
@@ -51,13 +51,13 @@ def next_fixtures(settings: LeagueSettings, names: Sequence[str], fixtures: Sequ
 
 
 def most_fixtures(settings: LeagueSettings, count: int) -> int:
-    """Return the largest possible number of games of a league with `count` entrants."""
+    """Return an upper bound for the number of games in a league with `count` entrants."""
     days = settings.days or (count if settings.system == "round-robin" else swiss_days(count))
     return days * ceil(count / (2 if settings.table == "duel" else SEATS)) * settings.seatings
 
 
 def swiss_days(count: int) -> int:
-    """Return the number of days of a Swiss league: one more than a knock-out has."""
+    """Return the number of days of a Swiss league with `count` entrants: the rounds of a knock-out, and one more."""
     return ceil(log2(count)) + 1
 
 
@@ -92,15 +92,21 @@ def _seats(settings: LeagueSettings, table: tuple[int, ...], game: int) -> tuple
 
 
 def round_robin(settings: LeagueSettings, count: int) -> list[Tables]:
-    """Return the tables of each day. In duels all pairs meet once, at tables of four at least once. If `settings.days` is a
-    larger number of days, the first days are repeated; if it is smaller, the last days are left out."""
+    """Return the tables of each day. All pairs of entrants meet: exactly once in duels, at least once at tables of four.
+
+    If `settings.days` is larger than this takes, days are repeated from the first on. If it is smaller, the last days are
+    left out.
+    """
     days = _circle(count) if settings.table == "duel" else _covering(count, random.Random(f"{settings.seed}/tables"))
     wanted = settings.days or len(days)
     return [days[day % len(days)] for day in range(wanted)]
 
 
 def _circle(count: int) -> list[Tables]:
-    """Return the days of the circle method: one entrant stays, the others rotate. With an odd number, one rests each day."""
+    """Return the days of the circle method: one entrant keeps its place, the others rotate.
+
+    If the number of entrants is odd, one entrant rests each day and is alone at its table.
+    """
     places: list[int] = [*range(count), *[-1] * (count % 2)]
     days = []
     for day in range(len(places) - 1):
@@ -114,7 +120,7 @@ def _circle(count: int) -> list[Tables]:
 
 
 def _covering(count: int, rng: random.Random) -> list[Tables]:
-    """Return days of tables until all entrants have met: for each day the best of some random draws."""
+    """Return the tables of as many days as it takes until all entrants have met. Each day is the best of some random draws."""
     met = [[0] * count for _ in range(count)]
     missing = count * (count - 1) // 2
     days: list[Tables] = []
@@ -132,7 +138,8 @@ def _covering(count: int, rng: random.Random) -> list[Tables]:
 
 
 def _draw(costs: list[list[int]], rng: random.Random) -> Tables:
-    """Return random tables. Each begins with the entrant that has met the fewest others, then adds those it has met least."""
+    """Return random tables. Each table begins with the free entrant that has met the fewest others. Then come those free
+    entrants that the table has met least often."""
     free = list(range(len(costs)))
     rng.shuffle(free)
     free.sort(key=lambda entrant: costs[entrant].count(0), reverse=True)
@@ -140,8 +147,11 @@ def _draw(costs: list[list[int]], rng: random.Random) -> Tables:
 
 
 def _fill_tables(free: list[int], near: int, costs: Sequence[Sequence[int] | Mapping[int, int]]) -> Tables:
-    """Return tables for the entrants in `free`: each begins with the first one left, then adds from the next `near` ones the
-    entrant with the lowest sum of `costs` (by two entrants) over the table."""
+    """Return tables for all entrants in `free`, which becomes empty.
+
+    Each table begins with the first free entrant. Then it gets, one by one, the entrant with the lowest cost among the next
+    `near` free ones. The cost of an entrant is the sum of `costs[entrant][other]` over the others at the table.
+    """
     tables: Tables = []
     for size in table_sizes(len(free)):
         table = [free.pop(0)]
@@ -158,7 +168,7 @@ def _total(tables: Tables, costs: list[list[int]]) -> int:
 
 
 def table_sizes(count: int) -> list[int]:
-    """Return the sizes of tables for `count` entrants, at most four and as equal as possible."""
+    """Return the sizes of the tables for `count` entrants. A size is at most four, and the sizes are as equal as possible."""
     tables = ceil(count / SEATS)
     return [count // tables + (number < count % tables) for number in range(tables)]
 
@@ -167,8 +177,10 @@ def table_sizes(count: int) -> list[int]:
 
 
 def swiss(settings: LeagueSettings, ranking: Sequence[int], fixtures: Sequence[Fixture]) -> Tables:
-    """Return the tables of the next day. `ranking` are all entrants, best first: neighbours meet, if possible for the first
-    time."""
+    """Return the tables of the next day. `ranking` has all entrants, best first.
+
+    Entrants of similar rank meet, if possible entrants that have not met before.
+    """
     met = opponents(len(ranking), fixtures)
     order = list(ranking)
     if settings.table == "four":
@@ -186,7 +198,10 @@ def swiss(settings: LeagueSettings, ranking: Sequence[int], fixtures: Sequence[F
 
 
 def _pair(order: list[int], met: list[set[int]], budget: list[int]) -> Tables | None:
-    """Return pairs of neighbours that have not met, None if none were found."""
+    """Return pairs of entrants of similar rank that have not met. Return None if there are none, or if `budget` is used up.
+
+    `budget` has one number: the partial pairings that may still be tried.
+    """
     if not order:
         return []
     first, rest = order[0], order[1:]
@@ -203,6 +218,6 @@ def _pair(order: list[int], met: list[set[int]], budget: list[int]) -> Tables | 
 
 
 def _with_fair_sides(pairs: Tables, fixtures: Sequence[Fixture]) -> Tables:
-    """Return the pairs, each with the entrant first that was first less often."""
+    """Return the pairs, each with that entrant first which has been first in fewer fixtures."""
     firsts = [fixture.entrants[0] for fixture in fixtures]
     return [pair if firsts.count(pair[0]) <= firsts.count(pair[1]) else pair[::-1] for pair in pairs]

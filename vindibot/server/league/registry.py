@@ -1,4 +1,4 @@
-"""The registry of leagues: all leagues of a server, from their files or made by the administrator while it runs."""
+"""The registry of leagues: all leagues of a server. They come from files, or the administrator makes them during the run."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ MAX_LEAGUES = 100
 
 
 class LeagueRegistry:
-    """The leagues of a server by name, each with its director. `path` is the file of a league, or a folder of such files, where
-    new leagues are stored too; without it leagues are lost when the server ends."""
+    """The directors of a server's leagues, by the name of the league.
+
+    `path` is the file of a league, or a folder with such files. New leagues are stored in this folder, or beside this file.
+    If `path` is None, all leagues are lost when the server ends.
+    """
 
     def __init__(self, lobby: Lobby, path: Path | None = None) -> None:
         self.lobby = lobby
@@ -32,12 +35,12 @@ class LeagueRegistry:
                 self._start(League.load(path))
 
     async def create(self, name: str, settings: LeagueSettings, roster: Sequence[RosterEntry]) -> Director:
-        """Make a league, which begins at once; returns its director. Raises `VindibotError`."""
+        """Make a league, start it immediately, and return its director. Raises `VindibotError`."""
         folder = self._path if self._path is None or self._path.is_dir() else self._path.parent
         path = None if folder is None else folder / f"{name}{SUFFIX}"
         self._check_free(name)
         league = await asyncio.to_thread(League.create, name, settings, roster, path)
-        self._check_free(name)  # another one may have been made meanwhile
+        self._check_free(name)  # another request may have made a league with this name meanwhile
         league.save(new=True)
         return self._start(league)
 

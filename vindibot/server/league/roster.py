@@ -1,4 +1,4 @@
-"""Rosters: the bots of a league from a CSV or JSON file, and new keys for those without one."""
+"""Rosters: the bots of a league, read from CSV or JSON. Bots without a key get a new one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class RosterEntry:
-    """A bot of the roster with its key. `made`: the key is new, so its owner must get it."""
+    """A bot of the roster with its key. `made` says that the key is new, so that the bot's author must be told."""
 
     name: str
     key: str = field(repr=False)
@@ -28,7 +28,10 @@ class RosterEntry:
 
 
 def read_roster(path: Path) -> list[RosterEntry]:
-    """Return the roster in a file: JSON if its name ends with ``.json``, else CSV. Raises `UsageError` with the place."""
+    """Return the roster in a file. The file is JSON if its name ends with ``.json``, else CSV.
+
+    Raises `UsageError`; the message says at which line or entry the file is wrong.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
@@ -89,7 +92,10 @@ def roster_from_list(value: Any) -> list[RosterEntry]:
 
 
 def _entrants(rows: Sequence[tuple[str, str, str]]) -> list[RosterEntry]:
-    """Return the entries for rows of (place, name, key). Raises `UsageError`."""
+    """Return the roster entries for rows of (place, name, key). A place is for messages: a line or entry of the file.
+
+    Raises `UsageError`.
+    """
     if not 1 <= len(rows) <= MAX_ENTRANTS:
         raise UsageError(f"the roster has {len(rows)} names; 1 to {MAX_ENTRANTS} are possible")
     names: dict[str, str] = {}
@@ -108,7 +114,10 @@ def _entrants(rows: Sequence[tuple[str, str, str]]) -> list[RosterEntry]:
 
 
 def write_keys(entrants: Sequence[RosterEntry], path: Path) -> None:
-    """Write a new CSV file of names and keys that only its owner may read. Raises `UsageError` if the file exists."""
+    """Write the names and keys to a new CSV file that only the owner of the file may read.
+
+    Raises `UsageError` if the file exists or cannot be written.
+    """
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["name", "key"])

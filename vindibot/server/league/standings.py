@@ -1,8 +1,13 @@
-"""Standings: the table of a league from the results of its fixtures.
+"""Standings: the table of a league, computed from the results of its fixtures.
 
-A fixture gives each entrant a score from 0 to 1: the mean over its opponents of 1 for a win, 0.5 for a draw, 0 for a loss. More
-gold wins, the gold of both heroes together in a duel. An entrant that timed out loses against one that did not, an absent one
-against one that came; two absent ones both get 0. A bye is a win.
+In a fixture each entrant is compared with each opponent: 1 for a win, 0.5 for a draw, 0 for a loss. The entrant's points are the
+mean of these scores. These rules decide a comparison, the first one first:
+
+1. An absent entrant loses, also against another absent entrant.
+2. An entrant with a hero that timed out loses against an entrant without one.
+3. The entrant with more gold wins. In a duel, the gold of an entrant's two heroes is added.
+
+A bye counts as a win.
 """
 
 from __future__ import annotations
@@ -20,7 +25,10 @@ WIN, DRAW, LOSS = 1.0, 0.5, 0.0
 
 @dataclass
 class StandingsRow:
-    """A row of the table. `buchholz`, the tie-break before gold, is the sum of the points of all opponents, once per game."""
+    """A row of the table. If points are equal, `buchholz` decides, then gold.
+
+    `buchholz` is the sum of the points of all opponents. An opponent counts once per game against it.
+    """
 
     rank: int
     name: str
@@ -55,7 +63,7 @@ def _sort_key(row: StandingsRow) -> tuple[float, float, int]:
 
 
 def opponents(count: int, fixtures: Sequence[Fixture]) -> list[Counter[int]]:
-    """Return the number of decided fixtures of each entrant with each other one."""
+    """Return for each of the `count` entrants the number of decided fixtures with each opponent."""
     met: list[Counter[int]] = [Counter() for _ in range(count)]
     for fixture in fixtures:
         if fixture.result is not None:
@@ -85,7 +93,10 @@ def _count(rows: list[StandingsRow], fixture: Fixture) -> None:
 
 
 def merit_of(fixture: Fixture, entrant: int) -> tuple[bool, bool, int]:
-    """Return the sort key of an entrant in a decided fixture: whether it came, whether no hero of it timed out, its gold."""
+    """Return how well an entrant did in a decided fixture; the larger tuple is better.
+
+    The tuple says whether the entrant came, whether none of its heroes timed out, and how much gold it has.
+    """
     result = fixture.result
     assert result is not None
     if entrant in result.absent:
@@ -103,7 +114,7 @@ def _score(mine: tuple[bool, bool, int], other: tuple[bool, bool, int]) -> float
 
 
 def as_csv(table: Sequence[StandingsRow]) -> str:
-    """Return the table as CSV with a heading. A name that a spreadsheet reads as a formula gets an apostrophe before it."""
+    """Return the table as CSV with a heading. A name that a spreadsheet would take for a formula begins with an apostrophe."""
     text = io.StringIO()
     writer = csv.DictWriter(text, [field.name for field in fields(StandingsRow)], lineterminator="\n")
     writer.writeheader()

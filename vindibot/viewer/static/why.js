@@ -158,7 +158,7 @@ export class Why {
           { scope: 'row' },
           foreign(vote.trait, { class: 'trait', title: vote.trait }),
           ' ',
-          el('span', { class: 'weight', title: 'weight', text: `×${amount(vote.weight)}` }),
+          el('span', { class: 'weight', title: 'weight', text: `×${String(Number(vote.weight.toPrecision(6))).replace('-', '−')}` }),
         );
         const cells = shares[row]
           ? DIRECTIONS.map((_, direction) => this._cell(shares[row], direction, bases[row], most))

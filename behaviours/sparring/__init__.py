@@ -1,0 +1,1 @@
+"""Traits of the sparring bots: rivals of different natures, against which other bots are measured."""

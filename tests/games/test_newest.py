@@ -1,0 +1,67 @@
+"""The word `last` stands for the newest recording, wherever a recording is asked for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.support.recorded import record, states_of
+from vindibot.base import UsageError
+from vindibot.cli.main import main
+from vindibot.config import PlaySettings
+from vindibot.games import find_recording, newest_recording
+from vindibot.games.newest import FOLDER
+from vindibot.testing import view
+
+
+@pytest.fixture
+def newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The newer of two recordings in the folder recordings/ of the current folder."""
+    monkeypatch.chdir(tmp_path)
+    older, newer = (record(tmp_path / "recordings", states_of(seed), 1).path for seed in (1, 2))
+    (tmp_path / "recordings" / "notes.txt").write_text("no recording")
+    os.utime(newer, (2e9, 2e9))
+    os.utime(older, (1e9, 1e9))
+    return Path("recordings", newer.name)
+
+
+def test_last_is_the_newest_recording(newest: Path) -> None:
+    assert newest_recording() == find_recording("last") == newest
+    assert PlaySettings().recording.folder == FOLDER
+    assert find_recording("./last") == Path("./last")
+    assert find_recording("other.jsonl") == Path("other.jsonl")
+    (here, there) = (view(source, turn=12) for source in ("last", newest))
+    assert here.game == there.game
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["replay", "last"],
+        ["explain", "last", "--turn", "12"],
+        ["watch", "last", "--lines"],
+        ["turn", "last", "--turn", "12", "--bot", "stay"],
+        ["tree", "last", "--turn", "12", "--bot", "searcher", "--depth", "2"],
+        ["bench", "stay", "last"],
+        ["verify", "last"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_the_commands_take_it(newest: Path, words: list[str]) -> None:
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 0, done.output
+    assert "abcd1234" in done.output or newest.name in done.output or words[0] in ("bench", "tree", "verify"), done.output
+
+
+@pytest.mark.parametrize("words", [["replay", "last"], ["watch", "last"], ["explain", "last", "--turn", "12"]])
+def test_without_a_recording(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 2
+    assert "there is no recording in recordings/ of the current folder" in done.output
+    assert "vindibot play" in done.output
+    with pytest.raises(UsageError, match="there is no recording"):
+        view("last", turn=12)

@@ -1,0 +1,70 @@
+"""``vindibot stdio``."""
+
+from __future__ import annotations
+
+import click
+
+from vindibot.cli.completion import complete_bots
+
+
+@click.command("stdio", short_help="Play a bot by the line protocol.")
+@click.argument("bot", shell_complete=complete_bots)
+@click.option(
+    "--limit-ms", type=click.FloatRange(10, 600_000), default=50, metavar="MS", help="time limit of a move  [default: 50]"
+)
+@click.option(
+    "--first-ms",
+    type=click.FloatRange(10, 600_000),
+    default=1000,
+    metavar="MS",
+    help="time limit of the first move  [default: 1000]",
+)
+@click.option(
+    "--margin-ms",
+    type=click.FloatRange(0, 60_000),
+    default=15,
+    metavar="MS",
+    help="unused milliseconds of each move; more of them: safer on a slow machine, less time to think  [default: 15]",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(1, 100_000),
+    default=150,
+    metavar="N",
+    help="rounds of the game, which the protocol does not tell  [default: 150]",
+)
+@click.option(
+    "--nodes", type=click.IntRange(min=1), metavar="N", help="search nodes per move and trait  [default: as time allows]"
+)
+@click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="worker processes  [default: one per core]")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="seed of ties  [default: a new one each time]")
+@click.option(
+    "--expert/--no-expert",
+    default=True,
+    help="ask for the last moves of the other heroes, by the message EXPERT_INPUT  [default: on]",
+)
+def stdio_command(
+    bot: str,
+    limit_ms: float,
+    first_ms: float,
+    margin_ms: float,
+    rounds: int,
+    nodes: int | None,
+    workers: int | None,
+    seed: int | None,
+    expert: bool,
+) -> None:
+    """Play a bot by the line protocol.
+
+    The BOT plays one game for a referee that speaks the protocol of the CodinGame port: states come on standard input, moves go
+    to standard output, everything else goes to standard error. Kernels are compiled and workers are ready before the first
+    line is read. The command ends with the input.
+
+    \b
+    Examples:
+      vindibot stdio malvert --limit-ms 100
+      vindibot arena "stdio:vindibot stdio mine.toml --rounds {rounds} --limit-ms {move_ms}" seed
+    """
+    from vindibot.session import StdioSettings, play_stdio
+
+    play_stdio(bot, StdioSettings(limit_ms, first_ms, margin_ms, rounds, nodes, workers, seed, expert))

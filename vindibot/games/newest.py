@@ -1,0 +1,29 @@
+"""The newest recording, for which the word ``last`` stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vindibot.base import UsageError
+from vindibot.games.recording import SUFFIX
+
+#: The word that stands for the newest recording.
+LAST = "last"
+#: The folder of recordings if the settings name no other.
+FOLDER = Path("recordings")
+
+
+def newest_recording(folder: Path = FOLDER) -> Path:
+    """Return the recording in `folder` that was written to last. Raises `UsageError` if there is none."""
+    found = [(path.stat().st_mtime_ns, path.name, path) for path in folder.glob(f"*{SUFFIX}") if path.is_file()]
+    if not found:
+        raise UsageError(
+            f"there is no recording in {folder}/ of the current folder, so {LAST!r} stands for none:"
+            " play a game (vindibot play), or name the file"
+        )
+    return max(found)[-1]
+
+
+def find_recording(name: str) -> Path:
+    """Return the path of a file; for ``last`` the newest recording, see `newest_recording`. ``./last`` is a file."""
+    return newest_recording() if name == LAST else Path(name)

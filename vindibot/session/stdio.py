@@ -1,0 +1,191 @@
+"""``vindibot stdio``: one game of a bot over standard input and output, by the line protocol (`vindibot.games.line_protocol`).
+
+Nothing but moves goes to standard output. What the code of traits prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rich.console import Console
+
+from sim.game import DIRECTIONS, STAY, Game
+from vindibot.base import interrupts, log, printable, say, terminal
+from vindibot.config import Bot, cores, load_bot, named_modules
+from vindibot.engine import Agent, Deadline, Needs, Voters, loading_beside, voters, warm
+from vindibot.games import EXPERT, Ballot, LineGame
+
+#: Largest number of bytes of a line.
+LONGEST_LINE = 4096
+#: Seconds from the deadline until a worker that does not answer is killed.
+GRACE = 0.05
+
+
+@dataclass(frozen=True)
+class StdioSettings:
+    """How a bot plays by the line protocol. `limit_ms` is the time limit of a move, `first_ms` that of the first one.
+
+    `margin_ms` is the unused part of each limit. `rounds` is the number of rounds, which the protocol does not tell. `nodes` is
+    the budget of each trait per move, None for no budget. `workers` is the number of processes for the traits, None for one per
+    core. `seed` decides ties, None for a random one. `expert` asks for the other heroes' last moves.
+    """
+
+    limit_ms: float = 50.0
+    first_ms: float = 1000.0
+    margin_ms: float = 15.0
+    rounds: int = 150
+    nodes: int | None = None
+    workers: int | None = None
+    seed: int | None = None
+    expert: bool = True
+
+
+class _Line(NamedTuple):
+    """A line, and the moment when it was read, of `time.monotonic`."""
+
+    text: str
+    read_at: float
+
+
+def play_stdio(name: str, settings: StdioSettings) -> None:
+    """Play one game of the bot `name`; return at the end of the input.
+
+    All kernels are compiled and all workers are ready before the first line is read. Raises `UsageError` for a bot that does
+    not exist, and for input that is not of the protocol.
+    """
+    with _own_streams() as (source, target):
+        console = terminal(stderr=True)
+        with log.configured("info", None, console):
+            with loading_beside(Needs(*named_modules(name))):
+                bot = load_bot(name)
+                warm(console)
+            interrupts.at_once_again()
+            asyncio.run(_Player(bot, settings, console, source, target).play())
+
+
+@contextlib.contextmanager
+def _own_streams() -> Iterator[tuple[int, int]]:
+    """Give the block the descriptors of standard input and output, and no other code in it.
+
+    Within the block, standard input is empty, and standard output is standard error.
+    """
+    sys.stdout.flush()
+    source, target = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    printed = sys.stdout
+    try:
+        os.dup2(nothing, 0)
+        os.dup2(2, 1)
+        sys.stdout = sys.stderr
+        yield source, target
+    finally:
+        sys.stdout = printed
+        os.dup2(source, 0)
+        os.dup2(target, 1)
+        for descriptor in (nothing, target):
+            os.close(descriptor)  # the thread may still read `source`
+
+
+class _Player:
+    """Plays one game."""
+
+    def __init__(self, bot: Bot, settings: StdioSettings, console: Console, source: int, target: int) -> None:
+        self._bot, self._settings, self._console = bot, settings, console
+        self._source, self._target = source, target
+        self._game = LineGame(settings.rounds)
+        self._agent: Agent | None = None
+        self._told: set[tuple[str, str]] = set()
+
+    async def play(self) -> None:
+        """Play to the end of the input, or until nobody reads the moves."""
+        asked = voters(self._bot, workers=self._settings.workers or cores(), grace=GRACE)
+        try:
+            await asked.start()
+            limits = f"{self._settings.first_ms:g} ms for the first move, then {self._settings.limit_ms:g} ms"
+            self._note(f"{self._bot.name} is ready: {limits}, {self._settings.rounds} rounds")
+            await self._answer_all(asked)
+        finally:
+            await asked.close()
+
+    async def _answer_all(self, asked: Voters) -> None:
+        lines: asyncio.Queue[_Line | None] = asyncio.Queue()
+        threading.Thread(
+            target=_read_lines, args=(self._source, lines, asyncio.get_running_loop()), name="vindibot-lines", daemon=True
+        ).start()
+        began = 0.0
+        while (line := await lines.get()) is not None:
+            if self._game.begins:
+                began = line.read_at
+            games = self._game.feed(line.text)
+            if games is not None and not await self._answer(asked, games, began):
+                return
+
+    async def _answer(self, asked: Voters, games: Game, began: float) -> bool:
+        """Decide and write a move. Returns False if nobody reads it. `began` is the moment of the turn's first line."""
+        settings, first = self._settings, self._agent is None
+        if self._agent is None:
+            seed = settings.seed if settings.seed is not None else secrets.randbits(48)
+            self._agent = Agent(asked, self._game.me, seed, Deadline(settings.margin_ms / 1000), settings.nodes)
+        ballot = await self._agent.decide(games, began, (settings.first_ms if first else settings.limit_ms) / 1000)
+        self._game.moved(ballot.direction)
+        word = "WAIT" if ballot.direction == STAY else DIRECTIONS[ballot.direction].upper()
+        try:
+            _write(self._target, f"{word} {EXPERT}\n" if first and settings.expert else f"{word}\n")
+        except BrokenPipeError:
+            self._note("nobody reads the moves any more")
+            return False
+        self._tell_failures(int(games["turn"].item(0)), ballot)
+        return True
+
+    def _tell_failures(self, turn: int, ballot: Ballot) -> None:
+        """Name a late move, and each trait that failed, once per kind of failure."""
+        if ballot.margin_ms < 0:
+            self._note(f"the move of turn {turn} was {-ballot.margin_ms:.0f} ms late")
+        for entry in ballot.entries:
+            kind = entry.label, entry.note.partition(":")[0]
+            if entry.note and kind not in self._told:
+                self._told.add(kind)
+                self._note(f"the trait {entry.label} failed on turn {turn}: {entry.note}")
+
+    def _note(self, text: str) -> None:
+        say(self._console, printable(text))
+
+
+def _write(target: int, text: str) -> None:
+    data = text.encode()
+    while data:
+        data = data[os.write(target, data) :]
+
+
+def _read_lines(source: int, lines: asyncio.Queue[_Line | None], loop: asyncio.AbstractEventLoop) -> None:
+    """Read lines into the queue until the end of the input, and then None. A last line without a line feed does not count.
+
+    A line that is too long comes in pieces, which are no lines of the protocol.
+    """
+    buffer = b""
+    with contextlib.suppress(RuntimeError):  # the loop has been closed
+        while data := _read(source):
+            now = time.monotonic()
+            *complete, buffer = (buffer + data).split(b"\n")
+            if len(buffer) > LONGEST_LINE:
+                complete, buffer = [*complete, buffer], b""
+            for line in complete:
+                loop.call_soon_threadsafe(lines.put_nowait, _Line(line.decode(errors="replace"), now))
+        loop.call_soon_threadsafe(lines.put_nowait, None)
+
+
+def _read(source: int) -> bytes:
+    """Return the next bytes, none at the end of the input or if it cannot be read."""
+    try:
+        return os.read(source, 1 << 16)
+    except OSError:
+        return b""
