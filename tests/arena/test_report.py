@@ -21,7 +21,7 @@ from vindibot.arena.charts import COLOURS, Curve, Range, _apart, lines, ranges, 
 from vindibot.arena.replays import check_pages, choose
 from vindibot.arena.report import LISTED, gold_curves, report, write_report
 from vindibot.arena.results import GameLine
-from vindibot.arena.store import Origin, Store, read_origin, setup_path
+from vindibot.arena.store import Store, TournamentOrigin, read_origin, setup_path
 from vindibot.arena.summary import summarise
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.games.game_record import GameRecord, dumps
@@ -261,10 +261,10 @@ def test_the_report_says_how_the_games_were_played(tmp_path: Path) -> None:
 
 
 def test_what_is_unknown_of_a_tournament_is_left_out(tmp_path: Path) -> None:
-    assert read_origin(tmp_path / "cup.jsonl") == Origin()
+    assert read_origin(tmp_path / "cup.jsonl") == TournamentOrigin()
     for text in ("no = toml = at all", "seed = 5\n"):
         setup_path(tmp_path / "cup.jsonl").write_text(text)
-        assert read_origin(tmp_path / "cup.jsonl") == Origin()
+        assert read_origin(tmp_path / "cup.jsonl") == TournamentOrigin()
     games = [game_line("abcd", (4, 3, 2, 1), started=text) for text in ("", "yesterday", "2026-03-01T23:58:00")]
     page = report(summarise(games), games, results=tmp_path / "cup.jsonl")
     assert "begun with" not in page

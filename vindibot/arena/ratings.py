@@ -150,8 +150,7 @@ class Running:
         if anchor is None or anchor not in found:
             zero = sum(rating for rating, _ in found.values()) / max(1, len(found))
             return {bot: (rating - zero, error) for bot, (rating, error) in found.items()}
-        zero, uncertainty = found[anchor]
+        zero, spread = found[anchor]
         return {
-            bot: (rating - zero, 0.0 if bot == anchor else math.hypot(error, uncertainty))
-            for bot, (rating, error) in found.items()
+            bot: (rating - zero, 0.0 if bot == anchor else math.hypot(error, spread)) for bot, (rating, error) in found.items()
         }

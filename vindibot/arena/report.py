@@ -27,7 +27,7 @@ from vindibot.arena.replays import GameKey, readable_records, write_pages
 from vindibot.arena.results import GameLine
 from vindibot.arena.store import (
     REPORT_MARK,
-    Origin,
+    TournamentOrigin,
     logs_path,
     owned,
     read_origin,
@@ -108,7 +108,7 @@ def report(
 
 def _facts(games: Sequence[GameLine], results: Path | None) -> list[tuple[str, str, bool]]:
     """Return how the games were played, as (name, value, whether the value is a command). Unknown facts are left out."""
-    origin = read_origin(results) if results is not None else Origin()
+    origin = read_origin(results) if results is not None else TournamentOrigin()
     again = ""
     if results is not None and origin.seed is not None:
         names = shlex.quote(setup_path(results).name), shlex.quote(f"{results.stem}-again.jsonl")

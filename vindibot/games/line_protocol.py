@@ -1,8 +1,8 @@
 """The player's side of the line protocol: reads the states of one game from lines of text (docs/arena.md has the protocol).
 
-The protocol does not tell the turn, the last moves and the number of rounds. The turn follows from the hero's id: its plies are
-four turns apart. The last moves are those that lead from the last state to this one by the rules. The lines that a referee sends
-after the message EXPERT_INPUT decide between moves with the same effect.
+The protocol does not tell the turn, the last moves and the number of rounds. The turn follows from our hero's id, since our plies
+are four turns apart. The last moves are the moves that lead by the rules from our previous state to the new one. If several moves
+have the same effect, the lines decide that a referee sends after the message EXPERT_INPUT: they tell the targets of the moves.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ from vindibot.base import UsageError
 
 #: A message that asks the referee for the targets of the other heroes' last moves.
 EXPERT = "EXPERT_INPUT"
-#: The largest number in a line.
+#: The largest number that a line may contain.
 LARGEST = 2**31 - 1
 _TILES = {".": AIR, "#": WALL, "T": TAVERN, "M": MINE, "0": AIR, "1": AIR, "2": AIR, "3": AIR}
 _HEROES = range(4)
 #: A number, with at most as many digits as `LARGEST`.
 _NUMBER = re.compile(r"[+-]?\d{1,10}")
 
-#: What a line tells of a hero: square, life, gold.
+#: The data of a hero in a line: square, life, gold.
 _Hero = tuple[int, int, int]
-#: Takes lines, gives a state after the last line of each, else None.
+#: A generator that takes lines. It yields a state after the last line of each turn, and None after any other line.
 _Reader = Generator[Game | None, str, None]
 
 
 class LineGame:
-    """Reads one game. `rounds` is its number of rounds; a game that goes on has one round more each time.
+    """Reads one game. `rounds` is the assumed number of rounds. If the game goes on after that, each turn adds one more round.
 
-    `me` is our hero, 0..3, or -1 before the line that tells it.
+    `me` is our hero (0..3), -1 before the line with its id.
     """
 
     def __init__(self, rounds: int) -> None:
@@ -65,17 +65,20 @@ class LineGame:
 
     @property
     def begins(self) -> bool:
-        """Whether the next line begins a turn, or the game."""
+        """Whether the next line is the first line of a turn or of the game."""
         return self._begins
 
     def feed(self, line: str) -> Game | None:
-        """Return the state of our ply if this line is its last one, else None. Raises `UsageError` for a wrong line."""
+        """Take the next line. Return the state of our turn if this is the turn's last line, else None.
+
+        Raises `UsageError` for a line that does not follow the protocol.
+        """
         self._number += 1
         self._begins = False
         return self._reader.send(line.strip())
 
     def moved(self, direction: int) -> None:
-        """Tell our move (0..4) in the last state."""
+        """Record our move (0..4) in the last state."""
         self._move = direction
 
     # -- lines --
@@ -129,7 +132,7 @@ class LineGame:
     def _read_entities(
         self, line: str, tiles: NDArray[np.uint8], mines: int
     ) -> Generator[None, str, tuple[list[_Hero], dict[tuple[int, int], int]]]:
-        """Read the number of entities and the entities. Returns the heroes, and the owner of each mine, -1 for nobody."""
+        """Read the number of entities and the entities. Return the heroes, and the owner of each mine (-1 if it has none)."""
         count = self._integer(line, "the number of entities", 0, CELLS)
         if count != 4 + mines:
             raise self._wrong(f"there must be {4 + mines} entities, 4 heroes and {mines} mines, not {count}")
@@ -157,7 +160,7 @@ class LineGame:
         return [heroes[hero] for hero in _HEROES], owners
 
     def _place(self, words: Sequence[str], largest: int) -> tuple[int, int]:
-        """Return row and column of a line's x and y: x is the column."""
+        """Return the row and the column that two words of a line give as x and y. Here x is the column."""
         lowest = 0 if largest < MAX_SIZE else -largest
         column, row = self._integer(words[0], "x", lowest, largest), self._integer(words[1], "y", lowest, largest)
         return row, column
@@ -178,8 +181,8 @@ class LineGame:
 def last_moves(before: Game, after: Game, own: int | None, targets: dict[int, int]) -> list[int]:
     """Return the last directions of all heroes in `after`, a state at most four plies after `before`.
 
-    `own` is the move of the hero that moves first, None if it is not known. `targets` are the squares that moves aimed at, by
-    hero. If no moves lead from one state to the other by the rules, the directions follow from targets and places alone.
+    `own` is the move of the hero that moves first, None if unknown. `targets` has, by hero, the square that its move aimed at.
+    If no moves lead from one state to the other by the rules, the directions are derived from `targets` and the heroes' places.
     """
     found: list[int] = before["hero"]["last_dir"][0].tolist()
     before = copy_of(before)
@@ -201,7 +204,7 @@ def last_moves(before: Game, after: Game, own: int | None, targets: dict[int, in
 def _moves_to(
     games: Game, after: Game, guess: dict[int, int | None], targets: dict[int, int], own: int | None
 ) -> list[int] | None:
-    """Return the moves that lead from one state to the other, those of `guess` if they do; None if there are none."""
+    """Return moves that lead from state `games` to state `after`, None if there are none. Moves of `guess` are tried first."""
     turn = int(games["turn"].item(0))
     if turn == int(after["turn"].item(0)):
         return [] if _alike(games, after) else None
@@ -219,13 +222,13 @@ def _moves_to(
 
 
 def _alike(one: Game, other: Game) -> bool:
-    """Whether two states show the same to a program."""
+    """Return whether two states are the same as far as the line protocol shows them."""
     heroes = all((one["hero"][name] == other["hero"][name]).all() for name in ("pos", "life", "gold"))
     return heroes and bool((one["cell"] == other["cell"]).all())
 
 
 def _aimed(games: Game, hero: int, targets: dict[int, int]) -> int | None:
-    """Return the direction from a hero to the square beside it that its move aimed at, None if there is no such square."""
+    """Return the direction from a hero to its target. Return None if it has no target, or if the target is not beside it."""
     if hero not in targets:
         return None
     difference = targets[hero] - games["hero"]["pos"].item(hero)
@@ -233,7 +236,7 @@ def _aimed(games: Game, hero: int, targets: dict[int, int]) -> int | None:
 
 
 def _apparent(before: Game, after: Game, hero: int) -> int:
-    """Return the direction in which a hero seems to have moved, Stay if it is where it was, or far away."""
+    """Return the direction in which a hero seems to have moved. It is Stay if the hero has not moved, or is far away."""
     target = {hero: after["hero"]["pos"].item(hero)}
     move = _aimed(before, hero, target)
     return STAY if move is None else move

@@ -1,4 +1,4 @@
-"""The newest recording, for which the word ``last`` stands."""
+"""The newest recording. On command lines, the word ``last`` stands for it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def newest_recording(folder: Path = FOLDER) -> Path:
     found = [(path.stat().st_mtime_ns, path.name, path) for path in folder.glob(f"*{SUFFIX}") if path.is_file()]
     if not found:
         raise UsageError(
-            f"there is no recording in {folder}/ of the current folder, so {LAST!r} stands for none:"
+            f"there is no recording in {folder}/ of the current folder, but {LAST!r} means the newest one:"
             " play a game (vindibot play), or name the file"
         )
     return max(found)[-1]
 
 
 def find_recording(name: str) -> Path:
-    """Return the path of a file; for ``last`` the newest recording, see `newest_recording`. ``./last`` is a file."""
+    """Return the path `name`, or for the word ``last`` the newest recording (see `newest_recording`). ``./last`` is a file."""
     return newest_recording() if name == LAST else Path(name)

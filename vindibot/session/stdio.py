@@ -1,6 +1,6 @@
 """``vindibot stdio``: one game of a bot over standard input and output, by the line protocol (`vindibot.games.line_protocol`).
 
-Nothing but moves goes to standard output. What the code of traits prints goes to standard error.
+Only moves go to standard output. Text that the code of traits prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -24,19 +24,23 @@ from vindibot.config import Bot, cores, load_bot, named_modules
 from vindibot.engine import Agent, Deadline, Needs, Voters, loading_beside, voters, warm
 from vindibot.games import EXPERT, Ballot, LineGame
 
-#: Largest number of bytes of a line.
+#: Largest length of a line, in bytes.
 LONGEST_LINE = 4096
-#: Seconds from the deadline until a worker that does not answer is killed.
+#: A worker that has not answered this number of seconds after the deadline is killed.
 GRACE = 0.05
 
 
 @dataclass(frozen=True)
 class StdioSettings:
-    """How a bot plays by the line protocol. `limit_ms` is the time limit of a move, `first_ms` that of the first one.
+    """The settings of a game by the line protocol. Times are in milliseconds.
 
-    `margin_ms` is the unused part of each limit. `rounds` is the number of rounds, which the protocol does not tell. `nodes` is
-    the budget of each trait per move, None for no budget. `workers` is the number of processes for the traits, None for one per
-    core. `seed` decides ties, None for a random one. `expert` asks for the other heroes' last moves.
+    - `limit_ms`, `first_ms`: the time limit for a move, and the time limit for the first move.
+    - `margin_ms`: the safety margin, which is the unused part of each time limit.
+    - `rounds`: the number of rounds, which the protocol does not tell.
+    - `nodes`: the search budget of each trait per move, in nodes. With None, a trait may search until the deadline.
+    - `workers`: the number of processes for the traits, None for one per core.
+    - `seed`: the seed of all random choices, None for a random seed.
+    - `expert`: whether to ask the referee for the other heroes' last moves.
     """
 
     limit_ms: float = 50.0
@@ -50,17 +54,17 @@ class StdioSettings:
 
 
 class _Line(NamedTuple):
-    """A line, and the moment when it was read, of `time.monotonic`."""
+    """A line of the input, and the time (of `time.monotonic`) at which it was read."""
 
     text: str
     read_at: float
 
 
 def play_stdio(name: str, settings: StdioSettings) -> None:
-    """Play one game of the bot `name`; return at the end of the input.
+    """Play one game with the bot `name`, and return at the end of the input.
 
     All kernels are compiled and all workers are ready before the first line is read. Raises `UsageError` for a bot that does
-    not exist, and for input that is not of the protocol.
+    not exist, or for input that does not follow the protocol.
     """
     with _own_streams() as (source, target):
         console = terminal(stderr=True)
@@ -74,9 +78,9 @@ def play_stdio(name: str, settings: StdioSettings) -> None:
 
 @contextlib.contextmanager
 def _own_streams() -> Iterator[tuple[int, int]]:
-    """Give the block the descriptors of standard input and output, and no other code in it.
+    """Yield descriptors of standard input and standard output that only the block knows.
 
-    Within the block, standard input is empty, and standard output is standard error.
+    For all other code, standard input is empty within the block, and standard output goes to standard error.
     """
     sys.stdout.flush()
     source, target = os.dup(0), os.dup(1)
@@ -106,7 +110,7 @@ class _StdioPlayer:
         self._told: set[tuple[str, str]] = set()
 
     async def play(self) -> None:
-        """Play to the end of the input, or until nobody reads the moves."""
+        """Play to the end of the input, or until the reader of the moves has closed the output."""
         asked = voters(self._bot, workers=self._settings.workers or cores(), grace=GRACE)
         try:
             await asked.start()
@@ -130,7 +134,10 @@ class _StdioPlayer:
                 return
 
     async def _answer(self, asked: Voters, games: Game, began: float) -> bool:
-        """Decide and write a move. Returns False if nobody reads it. `began` is the moment of the turn's first line."""
+        """Decide and write a move. Return False if the reader has closed the output.
+
+        `began` is the time (of `time.monotonic`) at which the first line of the turn was read.
+        """
         settings, first = self._settings, self._agent is None
         if self._agent is None:
             seed = settings.seed if settings.seed is not None else secrets.randbits(48)
@@ -147,7 +154,7 @@ class _StdioPlayer:
         return True
 
     def _tell_failures(self, turn: int, ballot: Ballot) -> None:
-        """Name a late move, and each trait that failed, once per kind of failure."""
+        """Print a note about a late move, and about each trait that failed. A trait is named only once per kind of failure."""
         if ballot.margin_ms < 0:
             self._note(f"the move of turn {turn} was {-ballot.margin_ms:.0f} ms late")
         for entry in ballot.entries:
@@ -167,9 +174,9 @@ def _write(target: int, text: str) -> None:
 
 
 def _read_lines(source: int, lines: asyncio.Queue[_Line | None], loop: asyncio.AbstractEventLoop) -> None:
-    """Read lines into the queue until the end of the input, and then None. A last line without a line feed does not count.
+    """Put the lines of the input into the queue, and None at the end of the input. A last line without a line feed is dropped.
 
-    A line that is too long comes in pieces, which are no lines of the protocol.
+    A line that is too long is cut into pieces, which are not valid lines of the protocol.
     """
     buffer = b""
     with contextlib.suppress(RuntimeError):  # the loop has been closed
@@ -184,7 +191,7 @@ def _read_lines(source: int, lines: asyncio.Queue[_Line | None], loop: asyncio.A
 
 
 def _read(source: int) -> bytes:
-    """Return the next bytes, none at the end of the input or if it cannot be read."""
+    """Return the next bytes. They are empty at the end of the input, or if the input cannot be read."""
     try:
         return os.read(source, 1 << 16)
     except OSError:
