@@ -1,6 +1,6 @@
 """Traits, and everything that the author of a trait imports: ``from behaviours import Behaviour, View, Votes``.
 
-A name is loaded when it is first used:
+The names, each loaded when it is first used:
 
 - for every trait: `Behaviour`, `View`, `Votes`, and the directions `STAY`, `NORTH`, `SOUTH`, `EAST`, `WEST`;
 - for anytime traits and searches: `Budget`, `SearchInfo`, `Answer`;
@@ -24,7 +24,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 def _check_packages() -> None:
     """Raise ImportError if Python would import another ``sim`` or ``vindibot`` than those beside this package.
 
-    Python searches the current folder first (``python -m pytest``), so a folder with that name hides our package.
+    With ``python -m pytest`` Python searches the current folder first, so a folder there with one of these names hides our
+    package.
     """
     here = Path(__file__).resolve().parent.parent
     for name in ("sim", "vindibot"):

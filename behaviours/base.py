@@ -2,7 +2,7 @@
 
 Each turn, the bot calls `Behaviour.vote` of each of its traits with a `View`: the game from our hero's side. The answer is
 **votes**: a direction, a weight per direction, or None for no opinion. By convention weights are between -1 and 1. The bot
-multiplies them by the trait's weight of the bot file, sums them over all traits, and makes the move with the largest sum.
+multiplies them by the trait's weight in the bot file, sums them over all traits, and makes the move with the largest sum.
 
 An **anytime** trait is a generator: each ``yield`` is a better answer than the one before, and the last one before the deadline
 counts. A search may answer with a `SearchInfo`, which is votes with depth, score and expected moves.
@@ -228,7 +228,7 @@ class View:
         return np.random.default_rng([self.seed & 0xFFFFFFFFFFFFFFFF, self.turn, self.me, *salt.encode()])
 
     def shared(self, key: Any, compute: Callable[[], _T]) -> _T:
-        """Return ``compute()``, called once per turn and `key`: for results that several traits need."""
+        """Return ``compute()``, which is called once per turn and `key`. Use it for results that several traits need."""
         if key not in self._cache:
             self._cache[key] = compute()
         value: _T = self._cache[key]
@@ -308,7 +308,7 @@ def plain_info(answer: Any) -> SearchInfo | None:
 
 
 def as_votes(answer: Any) -> NDArray[np.float64] | None:
-    """`plain_votes` as an array of five float64."""
+    """Return `plain_votes` as an array of five float64, or None for no opinion."""
     votes = plain_votes(answer)
     return None if votes is None else np.array(votes)
 

@@ -1,8 +1,8 @@
-"""The registry of traits: built-in traits, traits of installed packages, and a user's own, found by name.
+"""The registry of traits: it finds built-in traits, traits of installed packages, and a user's own traits by name.
 
-``find("tavern-finder")`` returns a built-in trait. ``find("coward")`` may return an entry point of the group `GROUP` of an
-installed package; a built-in trait of the same name wins. ``find("coward:Coward")`` returns a class of any module that can be
-imported. Only the module of the trait asked for is imported, so listing the names is fast.
+``find("tavern-finder")`` returns a built-in trait. ``find("coward")`` returns an entry point of the group `GROUP` of an installed
+package, unless a built-in trait has this name. ``find("coward:Coward")`` returns a class of any module that can be imported. Only
+the module of this one trait is imported, so listing the names is fast.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ class _ExitRefused(BaseException):
 
 @contextlib.contextmanager
 def _exit_refused() -> Iterator[None]:
-    """Make `os._exit` raise `_ExitRefused` in this process. It still ends a forked child.
+    """Make `os._exit` raise `_ExitRefused` in this process. It still ends a forked child process.
 
-    `posix._exit` is not replaced: our own signal handlers end the process with it.
+    `posix._exit` is not replaced, because our own signal handlers end the process with it.
     """
     exit_now, pid = os._exit, os.getpid()
 

@@ -1,7 +1,8 @@
-"""Boards as text: the wire's two-character tiles, and drawings for people that hold a whole game.
+"""Boards as text: the wire's two-character tiles, and drawings of a whole game for people.
 
-A square is two characters, row after row: blanks air, ``##`` wall, ``[]`` tavern, ``$-`` a mine without an owner, ``$1`` a mine
-of hero 1, ``@1`` hero 1 (on any tile). A drawing is a picture and, below it, lines about the turn and the heroes::
+The rows follow each other, and each square is two characters: two blanks for air, ``##`` for a wall, ``[]`` for a tavern, ``$-``
+for a mine without an owner, ``$1`` for a mine of hero 1, ``@1`` for hero 1 (on any tile). A drawing is a picture with lines about
+the turn and the heroes below it::
 
     +------+
     |@1  $-|
@@ -12,12 +13,12 @@ of hero 1, ``@1`` hero 1 (on any tile). A drawing is a picture and, below it, li
     @1 life 99 gold 3 mines 1 spawn 0,0 last Stay
     @2 life 20 gold 0 mines 0 spawn 2,1 last East
 
-`draw` always writes all of it. `parse` also reads a picture alone, with or without the frame::
+`draw` always writes the whole drawing. `parse` also reads a picture alone, with or without the frame::
 
     @1  $-
     ##  []
 
-`parse` lists the default values.
+The docstring of `parse` lists the default values.
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ def _unreadable(text: str, size: int) -> BoardError:
 def read_tiles(text: str, size: int) -> tuple[NDArray[np.uint8], list[Place]]:
     """Read the wire's `tiles`: 2 * size * size characters.
 
-    Returns a (size, size) array of tile codes, air where a hero stands, and (row, column) of heroes 1..4, None for a hero that
-    is not shown. Raises `BoardError`.
+    Return a (size, size) array of tile codes, with air where a hero stands, and the (row, column) of heroes 1..4, None for a hero
+    that is not shown. Raise `BoardError` if the text is no board.
     """
     if len(text) != 2 * size * size:
         raise BoardError(f"a board of size {size} has {2 * size * size} characters of tiles, not {len(text)}")
@@ -117,14 +118,17 @@ def read_tiles(text: str, size: int) -> tuple[NDArray[np.uint8], list[Place]]:
 
 
 def board_of(games: Games, index: int = 0) -> NDArray[np.uint8]:
-    """Return the cells of the board without its border, tile and hero in each byte: a (size, size) view of ``games[index]``."""
+    """Return the cells of the board of ``games[index]`` without its border: a (size, size) view.
+
+    Each byte holds the tile and the hero of a square.
+    """
     size = int(games[index]["size"])
     cells: NDArray[np.uint8] = games[index]["cell"].reshape(STRIDE, STRIDE)
     return cells[1 : size + 1, 1 : size + 1]
 
 
 def tile_text(games: Games, index: int = 0) -> str:
-    """Return the wire's `tiles` of a game: 2 * size * size characters; a hero hides the tile below it."""
+    """Return the wire's `tiles` of a game: 2 * size * size characters. A hero hides the tile below it."""
     return _WRITE.take(board_of(games, index)).tobytes().decode("ascii")
 
 
@@ -171,7 +175,7 @@ def _hero_line(game: Any, index: int) -> str:
 
 
 def draw(games: Games, index: int = 0) -> str:
-    """Return the whole game as text for people; `parse` gives back an equal game.
+    """Return a drawing of the whole game for people. From this text, `parse` makes an equal game.
 
     A hero that is absent from the start and never moved is left out.
     """
@@ -195,17 +199,18 @@ _MAX_INT = 2**31 - 1
 
 
 def parse(text: str) -> Game:
-    """Read a drawing (see the module) of one game.
+    """Read a drawing (see the module) and return the game.
 
-    - With bars at the left (and, optionally, at the right), every character between them counts. Without bars, these blanks do
-      not count: the indentation that all lines of the picture share, blanks at the ends of lines, and empty lines before and
-      after the picture. A picture with a rim of air needs the bars.
-    - Short lines get air up to the longest one. Rows or columns that are missing to a square become wall, below or on the right.
+    - If the rows have bars at the left (and, optionally, at the right), every character between the bars counts. Without bars,
+      these blanks do not count: the indentation that all lines of the picture share, blanks at the ends of lines, and empty lines
+      before and after the picture. A picture with a rim of air needs the bars.
+    - Short lines get air up to the longest one. If the picture is not a square, the missing rows below or columns on the right
+      become wall.
     - A hero that is not shown is absent for the whole game.
-    - The spawn of a hero is the square where it is drawn, unless its line says otherwise. Its life is 100, its gold 0. Its mines
-      are counted on the board; a line with another number is an error. The turn is 0 of 1200.
+    - The spawn of a hero is the square where it is drawn, unless its line says otherwise. By default its life is 100 and its gold
+      0. Its mines are counted on the board, and a line with another number is an error. The default turn is 0 of 1200.
 
-    Raises `BoardError` with the line of the text (from 1), or the row and column.
+    Raise `BoardError` with the line of the text (from 1), or the row and column.
     """
     numbered = [(number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1)]
     first_fact = next((place for place, (_, line) in enumerate(numbered) if _FACT.match(line)), len(numbered))
@@ -297,7 +302,7 @@ def _read_turn(game: Any, words: list[str]) -> None:
 
 
 def _read_hero(game: Any, index: int, words: list[str]) -> int | None:
-    """``@1 life 20 gold 3 ...``, without the ``@1``. Returns the number of mines that the line states."""
+    """``@1 life 20 gold 3 ...``, without the ``@1``. Return the number of mines that the line states."""
     mines = None
     hero, shown = game["hero"][index], int(game["hero"][index]["pos"]) != ABSENT[index]
     for word, value in _pairs(words, _HERO_WORDS, "@1 life 20 gold 3 spawn 0,4 last East crashed"):

@@ -1,7 +1,7 @@
-"""Events: what happens in a ply, as the variant of `sim.rules.play` with a log lists it.
+"""Events: what happens in a ply. `sim.rules.play` lists the events of a ply in a log.
 
-An event is a record of dtype `EVENT`. Heroes are 0..3 or `NO_HERO`, squares those of `sim.game`. The kind says what the fields
-mean; a field that it does not name is 0:
+An event is a record of dtype `EVENT`. Heroes are 0..3 or `NO_HERO`, squares those of `sim.game`. The kind decides what the
+fields mean. A field that the table does not name for a kind is 0:
 
 ===================  ========================================================================================
 kind                 fields
@@ -14,11 +14,11 @@ kind                 fields
 ``KILLED_ON_SPAWN``  `hero` respawned on the square of `other`, which dies
 ``DIED_IN_MINE``     `hero` died when it went for the mine on `square`
 ``INHERITED``        the `amount` mines of `hero`, which is dead, go to `other` (`NO_HERO` if no hero killed it)
-``RESPAWNED``        `hero` came back: it lay on `square` and stands on `to`, its spawn square
+``RESPAWNED``        `hero` respawned: it died on `square` and stands on `to`, its spawn square
 ``CRASHED``          `hero` crashed: it stays where it is from now on
 ===================  ========================================================================================
 
-The order is that of the rules. Thirst and income happen in every ply and are not listed.
+Events have the order of the rules. Thirst and income happen in every ply and are not listed.
 """
 
 from __future__ import annotations

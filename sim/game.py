@@ -46,7 +46,7 @@ STRIDE = 32
 CELLS = STRIDE * STRIDE
 #: The largest board: it leaves room for the border, and for a row of absent heroes.
 MAX_SIZE = 28
-#: The squares of heroes 1..4 where they are absent (a drawn board may show fewer than four heroes): below the board, walled in.
+#: The squares of heroes 1..4 while they are absent (a drawn board may show fewer than four heroes): below the board, walled in.
 ABSENT = tuple(30 * STRIDE + 6 + 6 * hero for hero in range(4))
 
 #: The number that a direction adds to a square.

@@ -1,8 +1,8 @@
 """The map generator of the original server (RULES section 10): a random quarter, mirrored, without unreachable parts.
 
 Equal seeds and arguments give equal maps on every machine and with every version of numpy, because the random numbers are our
-own. Maps have the same distribution as those of the original server, whose odd choice of places for taverns is kept (see
-`_tavern_places`).
+own. Maps have the same distribution as those of the original server. This server chooses the places for taverns in an odd way,
+which is kept (see `_tavern_places`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _put_mirrored(cells: NDArray[np.uint8], row: int, column: int, last: int, ti
 
 @kernel
 def _reach(cells: NDArray[np.uint8], start: int, reached: NDArray[np.uint8]) -> int:
-    """Mark the air in reach of `start`, itself included, in `reached` (uint8[1024]). Returns the number of these squares."""
+    """Mark the squares of air in reach of `start`, itself included, in `reached` (uint8[1024]). Return their number."""
     source, queue, distances = np.empty(1, np.int64), np.empty(CELLS, np.int16), np.empty(CELLS, np.int16)
     source[0] = start
     count = flood(cells, source, 1, FAR, FAR, distances, queue)
@@ -87,7 +87,10 @@ def _mines_at_air(cells: NDArray[np.uint8]) -> int:
 
 @kernel
 def _find_spawn(cells: NDArray[np.uint8], size: int, state: NDArray[np.uint64], reached: NDArray[np.uint8]) -> int:
-    """Return a square from which its two mirrored squares are in reach, or 0. `reached` gets all squares in its reach."""
+    """Return a random spawn square that can reach its mirror images in the other rows and in the other columns, or 0.
+
+    `reached` marks all squares in reach of the last square tried. The result is 0 if `ATTEMPTS` squares fail.
+    """
     half, last = size // 2, size - 1
     for _ in range(ATTEMPTS):
         row, column = _draw(state, half - 2), _draw(state, half - 2)
@@ -101,10 +104,10 @@ def _find_spawn(cells: NDArray[np.uint8], size: int, state: NDArray[np.uint64], 
 
 @kernel
 def _tavern_places(cells: NDArray[np.uint8], size: int, spawn: int, places: NDArray[np.int64]) -> int:
-    """Write the candidate squares of a tavern into `places`. Returns their number.
+    """Write the squares that are candidates for a tavern into `places`. Return their number.
 
     The original server joins the left halves of all rows and reads them as a square board, whose rows have another length. It
-    floods that board from the spawn's coordinates, and uses the coordinates in reach on the real board.
+    floods this board from the spawn's coordinates, and uses the coordinates in reach on the real board.
     """
     half = size // 2
     width = int64(np.sqrt(size * half))
@@ -122,7 +125,7 @@ def _tavern_places(cells: NDArray[np.uint8], size: int, spawn: int, places: NDAr
 
 @kernel
 def _place_taverns(cells: NDArray[np.uint8], size: int, spawn: int, open_squares: int, state: NDArray[np.uint64]) -> bool:
-    """Put four mirrored taverns on squares where they block no way. Returns whether there are such squares."""
+    """Put four mirrored taverns on squares where they block no way. Return False if there are no such squares."""
     last = size - 1
     places, reached = np.empty(CELLS, np.int64), np.empty(CELLS, np.uint8)
     count = _tavern_places(cells, size, spawn, places)
@@ -146,7 +149,7 @@ def _place_taverns(cells: NDArray[np.uint8], size: int, spawn: int, open_squares
 
 @kernel
 def _attempt(cells: NDArray[np.uint8], size: int, walls: int, mines: int, state: NDArray[np.uint64]) -> tuple[int, int]:
-    """Try once to fill `cells` (uint8[1024]). Returns (outcome, spawn square of hero 1)."""
+    """Try once to fill `cells` (uint8[1024]). Return (outcome, spawn square of hero 1)."""
     half, last = size // 2, size - 1
     cells[:] = WALL
     for row in range(half):
@@ -175,9 +178,10 @@ def _attempt(cells: NDArray[np.uint8], size: int, walls: int, mines: int, state:
 
 @entry(types.int64(BYTES, types.uint64, INT64S, INT64S))
 def _fill(cells: NDArray[np.uint8], seed: int, wanted: NDArray[np.int64], drawn: NDArray[np.int64]) -> int:
-    """Fill `cells` (uint8[1024]). Returns the spawn square of hero 1, or -(outcome) of the last attempt if all fail.
+    """Fill `cells` (uint8[1024]). Return the spawn square of hero 1, or -(outcome) of the last attempt if all attempts fail.
 
-    `wanted` holds size, percentage of walls and percentage of mines; one below 0 is drawn. `drawn` gets the numbers used.
+    `wanted` holds the size, the percentage of walls and the percentage of mines. A number below 0 is replaced by a random one.
+    `drawn` gets the numbers used.
     """
     state = np.empty(1, np.uint64)
     state[0] = random_state(seed, 0)
@@ -198,10 +202,10 @@ def _fill(cells: NDArray[np.uint8], seed: int, wanted: NDArray[np.int64], drawn:
 def generate(seed: int, size: int | None = None, walls: int | None = None, mines: int | None = None) -> Map:
     """Return the map of a seed (an int; its low 64 bits count).
 
-    `size` is even, 8..28. `walls` and `mines` are percentages 0..100 of the squares, before unreachable parts become wall. A
-    number that is not given is drawn uniformly and independently, like in the original server's arena: sizes 10 to 28, walls 10
-    to 41, mines 3 to 9. Heroes start on their spawns. Raises `GeneratorError` for a wrong size or percentage, or after 100 failed
-    attempts.
+    `size` is even, 8..28. `walls` and `mines` are percentages 0..100 of the squares, before unreachable parts become wall.
+    Numbers that are not given are drawn uniformly and independently, like in the original server's arena: sizes 10 to 28, walls
+    10 to 41, mines 3 to 9. Heroes start on their spawns. Raise `GeneratorError` for a wrong size or percentage, or after 100
+    failed attempts.
     """
     if size is not None and size < MIN_SIZE:
         raise GeneratorError(f"Board is too small: size {size}, at least {MIN_SIZE}")

@@ -1,7 +1,7 @@
 """Types of kernels: for the annotations that people and mypy read, and for the signatures that numba compiles.
 
-numba ignores annotations. mypy knows no Python type with the fields of a record, so a record is `Any` under a name of its own.
-An integer is `int` to mypy; in compiled code, ``int64(x)`` is the cast that a narrow field needs after it was read.
+numba ignores annotations. mypy knows no Python type with the fields of a record, so each kind of record has a name that stands
+for `Any`. An integer is `int` to mypy. In compiled code, ``int64(x)`` is the cast that the value of a narrow field needs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
     from numpy import int64 as int64, uint64 as uint64, uintp as uintp
 
-#: One record of `sim.game.GAME`, `sim.game.HERO`, `sim.game.UNDO`, `sim.events.EVENT_LOG`.
+#: Types of one record of `sim.game.GAME`, `sim.game.HERO`, `sim.game.UNDO`, `sim.events.EVENT_LOG`.
 GameRecord = Any
 HeroRecord = Any
 UndoRecord = Any
@@ -32,7 +32,7 @@ INT64S, FLOATS = types.Array(types.int64, 1, "C"), types.Array(types.float64, 1,
 
 
 def record(**fields: Any) -> np.dtype[np.void]:
-    """Return the dtype of a structured record with these fields, in this order: a dtype each, or (dtype, length) for an array."""
+    """Return the dtype of a record with these fields, in this order. A field is a dtype, or (dtype, length) for an array."""
     return np.dtype((np.record, list(fields.items())))
 
 
@@ -42,6 +42,6 @@ def array_of(item: np.dtype[np.void]) -> Any:
 
 
 def tuple_of(fields: Sequence[Any], kind: type = tuple) -> Any:
-    """Return numba's type of a tuple with fields of these types; `kind` is `tuple`, or the class of a NamedTuple."""
+    """Return numba's type of a tuple with fields of these types. `kind` is `tuple`, or the class of a NamedTuple."""
     from_types: Any = types.BaseTuple.from_types  # numba does not annotate it
     return from_types(fields, kind)

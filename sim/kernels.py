@@ -8,13 +8,13 @@ The decorators:
 ``@entry(signature)``
     a function that Python calls. It has exactly one signature, is cached on disk, and is compiled or loaded by `warm`.
 
-numba's own cache depends on the file of the entry function only; after a change of a helper or constant in another file, it would
-load old machine code. So the name of the cache folder is a digest of all source files of ``sim`` and ``behaviours`` and of the
-versions of numba, numpy and Python. The folders used least recently are removed.
+numba's own cache depends only on the file of the entry function. After a change of a helper or constant in another file, numba
+would load old machine code. So the name of our cache folder is a digest of all source files of ``sim`` and ``behaviours`` and of
+the versions of numba, numpy and Python. The folders used least recently are removed.
 
-The kernels of any other module (a user's own trait) have a folder of their own inside that folder. Its name is a digest of the
-module's file and of the user's files that it imports; a change in one of them compiles these kernels again, and no others. Two
-bots may have modules of the same name.
+The kernels of any other module (a user's own trait) have a folder of their own inside the cache folder. Its name is a digest of
+the module's file and of the user's files that the module imports. A change in one of these files compiles only the kernels of
+this module again. Two bots may have modules of the same name.
 
 After `warm`, no entry can be compiled. An argument of a new type (for example, a read-only array) raises an error that names
 the kernel, instead of a pause of seconds during a game.
@@ -54,7 +54,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 MAX_FOLDERS = 4
 #: Largest number of folders for users' own kernels in each of them (one per digest of a module's sources).
 MAX_OWN_FOLDERS = 32
-#: The environment variable with the folder that a parent process chose. A process removes it when it reads it.
+#: The environment variable with the folder that a parent process chose. A process removes the variable when it reads it.
 FOLDER_VARIABLE = "VINDIBOT_KERNEL_CACHE"
 #: The exact name of our cache folders, so that no other folder is removed.
 _OURS = re.compile(r"kernels-[0-9a-f]{16}")
@@ -70,7 +70,7 @@ class KernelError(Exception):
 class _Entry:
     """An entry kernel with its one signature and the folder of its machine code.
 
-    `modules` are the user's own modules, by name, that numba looks up while it loads that code.
+    `modules` are the user's own modules, by name, that numba looks up while it loads the machine code.
     """
 
     dispatcher: Any
@@ -80,13 +80,13 @@ class _Entry:
 
     @property
     def name(self) -> str:
-        """Return the module and the name of the function."""
+        """The names of the module and the function, with a dot between them."""
         return f"{self.dispatcher.py_func.__module__}.{self.dispatcher.py_func.__qualname__}"
 
     def compile(self) -> None:
         """Load the machine code, or compile it."""
         hidden = {name: sys.modules.get(name) for name in self.modules}
-        sys.modules.update(self.modules)  # now, these names may belong to another bot's modules
+        sys.modules.update(self.modules)  # by now these names may belong to another bot's modules
         try:
             self.dispatcher.compile(self.signature)
         finally:
@@ -152,7 +152,10 @@ def kernel(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """Compile a helper like `kernel`, inlined at every call: for the few that a loop calls millions of times a second."""
+    """Compile a helper like `kernel`, and inline it at every call.
+
+    Only the few helpers that a loop calls millions of times a second need this.
+    """
     return cast("Function", numba.njit(error_model="numpy", nogil=True, forceinline=True)(_with_own_name(function)))
 
 
@@ -180,9 +183,9 @@ def entries() -> list[tuple[Any, Any]]:
 
 
 def _with_own_name(function: Function) -> Function:
-    """Return the function. Adds a digest of its sources to the name of a function of the user's own.
+    """Return the function. If it is the user's own, add a digest of its sources to its name.
 
-    Machine code is linked by these names when it is loaded, and two bots may both have a helper of one name.
+    Machine code is linked by these names when it is loaded, and two bots may have helpers of the same name.
     """
     if own := own_sources(function):
         function.__qualname__ += f"_{digest_of(own)[:8]}"
@@ -222,15 +225,19 @@ def _folders() -> list[Path]:
 
 
 def cached() -> bool:
-    """Return whether the cache has all entries imported so far: then `warm` takes about a second, else up to minutes."""
+    """Return whether the cache has all entries imported so far.
+
+    If it has, `warm` takes about a second, else up to minutes.
+    """
     return _jit_is_off() or all(_names(folder) <= _compiled(folder) for folder in _folders())
 
 
 def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
     """Load or compile every entry kernel imported so far, and forbid compilation from then on.
 
-    The first process compiles under a file lock, and others wait for its result. `progress` is called with (done, total, name of
-    the next kernel). Unreadable cache files are removed and written again. Raises `KernelError`.
+    The first process compiles under a file lock, and other processes wait for its result. `progress` is called with (number done,
+    total number, name of the next kernel). Unreadable cache files are removed and written again. Raise `KernelError` if a kernel
+    cannot be compiled.
     """
     global _warm
     if _jit_is_off():
@@ -285,7 +292,10 @@ def _load_or_repair(entry: _Entry) -> None:
 
 
 def _remove_old_folders() -> None:
-    """Remove all cache folders but those used last. The modification time of a folder is the time of its last use."""
+    """Remove all cache folders except those used last.
+
+    The modification time of a folder is the time of its last use.
+    """
     with contextlib.suppress(OSError):  # another process removes them at the same time, or the folder is not ours
         for folder in _folders():
             os.utime(folder)
@@ -296,5 +306,5 @@ def _remove_old_folders() -> None:
 
 
 def _oldest(paths: Iterable[Path], keep: int) -> list[Path]:
-    """Return the folders among `paths` without the `keep` that were used last."""
+    """Return the folders among `paths`, except the `keep` folders that were used last."""
     return sorted((path for path in paths if path.is_dir()), key=lambda path: path.stat().st_mtime, reverse=True)[keep:]

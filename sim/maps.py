@@ -1,7 +1,7 @@
 """Maps: everything that never changes during a game.
 
-A `Map` is made of a text (`parse_map`), of the name of a map that ships (`named_map`), of either (`read_map`), by the generator
-(`sim.generator.generate`), or of a game in progress (`map_of`).
+A `Map` comes from a text (`parse_map`), from the name of a map that ships (`named_map`), from a text or a name (`read_map`), from
+the generator (`sim.generator.generate`), or from a game in progress (`map_of`).
 """
 
 from __future__ import annotations
@@ -79,7 +79,10 @@ class Map:
         return f"<Map {self.name or self.digest} {self.size}x{self.size}>"
 
     def text(self) -> str:
-        """Return the map as text, one line per row, heroes on their starts. `parse_map` reads it (spawns follow from hero 1)."""
+        """Return the map as text, one line per row, with the heroes on their starts.
+
+        `parse_map` reads this text, and computes the spawns from the start of hero 1.
+        """
         rows = [[TILE_NAMES[tile] for tile in row] for row in self.tiles.tolist()]
         for hero, start in enumerate(self.starts, 1):
             if start is not None:
@@ -230,7 +233,7 @@ def _size_of(lines: list[str], dropped: int) -> int:
 
 
 def named_map(name: str) -> Map:
-    """Return the map with a name of `NAMES` or `ALIASES` (``m1`` .. ``m6``). Raises `UnknownMapError` for any other name."""
+    """Return the map with this name, one of `NAMES` or `ALIASES` (``m1`` .. ``m6``). Raise `UnknownMapError` for other names."""
     full = ALIASES.get(name, name)
     if full not in ATLAS:
         raise UnknownMapError(f"there is no map named {name[:40]!r}; there are {', '.join([*ALIASES, *NAMES])}")

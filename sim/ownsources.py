@@ -23,7 +23,7 @@ def own_sources(function: Callable[..., Any]) -> dict[str, Path]:
     """Return the user's own files on which a function depends, by the names of their modules.
 
     These are the file of the function and the files that it imports, directly or indirectly. Modules of Python, of ours and of
-    other installed packages are left out. Empty for a function of ours, and for one without a file.
+    other installed packages are left out. For a function of ours and for a function without a file, the result is empty.
     """
     source = Path(function.__code__.co_filename).resolve()
     if not source.is_file() or any(source.is_relative_to(TOP / package) for package in PACKAGES):
@@ -40,10 +40,10 @@ def own_sources(function: Callable[..., Any]) -> dict[str, Path]:
 
 
 def follow(start: Mapping[str, Path], locate: Callable[[str], Mapping[str, Path]]) -> dict[str, Path]:
-    """Return the files `start`, by the names of their modules, and all files that they import, directly or indirectly.
+    """Return the files in `start` and all files that they import, directly or indirectly, by the names of their modules.
 
-    `locate` returns the file of a module by its name, perhaps with those of the packages around it. It returns nothing for a
-    module that is to be left out, or does not exist.
+    `locate` takes the name of a module and returns its file by this name. The files of the packages around the module may be in
+    the result, too. The result is empty for a module that does not exist or is to be left out.
     """
     found: dict[str, Path] = {}
     waiting = list(start.items())
@@ -57,7 +57,7 @@ def follow(start: Mapping[str, Path], locate: Callable[[str], Mapping[str, Path]
 
 
 def _imports(name: str, path: Path) -> set[str]:
-    """Return the modules that a module may import, anywhere in it, and the packages around them.
+    """Return the names of the modules that a module may import, anywhere in its source, and of the packages around them.
 
     ``from a import b`` counts as ``a`` and ``a.b``.
     """

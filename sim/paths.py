@@ -1,6 +1,6 @@
 """Distances in hero moves, and the steps that shorten them.
 
-Heroes walk over air. A hero uses a mine or a tavern by a move against it, so these end a way and never lie on one::
+Heroes walk over air. A hero uses a mine or a tavern by a move against it, so a way may end at one but never leads across one::
 
     3  2  ##        distances from the tavern: a hero on a 2
     2  1  []        drinks with its second move
@@ -80,8 +80,9 @@ def flood(
 ) -> int:
     """Write the breadth-first distances from the nearest of ``sources[:count]`` over squares where `cells` is `AIR`.
 
-    The sources may be any squares. `distances` gets `far` for a square out of reach of `limit` moves. `queue` gets the squares in
-    reach, in the order of their distances, the sources first. Returns their number. Unlike `spread`, mines and taverns get `far`.
+    The sources may be any squares. `distances` gets `far` for a square that is not within `limit` moves. Unlike in `spread`,
+    mines and taverns get `far`, too. `queue` gets the squares within `limit` moves, in the order of their distances, the sources
+    first. Return the number of these squares.
     """
     distances[:] = far
     head, tail = 0, 0
@@ -109,7 +110,7 @@ def flood(
 def descend(
     cells: NDArray[np.uint8], start: int, distances: NDArray[np.int16], blocked: NDArray[np.uint8], through_heroes: bool
 ) -> int:
-    """Return the directions (bit d is direction d) from the square `start` that begin a shortest way down to distance 0."""
+    """Return the directions (bit d is direction d) that begin a shortest way from the square `start` down to distance 0."""
     mask = 0
     wanted = int64(distances[start]) - 1
     if wanted < 0 or wanted >= FAR - 1:
@@ -144,8 +145,9 @@ def _next_steps(
 def step_table(cells: NDArray[np.uint8], distances: NDArray[np.int16]) -> NDArray[np.uint8]:
     """Return the first step of a shortest way from every square down to distance 0, as uint8[1024].
 
-    A step is a direction, the lowest of equally good ones; 0 where there is no way, or none is needed. Heroes do not block.
-    `cells` is a padded board, `distances` (int16[1024]) are distances on it, such as a row of `all_pairs`; both are writable.
+    A step is a direction, the lowest of equally good ones. It is 0 where there is no way, or the distance is 0 already. Heroes do
+    not block. `cells` is a padded board, `distances` (int16[1024]) are distances on it, such as a row of `all_pairs`. Both must
+    be writable.
     """
     steps, nothing = np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint8)
     for square in range(STRIDE, CELLS - STRIDE):
@@ -160,8 +162,8 @@ def step_table(cells: NDArray[np.uint8], distances: NDArray[np.int16]) -> NDArra
 def all_pairs(cells: NDArray[np.uint8]) -> NDArray[np.int16]:
     """Return the distances between all squares of a padded board (writable uint8[1024]), as int16 [1024, 1024].
 
-    Symmetric. Heroes do not block. Mines and taverns only end a way; walls and squares out of reach are `FAR`. Two neighbouring
-    mines are 1 apart, although no hero can stand on either.
+    The table is symmetric. Heroes do not block. A way may end at a mine or a tavern but never leads across one. Walls and squares
+    out of reach are `FAR`. Two neighbouring mines are 1 apart, although no hero can stand on a mine.
     """
     table = np.empty((CELLS, CELLS), np.int16)
     table[:, :] = FAR
@@ -184,8 +186,9 @@ def distances_from(
     """Return the number of moves from every square to the nearest of `sources` (squares), as int16[1024] by square.
 
     Every source gets 0. Ways lead over air that is not `blocked` (uint8[1024], 1 = keep out) and, unless `through_heroes`, has no
-    hero on it. Any other square but a wall gets the distance of its best neighbour plus 1, and ends the way. So the distance from
-    all taverns at a hero's own square is its way to a beer (1 = beside a tavern). Walls and squares out of reach are `FAR`.
+    hero on it. Any other square except walls gets the distance of its best neighbour plus 1, and ends the way. For example, if
+    all taverns are sources, the distance at a hero's square is its number of moves to a beer (1 = beside a tavern). Walls and
+    squares out of reach are `FAR`.
     """
     return _distances_from(games, index, np.array(sources, np.int64, ndmin=1), blocked, through_heroes)
 

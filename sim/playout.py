@@ -18,7 +18,10 @@ _12, _25, _27, _29, _32 = (uint64(bits) for bits in (12, 25, 27, 29, 32))
 
 @kernel
 def random_state(seed: int, stream: int) -> int:
-    """Return the first generator state of random stream number `stream` of `seed`, never 0 (splitmix64, Steele et al. 2014)."""
+    """Return the first generator state of random stream number `stream` of `seed`, never 0.
+
+    The generator that makes it is splitmix64 (Steele et al. 2014).
+    """
     word = uint64(seed) * _GOLDEN + (uint64(stream) + uint64(1)) * _STREAM
     word ^= word >> _29
     word *= _FINISH
@@ -49,9 +52,9 @@ def random_move(game: GameRecord, state: int) -> int:
 
 @entry(types.int64(GAMES, types.int64))
 def play_out_all(games: Games, seed: int) -> int:
-    """Play every game in place to its end with random moves, ``games[i]`` from stream i of `seed`.
+    """Play every game in place to its end with random moves. Return the number of plies played.
 
-    Returns the number of plies played. Equal games and seeds give equal results.
+    The moves in ``games[i]`` come from random stream i of `seed`. Equal games and seeds give equal results.
     """
     plies = 0
     for index in range(len(games)):

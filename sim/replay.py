@@ -22,7 +22,7 @@ Moves = NDArray[np.int8]
 def play_moves(games: Games, index: int, moves: Moves) -> int:
     """Play `moves` (int8, 0..4 or `CRASH`, writable) in ``games[index]``, in place, until the game is over.
 
-    Returns the number of moves played. Stops at a number that is not a move.
+    Stop at a number that is not a move. Return the number of moves played.
     """
     game = games[index]
     for number in range(len(moves)):
@@ -35,7 +35,10 @@ def play_moves(games: Games, index: int, moves: Moves) -> int:
 
 @entry(types.int64(GAMES, types.int64, INT8S, EVENT_LOGS, EVENTS, INT64S))
 def _play_logged(games: Games, index: int, moves: Moves, logs: NDArray[np.void], events: Events, ends: NDArray[np.int64]) -> int:
-    """Play like `play_moves`; ``events[ends[k - 1]:ends[k]]`` becomes the events of ply k. ``logs[0]`` is working memory."""
+    """Play like `play_moves`, and write the events of ply k into ``events[ends[k - 1]:ends[k]]``.
+
+    ``logs[0]`` is working memory.
+    """
     game, log = games[index], logs[0]
     total = 0
     for number in range(len(moves)):

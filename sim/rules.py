@@ -1,6 +1,6 @@
 """The rules: play one ply, and take it back.
 
-`play` and `undo` are kernels over one `sim.game.GAME` record; `step` and `step_all` call them from Python. A second variant of
+`play` and `undo` are kernels over one `sim.game.GAME` record. `step` and `step_all` call `play` from Python. A second variant of
 `play` writes a log of events (`sim.events`, `sim.replay`). The parts of a ply have a fixed order: set `last_dir`, move or act,
 fight (North, East, South, West), lose one life to thirst, get the income, count the turn. The rules are those of the original
 server (RULES), verified against recorded games. They are deterministic: equal games and equal moves give equal games.
@@ -42,7 +42,8 @@ from sim.kernels import entry, inlined, kernel
 
 # An unsigned index needs no test for negative values, which saves time in the kernels called most.
 _WORD = uintp
-# Small numbers as bytes, read from memory. A computed byte becomes a word in compiled code, and so does what it is combined with.
+# Small numbers as bytes, read from memory. In compiled code a computed byte becomes a word, and so does every value that is
+# combined with it.
 _BYTE = np.arange(TILE_BITS + 1, dtype=np.uint8)
 
 
@@ -104,9 +105,9 @@ def _transfer_mines(game: GameRecord, loser: int, new_owner: int, log: EventLogR
 
 @kernel
 def _respawn(game: GameRecord, hero: int, new_owner: int, log: EventLogRecord | None) -> int:
-    """Respawn a dead hero (0..3); its mines go to `new_owner` (id, or 0). A hero on its spawn dies and respawns in turn.
+    """Respawn a dead hero (0..3). Its mines go to `new_owner` (id, or 0). A hero on its spawn square dies and respawns in turn.
 
-    Returns the set (a bit per hero) of the heroes that respawned.
+    Return the set (a bit per hero) of the heroes that respawned.
     """
     respawned = 0
     _transfer_mines(game, hero, new_owner, log)
@@ -136,7 +137,7 @@ def _save_board(game: GameRecord, undo: UndoRecord | None) -> None:
 
 @kernel
 def _fight(game: GameRecord, me: int, respawned: int, undo: UndoRecord | None, log: EventLogRecord | None) -> int:
-    """Strike all neighbours of the mover. Returns `respawned` (a bit per hero) with the heroes that respawned."""
+    """Strike all neighbours of the mover. Return `respawned` (a bit per hero) with the heroes added that respawned now."""
     pos = int64(game.hero[me].pos)
     # The enemies are listed before the first blow, four bits each, North lowest.
     north, south = hero_at(game, pos - STRIDE), hero_at(game, pos + STRIDE)
@@ -168,8 +169,9 @@ def _fight(game: GameRecord, me: int, respawned: int, undo: UndoRecord | None, l
 def play(game: GameRecord, direction: int, undo: UndoRecord | None, log: EventLogRecord | None = None) -> None:
     """Play one ply of the hero to move, in place. The game must be running, and `direction` must be 0..4 or `CRASH`.
 
-    `undo` is None, or an `UNDO` record that this fills for the kernel `undo` (not for a crash). `log` is None, or an
-    `sim.events.EVENT_LOG` record to which this adds the events. Each None compiles to a variant without that work.
+    `undo` is None or an `UNDO` record. `play` fills the record for the kernel `undo`, which cannot take back a crash. `log` is
+    None or a `sim.events.EVENT_LOG` record. `play` adds the events of the ply to the log. For each None, numba compiles a variant
+    without this work.
     """
     me = int64(game.turn) & 3
     hero = game.hero[me]
@@ -194,7 +196,7 @@ def play(game: GameRecord, direction: int, undo: UndoRecord | None, log: EventLo
         start = int64(hero.pos)
         target = start + OFFSET[_WORD(direction)]
         there = int64(game.cell[_WORD(target)])
-        # A move without a branch: a processor cannot predict whether the square is free.
+        # There is no branch here, because a processor cannot predict whether the square is free.
         pos = target if there == AIR else start
         game.cell[_WORD(start)] &= np.uint8(TILE_BITS)
         game.cell[_WORD(pos)] |= np.uint8((me + 1) << HERO_SHIFT)
@@ -302,8 +304,8 @@ def _mover_key(index: int) -> int:
 def hash_of(game: GameRecord) -> int:
     """Return a 64-bit hash of a position, the key of a search's tables.
 
-    It covers the hero to move, the square, life and crash of each hero, and the owner of each mine; not gold, the turn number and
-    last directions.
+    It covers the hero to move, the square, life and crash of each hero, and the owner of each mine. It does not cover gold, the
+    turn number and last directions.
     """
     total = _mover_key(int64(game.turn) & 3)
     for hero in range(4):
@@ -317,7 +319,7 @@ def hash_of(game: GameRecord) -> int:
 
 @kernel
 def rehash(old: int, game: GameRecord, saved: UndoRecord) -> int:
-    """Return the hash after a ply: from `old`, the hash before it, the game after it, and the `UNDO` record that it filled."""
+    """Return the hash of `game` after a ply, from `old`, the hash before it, and `saved`, the `UNDO` record that it filled."""
     me = int64(game.turn - 1) & 3
     new = old ^ _mover_key(me) ^ _mover_key((me + 1) & 3)
     for hero in range(4):
@@ -341,7 +343,7 @@ def rehash(old: int, game: GameRecord, saved: UndoRecord) -> int:
 
 @kernel
 def has_effect(game: GameRecord, hero: int, direction: int) -> bool:
-    """Return whether a move of `hero` (0..3) differs from Stay in what it does; True for Stay itself.
+    """Return whether a move of `hero` (0..3) has another effect than Stay. Return True for Stay itself.
 
     A move against a wall, the edge, a hero, an own mine, or a tavern with less gold than a beer costs has no effect.
     """
@@ -368,16 +370,19 @@ def _step(game: GameRecord, direction: int) -> bool:
 
 @entry(types.boolean(GAMES, types.int64, types.int64))
 def step(games: Games, index: int, direction: int) -> bool:
-    """Play one ply of ``games[index]`` in place. Returns False for a finished game, which does not change.
+    """Play one ply of ``games[index]`` in place. Return False for a finished game, which does not change.
 
-    `direction` is 0..4 or `CRASH`; any other number is Stay, like an unknown word on the wire.
+    `direction` is 0..4 or `CRASH`. Any other number counts as Stay, like an unknown word on the wire.
     """
     return _step(games[index], direction)
 
 
 @entry(types.int64(GAMES, INT8S))
 def step_all(games: Games, directions: NDArray[np.int8]) -> int:
-    """Play one ply of each game in place, ``directions[i]`` (int8) in ``games[i]``. Returns the number of running games."""
+    """Play one ply of each running game in place, with ``directions[i]`` (int8) as the move in ``games[i]``.
+
+    Return the number of games in which a ply was played.
+    """
     moved = 0
     for index in range(min(len(games), len(directions))):
         if _step(games[index], int64(directions[index])):
@@ -387,7 +392,7 @@ def step_all(games: Games, directions: NDArray[np.int8]) -> int:
 
 @entry(types.boolean(GAMES, types.int64, types.int64, UNDOS, types.int64))
 def step_saving(games: Games, index: int, direction: int, undos: NDArray[np.void], slot: int) -> bool:
-    """Play one ply like `step`, and fill ``undos[slot]``. Returns False, and changes nothing, for a crash or a finished game."""
+    """Play one ply like `step`, and fill ``undos[slot]``. For a crash or a finished game, change nothing and return False."""
     game = games[index]
     if game.status != RUNNING or direction == CRASH:
         return False
@@ -397,7 +402,7 @@ def step_saving(games: Games, index: int, direction: int, undos: NDArray[np.void
 
 @entry(types.void(GAMES, types.int64, UNDOS, types.int64))
 def step_back(games: Games, index: int, undos: NDArray[np.void], slot: int) -> None:
-    """Take back the last ply of ``games[index]``, the one that filled ``undos[slot]``."""
+    """Take back the last ply of ``games[index]``. It must be the ply that filled ``undos[slot]``."""
     undo(games[index], undos[slot])
 
 
@@ -415,7 +420,10 @@ def position_rehash(old: int, games: Games, index: int, undos: NDArray[np.void],
 
 @entry(types.int64(GAMES, types.int64, types.int64))
 def effective_moves(games: Games, index: int, hero: int) -> int:
-    """Return the moves of `hero` (0..3) for which `has_effect` is true, as a set: bit d is direction d. Stay is always in."""
+    """Return the moves of `hero` (0..3) for which `has_effect` is true, as a set: bit d is direction d.
+
+    Stay is always in the set.
+    """
     mask = 0
     for direction in range(5):
         if has_effect(games[index], hero, direction):

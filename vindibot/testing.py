@@ -1,6 +1,6 @@
-"""For tests of traits: make a view from a drawn board or a recorded turn, and ask a trait for its votes.
+"""Functions for tests of traits. They make a view from a drawn board or a recorded turn, and ask a trait for its votes.
 
-A test of a trait is three lines::
+A test of a trait has three lines::
 
     def test_a_coward_steps_away() -> None:
         here = view('''
@@ -9,7 +9,7 @@ A test of a trait is three lines::
         ''')
         assert favourites(Coward(), here) == {WEST}
 
-The same on a turn of a recorded game, with the recent turns that the bot had then::
+The same test on a turn of a recorded game, with the recent turns that the bot knew at this turn::
 
     assert favourites(Coward(), view("recordings/20250131-seed-abcd-hero1.jsonl", turn=212)) == {WEST}
 
@@ -55,20 +55,21 @@ __all__ = [
 
 
 def votes(behaviour: Behaviour, view: View) -> NDArray[np.float64] | None:
-    """Return the last votes of a trait, without its weight: five votes in the order of the directions; None for no opinion.
+    """Return the last votes of a trait, not multiplied by its weight: five votes in the order of the directions. None for no
+    opinion.
 
-    Runs an anytime trait until it ends (it should, within the view's budget), or gives `MOST_ANSWERS` answers. Raises what the
-    trait raises, and `behaviours.VoteError` for an answer that is not a valid vote.
+    An anytime trait runs until it ends or has given `MOST_ANSWERS` answers. It should end within the view's budget. Raises the
+    errors that the trait raises, and `behaviours.VoteError` for an answer that is not a valid vote.
     """
     found = as_votes(search_info(behaviour, view))
     return None if found is None else found + 0.0  # -0 becomes 0
 
 
 def search_info(behaviour: Behaviour, view: View) -> SearchInfo:
-    """Return the last answer of a trait: its votes, and if it gives them depth, score, nodes, principal variation and target.
+    """Return the last answer of a trait: votes, depth, score, nodes, principal variation and target.
 
-    The votes are a tuple of five floats, or None. A trait that answers with votes alone leaves the other fields empty. Runs
-    and raises as `votes`.
+    The votes are a tuple of five floats, or None for no opinion. If the trait answers with votes alone, the other fields are
+    empty. For anytime traits and errors, see `votes`.
     """
     answer = behaviour.vote(view)
     info = SearchInfo(None)
@@ -78,7 +79,8 @@ def search_info(behaviour: Behaviour, view: View) -> SearchInfo:
 
 
 def favourites(behaviour: Behaviour, view: View) -> set[int]:
-    """Return the candidates (`View.moves`) with the highest vote of a trait: all that tie; the empty set for no opinion."""
+    """Return the candidates (`View.moves`) with the highest vote of a trait. Several candidates may tie. The empty set stands
+    for no opinion."""
     weights = votes(behaviour, view)
     if weights is None:
         return set()

@@ -15,7 +15,7 @@ class Combat(Behaviour):
     Negative values count only if we own a mine. `combat_map` describes the two versions of the map.
     """
 
-    duel: bool = Field(False, description="judge fights by playing the exchange of blows out (later version of the map)")
+    duel: bool = Field(False, description="judge fights by simulating the exchange of blows (later version of the map)")
     keep_mines: bool = Field(False, description="give no vote to moves after which we own fewer mines than before")
 
     def vote(self, view: View) -> Votes:

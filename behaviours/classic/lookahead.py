@@ -1,7 +1,7 @@
 """Look-ahead: the value of our next moves if no other hero interferes.
 
-Tries all sequences of our own moves with the other heroes off the board, and keeps the best value per first move. The search has
-a table of positions, and stops where no mine is near enough to be taken. Both save time and never change the result.
+The search tries all sequences of our own moves with the other heroes off the board, and keeps the best value per first move. It
+has a table of positions, and it stops where no mine is near enough to be taken. Both save time and never change the result.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from sim.paths import flood
 GOLD_VALUE = 10
 MINE_VALUE = 200
 
-#: Largest depth, which the widths of the key's fields allow.
+#: Largest depth: the fields of a position's key have no room for more.
 MAX_DEPTH = 9
 #: Slots of the table of positions; a later position replaces an earlier one in the same slot.
 _SLOTS = 2048
-#: Largest number of mines in reach for which the table is used: bits of a position's key.
+#: The table is used for at most this number of mines in reach, because a key has one bit per mine.
 _KEY_MINES = 64
 _WORD = uint64
 _MIX_1, _MIX_2 = uint64(0x9E3779B97F4A7C15), uint64(0xD6E8FEB86659FD93)
@@ -63,9 +63,10 @@ def _mines_in_reach(
     near: NDArray[np.uint8],
     queue: NDArray[np.int16],
 ) -> tuple[int, int]:
-    """Number the mines in reach of `depth` moves from `pos` or `spawn`: ``slots[square]``, -1 for all other squares.
+    """Number the mines within `depth` moves of `pos` or `spawn`. Return the number of mines, and the number of foreign mines.
 
-    `found` gets the squares of the foreign ones (of another tile than `own`). Returns the number of mines, and of foreign ones.
+    ``slots[square]`` gets the number of the mine on a square, -1 for all other squares. `found` gets the squares of the foreign
+    mines, whose tile is not `own`.
     """
     slots[:] = -1
     found[0], found[1] = pos, spawn
@@ -85,7 +86,10 @@ def _mines_in_reach(
 
 @kernel
 def _key_of(position: _Position, left: int) -> tuple[int, int]:
-    """Return what decides the rest of a sequence, in two words: gold up to the beers it can buy, eras up to 2."""
+    """Return the key of a position with `left` moves to go, in two words: all that decides the rest of a sequence.
+
+    Gold counts only up to the price of `left` beers, because more gold changes nothing. All eras from 2 on count as the same.
+    """
     square, life, gold, _, era, mask = position
     rich, died = min(gold, BEER_COST * left), min(era, 2)
     return mask, _WORD(square | life << 10 | rich << 17 | left << 24 | died << 28)
@@ -101,9 +105,9 @@ def _slot_of(first: int, second: int) -> int:
 def _quiet_value(
     tiles: NDArray[np.uint8], owner: NDArray[np.uint8], near: NDArray[np.uint8], position: _Position, left: int
 ) -> int:
-    """Return the value still to come, without the present gold, of a position that needs no search, else -1.
+    """Return the value that a position still gains, without its present gold, if it needs no search; else -1.
 
-    No search is needed after the last move, before the last move (only a mine beside us counts), or without a mine in reach.
+    It needs no search after the last move, before the last move (only a mine beside us counts), or if no mine is in reach.
     """
     square, life, _, mines, era, _ = position
     if left == 0:
@@ -163,10 +167,11 @@ def _search(
     depth: int,
     use_table: bool,
 ) -> NDArray[np.int64]:
-    """Return the best value after `depth` moves by first direction: int64[5], -1 for one without an effect.
+    """Return the best value after `depth` moves by first direction: int64[5], -1 for a direction without an effect.
 
-    Depth first with a stack: level k holds the position before move k. `owner` is the era in which a mine became ours, or 0: the
-    first era begins before the search, and a death begins the next one, without mines. `owner` is restored at the end.
+    The search is depth first with a stack: level k holds the position before move k. The first era begins before the search. Each
+    death begins a new era, without mines. `owner` holds for each mine the era in which it became ours, or 0. It is restored at
+    the end.
     """
     result = np.full(5, -1, np.int64)
     squares, eras, masks = np.empty(depth, np.int64), np.empty(depth, np.int64), np.empty(depth, np.uint64)
@@ -178,7 +183,7 @@ def _search(
     squares[0], lives[0], golds[0], counts[0], eras[0], masks[0] = start
     while True:
         if cursor[level] == 5:
-            # All moves are tried: store the value of the rest, and give the best to the level above.
+            # All moves are tried: store the value of the rest in the table, and pass the best value to the level above.
             value = best[level]
             if level == 0:
                 return result
@@ -246,20 +251,20 @@ def _look_ahead(games: Games, index: int, me: int, depth: int) -> NDArray[np.int
 def look_ahead(games: Games, me: int, depth: int, index: int = 0) -> NDArray[np.int64]:
     """Return the best final 10 x gold + 200 x mines of hero `me` (0..3) over all its sequences of `depth` (1..9) moves.
 
-    int64[5] by first direction, -1 for one without an effect. The other heroes are off the board, but their mines stay theirs.
-    The end of the game is ignored. The game does not change.
+    The result is int64[5] by first direction, -1 for a direction without an effect. The other heroes are off the board, but their
+    mines stay theirs. The end of the game is ignored. The game does not change.
     """
     values: NDArray[np.int64] = _look_ahead(games, index, me, depth)
     return values
 
 
 class LookAhead(Behaviour):
-    """Vote the best 10 x gold + 200 x mines at the end of `depth` own moves that begin with the move.
+    """Vote for each move the best 10 x gold + 200 x mines that we can have after `depth` moves of ours, this move first.
 
     The other heroes are off the board meanwhile. The votes are large numbers with small differences. Sequences end with the game.
     """
 
-    depth: int = Field(7, ge=1, le=MAX_DEPTH, description="own moves to look ahead, this turn's included")
+    depth: int = Field(7, ge=1, le=MAX_DEPTH, description="number of our moves to look ahead, this turn's move included")
 
     def vote(self, view: View) -> Votes:
         """Return the value of each move with an effect, or None after the end of the game."""

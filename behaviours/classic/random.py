@@ -11,11 +11,11 @@ _MOVES = (NORTH, SOUTH, EAST, WEST)
 class Random(Behaviour):
     """Vote 1 for North, South, East or West, all equally likely.
 
-    If the direction has no effect (a wall, a hero, an own mine), vote 1 for Stay, which does the same: a bot makes only moves
-    with an effect.
+    If the direction has no effect (a wall, a hero, an own mine), vote 1 for Stay instead. Stay does the same, and a bot makes
+    only moves with an effect.
     """
 
     def vote(self, view: View) -> Votes:
-        """Return one direction, drawn by the game's seed and the turn."""
+        """Return one direction, drawn at random from the game's seed and the turn."""
         move = _MOVES[int(view.rng("random").integers(4))]
         return move if move in view.moves else STAY

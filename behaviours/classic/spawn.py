@@ -14,7 +14,9 @@ class SpawnAvoider(Behaviour):
     A hero that respawns kills the hero on its spawn square and gets all its mines.
     """
 
-    ratio: float = Field(0.1, ge=0, le=1, description="vote against a square beside an enemy's spawn, if one on it is 1")
+    ratio: float = Field(
+        0.1, ge=0, le=1, description="vote against a square beside an enemy's spawn; the vote against the spawn itself is 1"
+    )
 
     def vote(self, view: View) -> Votes:
         """Return -1 or -`ratio` for the moves that lead to such squares, or None."""

@@ -12,19 +12,21 @@ from sim.paths import NOTHING_BLOCKED
 
 
 class TavernFinder(Behaviour):
-    """Head for the nearest tavern when life is low, and drink when beside one.
+    """Go to the nearest tavern when life is low, and drink beside a tavern.
 
-    Beside a tavern with at most `beer_life` life: vote `beer_push` for drinking. Elsewhere with at most `life_threshold` life:
-    vote 1 for the first step of a shortest way to the nearest tavern; heroes, walls and mines block the way. A hero without the
-    gold for a beer has no opinion if it owns no mine; otherwise it goes too, and waits for its gold beside the tavern (1 for
-    Stay).
+    - Beside a tavern with at most `beer_life` life: `beer_push` for drinking.
+    - Elsewhere with at most `life_threshold` life: 1 for the first step of a shortest way to the nearest tavern. Heroes, walls
+      and mines block the way.
+
+    A hero without the gold for a beer does not vote if it owns no mine. If it owns a mine, it goes to the tavern too, and waits
+    there for its gold (1 for Stay).
     """
 
     life_threshold: int = Field(30, ge=0, le=100, description="go to a tavern with at most this life")
     beer_push: float = Field(20, ge=0, le=1000, description="vote for drinking beside a tavern")
     beer_life: int = Field(50, ge=0, le=100, description="drink with at most this life")
-    avoid_danger: bool = Field(False, description="keep off squares with a combat map (later version) below 0")
-    every_step: bool = Field(False, description="vote for all first steps of equally short ways, not for one of them")
+    avoid_danger: bool = Field(False, description="avoid squares with a negative value in the combat map (later version)")
+    every_step: bool = Field(False, description="vote for the first steps of all shortest ways, not only of one")
 
     def vote(self, view: View) -> Votes:
         """Return `beer_push` for each tavern beside us, or 1 for first steps or Stay, or None."""

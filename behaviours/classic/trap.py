@@ -33,7 +33,7 @@ HALF_TRAP_SIDES = 2
 def _blocked_sides(cells: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Return the number of blocked sides by square; `cells` is a board without heroes, `places` its squares of air.
 
-    Adds blocked sides until none changes. Sides are never removed, so the result does not depend on the order.
+    The kernel adds blocked sides until none changes. It never removes sides, so the result does not depend on the order.
     """
     sides, counts, at_tavern = np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint8)
     for place in range(len(places)):
@@ -63,7 +63,7 @@ def _blocked_sides(cells: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArr
 def trap_map(where: Map) -> NDArray[np.uint8]:
     """Return the number of blocked sides (0..4) by square, uint8[1024]; 0 beside taverns and for squares that are not air.
 
-    3 and 4 are traps, 2 is half a trap. From a cache, read-only.
+    3 and 4 are traps, 2 is half a trap. The array comes from a cache and is read-only.
     """
     counts: NDArray[np.uint8] = _blocked_sides(where.cells.copy(), where.open.copy())
     counts.flags.writeable = False
@@ -73,7 +73,7 @@ def trap_map(where: Map) -> NDArray[np.uint8]:
 class TrapAvoidance(Behaviour):
     """Vote -`trap` against moves into traps, and -`half_trap` against moves onto squares with two blocked sides.
 
-    The module defines traps; they depend on the map only, not on heroes.
+    The module defines traps. They depend only on the map, not on heroes.
     """
 
     trap: float = Field(0.5, ge=0, le=10, description="vote against a square that is blocked on three or four sides")

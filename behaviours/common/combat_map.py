@@ -81,21 +81,24 @@ def _combat_map(games: Games, index: int, me: int, duel: bool) -> NDArray[np.flo
 
 
 def combat_map(games: Games, me: int, *, duel: bool = False, index: int = 0) -> NDArray[np.float64]:
-    """Return the value of each square for hero `me` (0..3) with respect to enemies near it, as float64[1024] by square.
+    """Return the value of each square for hero `me` (0..3) with respect to the enemies near it, as float64[1024] by square.
 
-    NaN for a square with no enemy near; the values for several enemies are added. Without `duel`, fights are judged by comparing
-    lives in units of 20. With `duel` (the later version), the exchange of blows is played out, with thirst. Uses the present
-    lives. The game does not change.
+    It is NaN for a square with no enemy near. The values for several enemies are added. Without `duel`, fights are judged by
+    comparing lives in units of 20. With `duel` (the later version), the exchange of blows is simulated, with thirst. Lives are
+    those of now. The game does not change.
     """
     values: NDArray[np.float64] = _combat_map(games, index, me, duel)
     return values
 
 
 def danger(view: View, duel: bool = True) -> NDArray[np.uint8]:
-    """Return the squares with a combat map below 0, as uint8[1024] (1 = keep out). Traits share it: do not change it."""
+    """Return the squares with a negative value in the combat map, as uint8[1024] (1 = keep out).
+
+    Traits share the array: do not change it.
+    """
     return view.shared(("danger", duel), lambda: (shared_combat_map(view, duel) < 0).astype(np.uint8))
 
 
 def shared_combat_map(view: View, duel: bool) -> NDArray[np.float64]:
-    """Return `combat_map` for the hero of a view, computed once per turn. Traits share it: do not change it."""
+    """Return `combat_map` for the hero of a view. It is computed once per turn and traits share it: do not change it."""
     return view.shared(("combat map", duel), lambda: combat_map(view.games, view.me, duel=duel))

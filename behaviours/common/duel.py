@@ -2,7 +2,7 @@
 
 **Exchange**: the two heroes are beside each other and stay there. The hero to move strikes the other with every move, so its only
 choice is to stay or, beside a tavern and with the gold for it, to drink. A beer heals 50 and a blow costs 20. The best time to
-drink is when the next blow would kill: no healing is wasted, and there was time to earn gold. Both heroes do so.
+drink is when the next blow would kill: no healing is wasted, and there was time to earn gold. Both heroes drink at this time.
 
 **Stand-off**: the two heroes are two steps apart. The hero that comes nearer strikes first, but leaves its tavern. It does so if
 it wins the exchange that follows. Otherwise it waits or drinks, and the other hero has the same choice, once. If @2 has gold,
@@ -61,11 +61,11 @@ def exchange(
     other_drinks: bool,
     blows: int,
 ) -> int:
-    """Return the result of an exchange (see the module) between the mover and the `other` hero.
+    """Return the result of an exchange (see the module) between the hero to move and the `other` hero.
 
-    Lives are 1..100; gold and income (gold per move) are 0 or more. `drinks` is true for a hero beside a tavern. `blows` is the
-    number of moves that both heroes have left together. The result is the life that the winner has left: positive if the mover
-    wins, negative if the other hero wins, 0 for a draw.
+    Lives are 1..100. Gold and income (gold per move) are 0 or more. `drinks` is true for a hero beside a tavern. `blows` is the
+    number of moves that the two heroes have left together. The result is the life that the winner has left: positive if the hero
+    to move wins, negative if the other hero wins, 0 for a draw.
     """
     sign = 1
     for _ in range(min(blows, MAX_BLOWS)):
@@ -86,7 +86,7 @@ def exchange(
 
 @kernel
 def wins_exchange(striker: int, other: int) -> bool:
-    """Return whether the striker, which strikes first, wins an exchange without a tavern; lives are 1..100."""
+    """Return whether the `striker`, which strikes first, wins an exchange without a tavern. The arguments are lives, 1..100."""
     return exchange(striker, 0, 0, False, other, 0, 0, False, MAX_BLOWS) > 0
 
 
@@ -102,7 +102,10 @@ def duel_table() -> NDArray[np.uint8]:
 
 @kernel
 def _attack(game: GameRecord, me: int, life: int, gold: int, enemy: int, enemy_life: int, enemy_gold: int, blows: int) -> int:
-    """Return the best result (as `exchange`) of a step beside an enemy two squares away; -`MAX_LIFE` - 1 if there is none."""
+    """Return the best result of a step to a square beside an enemy that is two squares away, in the form of `exchange`.
+
+    Return -`MAX_LIFE` - 1 if there is no such step.
+    """
     best = -MAX_LIFE - 1
     if blows <= 0:
         return best
@@ -138,7 +141,7 @@ def _after_waiting(life: int, gold: int, income: int, beers: int) -> tuple[int, 
 
 @kernel
 def _stand_off(game: GameRecord, me: int, enemy: int, blows: int) -> int:
-    """Return the result of a stand-off (see the module), `me` to move; as `exchange`."""
+    """Return the result of a stand-off (see the module) with `me` to move, in the form of `exchange`."""
     life, gold = int64(game.hero[me].life), int64(game.hero[me].gold)
     enemy_life, enemy_gold = int64(game.hero[enemy].life), int64(game.hero[enemy].gold)
     best = _attack(game, me, life, gold, enemy, enemy_life, enemy_gold, blows)
@@ -169,18 +172,18 @@ def _duel(games: Games, index: int, me: int, enemy: int) -> int:
 
 
 def duel(games: Games, me: int, enemy: int, index: int = 0) -> int:
-    """Return the result of a fight between heroes `me` and `enemy` (0..3), `me` to move first, without other heroes.
+    """Return the result of a fight between heroes `me` and `enemy` (0..3) without other heroes. Hero `me` moves first.
 
     The result is the life that the winner has left: positive if `me` wins, negative if `enemy` wins, 0 if neither dies. Heroes
-    beside each other make an exchange, heroes two squares apart a stand-off (see the module); farther apart, the result is 0.
-    Lives, gold, mines, taverns and the end of the game are those of ``games[index]``, which does not change. The hero to move
-    there does not matter.
+    beside each other make an exchange, heroes two squares apart a stand-off (see the module). For heroes farther apart the result
+    is 0. Lives, gold, mines, taverns and the end of the game are those of ``games[index]``, which does not change. It does not
+    matter which hero is to move there.
     """
     return int(_duel(games, index, me, enemy))
 
 
 def killed_by(view: View, move: int) -> list[int]:
-    """Return the heroes (0..3) that die by our move, also those that die of a respawn. Ours may be one."""
+    """Return the heroes (0..3) that our move kills, directly or by a respawn. Our hero may be one of them."""
 
     def compute() -> list[int]:
         saved = np.zeros(1, UNDO)

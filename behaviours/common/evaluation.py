@@ -1,9 +1,9 @@
 """Evaluation: the value of a position for a hero, in gold at the end of the game.
 
-A linear model. The **net worth** of a hero is its gold, the gold that its mines will still bring, and the value of its life. The
-score of a position for a hero is its net worth less those of its rivals (`position_value`), plus what its square promises (mines
-that it reaches first, a tavern), less what threatens it (mines that a rival reaches first, enemies that can strike). The fields
-of `Weights` are set in the bot file. Scores are whole hundredths of gold, so that comparisons are exact.
+It is a linear model. The **net worth** of a hero is its gold, the gold that its mines will still bring, and the value of its
+life. The score of a position for a hero has three parts: its net worth less those of its rivals (`position_value`), plus what its
+square promises (a tavern, mines that it reaches first), less what threatens it (mines that a rival reaches first, enemies that
+can strike). The fields of `Weights` are set in the bot file. Scores are whole hundredths of gold, so that comparisons are exact.
 
 With ``leader = 0`` and ``rivals = 1``, the position values of the four heroes add up to 0.
 """
@@ -27,7 +27,7 @@ from sim.rules import is_present, tile_at
 
 #: Units of a score in one gold.
 UNIT = 100
-#: Largest number of own plies left in the tables; a longer rest of the game counts as this many.
+#: The tables cover at most this number of own plies left. More plies count as this number.
 MAX_PLIES = 512
 
 _WORD = uintp
@@ -40,10 +40,12 @@ class NetWorthWeights(BaseModel):
 
     keep: float = Field(70, ge=1, le=1000, description="rounds that a mine is kept on average; more makes mines worth more")
     life: float = Field(35, ge=0, le=500, description="value of full life early in the game, in gold")
-    life_curve: float = Field(40, ge=5, le=500, description="scale of life's value, in life; larger: the last points count more")
-    life_season: float = Field(25, ge=1, le=500, description="rounds left below which the value of life falls, down to 0")
+    life_curve: float = Field(
+        40, ge=5, le=500, description="scale of life's value, in life; larger: the points near full life count more"
+    )
+    life_season: float = Field(25, ge=1, le=500, description="number of last rounds over which the value of life falls to 0")
     frailty: float = Field(0.3, ge=0, le=1, description="share of its mines' value that a hero with 0 life is expected to lose")
-    frail: float = Field(25, ge=1, le=200, description="life over which that share falls to a third")
+    frail: float = Field(25, ge=1, le=200, description="life with which that share is only a third")
     rivals: float = Field(1.0, ge=0, le=3, description="factor of the mean net worth of the rivals, which is subtracted")
     leader: float = Field(0.5, ge=0, le=3, description="factor of the largest net worth of a rival, subtracted as well")
 
@@ -51,20 +53,28 @@ class NetWorthWeights(BaseModel):
 class Weights(NetWorthWeights):
     """Weights of the evaluation. A weight of 0 switches its feature off."""
 
-    reach: float = Field(0.3, ge=0, le=3, description="share of a foreign mine's value for reaching it first, not discounted")
+    reach: float = Field(
+        0.3, ge=0, le=3, description="share of a foreign mine's value that counts if we reach it first, before `step_discount`"
+    )
     contested: float = Field(0.3, ge=0, le=1, description="factor of that share for a mine that an enemy reaches first")
-    step_discount: float = Field(0.88, ge=0.3, le=0.99, description="factor per move to a mine or tavern; larger: far ones count")
-    stamina: float = Field(85, ge=25, le=100, description="life from which on mines in reach count in full; below, taverns count")
-    tavern: float = Field(0.6, ge=0, le=5, description="share of the value of a beer's life that a near tavern counts")
+    step_discount: float = Field(
+        0.88, ge=0.3, le=0.99, description="factor per move to a mine or tavern; larger: far ones count more"
+    )
+    stamina: float = Field(
+        85, ge=25, le=100, description="life at which mines in reach count in full; with less life taverns count instead"
+    )
+    tavern: float = Field(0.6, ge=0, le=5, description="share of the value of the life from a beer that counts near a tavern")
     loss: float = Field(0.1, ge=0, le=2, description="share of an own mine's value, subtracted if an enemy reaches it first")
     danger: float = Field(0.25, ge=0, le=2, description="share of our mines' value, subtracted if an enemy can strike and win")
     prey: float = Field(0.15, ge=0, le=2, description="share of an enemy's mines' value, added if we can strike it and win")
-    dead_end: float = Field(0.0, ge=0, le=50, description="gold off per move out of a dead end with an enemy near; 0 at the end")
-    spawn: float = Field(2.0, ge=0, le=100, description="gold off on an enemy's spawn square; falls to 0 at the end")
+    dead_end: float = Field(
+        0.0, ge=0, le=50, description="gold lost per move out of a dead end with an enemy near; falls to 0 at the end"
+    )
+    spawn: float = Field(2.0, ge=0, le=100, description="gold lost on an enemy's spawn square; falls to 0 at the end")
 
 
-#: Weights and tables made of them. By own plies left: `mine_value`, the gold that a mine still brings, and `season`, the factor
-#: of the value of life. By life: `life_value` in gold, `safe`, the share of the mines that is not expected to be lost, and
+#: Weights, and tables computed from them. By own plies left: `mine_value`, the gold that a mine still brings, and `season`, the
+#: factor of the value of life. By life: `life_value` in gold, `safe`, the share of the mines that is not expected to be lost, and
 #: `able`, the weight of mines in reach. By distance: `pull`, the discount. `duel`: `behaviours.common.duel.duel_table`.
 WEIGHTS = record(
     **dict.fromkeys(Weights.model_fields, "f8"),
@@ -117,7 +127,7 @@ def net_worth(game: GameRecord, weights: WeightsRecord, hero: int) -> float:
 
 @kernel
 def _life_and_mines(weights: WeightsRecord, left: int, mines: int, life: int) -> float:
-    """Return the value of a number of mines together with this life in gold, `left` own plies before the end."""
+    """Return the value in gold of a number of mines and this life together, with `left` own plies left."""
     held: float = mines * weights.mine_value[_WORD(left)] * weights.safe[_WORD(life)]
     alive: float = weights.life_value[_WORD(life)] * weights.season[_WORD(left)]
     return held + alive
@@ -162,7 +172,7 @@ def _square_value(game: GameRecord, tables: MapRecord, weights: WeightsRecord, m
 
 @kernel
 def _row(game: GameRecord, hero: int) -> int:
-    """Return the start of the row of a hero's distances to the mines; an absent hero has a row that is far from all mines."""
+    """Return the start of a hero's row of distances to the mines. In the row of an absent hero all mines are far away."""
     return int64(game.hero[hero].pos) * MAX_MINES
 
 
@@ -217,7 +227,10 @@ def net_worths(game: GameRecord, weights: WeightsRecord, me: int) -> tuple[float
 
 @kernel
 def position_value(weights: WeightsRecord, own: float, mean: float, best: float) -> float:
-    """Return the net worth of a hero less its weighted rivals' (`net_worths`), in gold: the part of the score without squares."""
+    """Return the part of the score that ignores squares, in gold: `own` less the weighted `mean` and `best` of the rivals.
+
+    The three net worths come from `net_worths`.
+    """
     others: float = weights.rivals * mean + weights.leader * best
     return own - others
 
@@ -233,5 +246,8 @@ def evaluate(game: GameRecord, tables: MapRecord, weights: WeightsRecord, me: in
 
 @entry(types.int64(GAMES, types.int64, types.int64, MAP_TABLES_ARRAY, WEIGHT_ARRAY))
 def score(games: Games, index: int, me: int, tables_array: NDArray[np.void], weights: NDArray[np.void]) -> int:
-    """Return `evaluate` for hero `me` (0..3) in ``games[index]``, with `map_tables_of` the map and `compiled_weights`."""
+    """Return `evaluate` for hero `me` (0..3) in ``games[index]``.
+
+    `tables_array` is the result of `map_tables_of`, `weights` that of `compiled_weights`.
+    """
     return evaluate(games[index], tables_array[0], weights[0], me)

@@ -14,6 +14,6 @@ from sim.kernel_types import (
     uintp as uintp,
 )
 
-#: One record of `behaviours.common.map_tables.MAP_TABLES`, `behaviours.common.evaluation.WEIGHTS`.
+#: Types of one record of `behaviours.common.map_tables.MAP_TABLES` and of `behaviours.common.evaluation.WEIGHTS`.
 MapRecord = Any
 WeightsRecord = Any

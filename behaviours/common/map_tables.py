@@ -1,8 +1,8 @@
 """Map tables: distances and first steps on a map, in one flat record for kernels.
 
-A kernel reads them millions of times a second, so what it reads together lies together: the distances from one square to all
-mines are one row, the nearest mines of a square are sorted, and a first step is a byte. Everything follows from the
-`sim.maps.Map`.
+A kernel reads the tables millions of times a second. So the numbers that it reads together lie together in memory: the distances
+from one square to all mines are one row, the nearest mines of a square are sorted, and a first step is a byte. All tables are
+computed from the `sim.maps.Map`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sim.paths import step_table
 MAX_MINES = 128
 #: Number of nearest mines listed per square.
 LISTED = 24
-#: A distance of at least this many moves, or out of reach.
+#: The distance of a square that is out of reach, or at least this number of moves away.
 AWAY = 255
 #: The entry after the last mine of a list of mines.
 NO_MINE = 255

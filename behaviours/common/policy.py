@@ -1,6 +1,6 @@
-"""The cheap policy: a move of any hero by a few fixed rules, for heroes that a search does not look ahead for.
+"""The cheap policy: a move of a hero by a few fixed rules. Searches use it for heroes whose moves they do not try out.
 
-The hero stays beside an enemy that its next blow kills, and stays to strike other enemies beside it unless they are much
+The hero stays beside an enemy that its next blow kills. It also stays to strike other enemies beside it, unless they are much
 stronger. It drinks if it is hurt and beside a tavern. With enough life it goes to the nearest mine that it does not own, else to
 the nearest tavern. A crashed hero stays. The policy makes about a dozen look-ups in `behaviours.common.map_tables`, and nothing
 is random.
@@ -20,7 +20,7 @@ from sim.rules import tile_at
 
 #: Largest life with which a hero beside a tavern drinks.
 DRINK = 50
-#: Least life after the way to a mine and its taking.
+#: A hero goes for a mine only if it has more than this life left after it has taken the mine.
 RESERVE = 8
 
 _WORD = uintp
@@ -42,7 +42,7 @@ def _strongest_beside(game: GameRecord, pos: int) -> int:
 
 @kernel
 def nearest_foreign(game: GameRecord, tables: MapRecord, hero: int, pos: int) -> int:
-    """Return the number of the nearest mine that the hero (0..3) does not own, `NO_MINE` if the list has none."""
+    """Return the number of the nearest mine that the hero (0..3) does not own, or `NO_MINE` if the list has none."""
     for slot in range(LISTED):
         mine = int64(tables.nearest[_WORD(pos * LISTED + slot)])
         if mine == NO_MINE or tile_at(game, int64(tables.mine[_WORD(mine)])) != MINE + 1 + hero:
@@ -52,7 +52,7 @@ def nearest_foreign(game: GameRecord, tables: MapRecord, hero: int, pos: int) ->
 
 @kernel
 def cheap_move(game: GameRecord, tables: MapRecord, hero: int) -> int:
-    """Return the move (0..4) of `hero` (0..3), which is to move, by the policy of this module."""
+    """Return the move (0..4) of `hero` (0..3) by the policy of this module. It must be the turn of `hero`."""
     if game.hero[hero].crashed:
         return STAY
     pos, life = int64(game.hero[hero].pos), int64(game.hero[hero].life)
@@ -82,5 +82,5 @@ def cheap_move(game: GameRecord, tables: MapRecord, hero: int) -> int:
 
 @entry(types.int64(GAMES, types.int64, types.int64, MAP_TABLES_ARRAY))
 def policy(games: Games, index: int, hero: int, tables_array: NDArray[np.void]) -> int:
-    """Return `cheap_move` of `hero` (0..3) in ``games[index]``, with `map_tables_of` the map."""
+    """Return `cheap_move` of `hero` (0..3) in ``games[index]``. `tables_array` is the result of `map_tables_of`."""
     return cheap_move(games[index], tables_array[0], hero)

@@ -9,7 +9,8 @@ from sim.game import PLIES_PER_ROUND
 def projected_gold(view: View) -> list[int]:
     """Return the gold of heroes 0..3 (also absent ones) at the end of the game, if mines keep their owners and no hero drinks.
 
-    A hero earns the number of its mines in each move that it still makes, ours on this turn included. Computed once per turn.
+    Each move that a hero still makes earns it one gold per mine. Our move on this turn counts. The result is computed once per
+    turn.
     """
 
     def compute() -> list[int]:
@@ -23,15 +24,15 @@ def projected_gold(view: View) -> list[int]:
 
 
 def rival(view: View) -> int | None:
-    """Return the enemy (0..3) with the most projected gold, or None without enemies.
+    """Return the enemy (0..3) with the most projected gold, or None if there are no enemies.
 
-    Of equal enemies, it is the one with more mines, then the one with the lower index.
+    Of equal enemies, it is the enemy with more mines, then the enemy with the lower index.
     """
     gold, mines = projected_gold(view), view.games["hero"]["mines"][0].tolist()
     return max(view.enemies, key=lambda enemy: (gold[enemy], mines[enemy], -enemy), default=None)
 
 
 def lead(view: View) -> int:
-    """Return our projected gold less that of the `rival`; without enemies, our projected gold."""
+    """Return our projected gold less that of the `rival`. Without enemies, return our projected gold."""
     best = rival(view)
     return projected_gold(view)[view.me] - (projected_gold(view)[best] if best is not None else 0)

@@ -36,21 +36,21 @@ def foreign_mines(view: View) -> NDArray[np.int64]:
 
 
 def dies_on_mine(view: View, direction: int) -> bool:
-    """Return whether a move in a direction goes for a foreign mine and kills us, because our life is too low."""
+    """Return whether a move in a direction attacks a foreign mine and kills us, because our life is too low."""
     tile = tile_beside(view, direction) if direction != STAY else AIR
     return view.life <= MINE_COST and MINE <= tile != MINE + 1 + view.me and direction in view.moves
 
 
 def is_broke(view: View) -> bool:
-    """Return whether we can buy no beer now or later: not enough gold, and no mine that earns any."""
+    """Return whether we can buy no beer now or later: we have too little gold, and no mine that earns any."""
     return view.gold < BEER_COST and view.mines == 0
 
 
 def first_steps(view: View, goals: Sequence[int] | NDArray[np.int64], blocked: NDArray[np.uint8] = NOTHING_BLOCKED) -> list[int]:
     """Return the directions that begin a shortest way of ours to the nearest of `goals` (squares), or [] if there is none.
 
-    Heroes block the way, and so do squares that are `blocked` (uint8[1024], 1 = keep out). The move against a goal beside us is a
-    first step.
+    Heroes and squares that are `blocked` (uint8[1024], 1 = keep out) block the way. If a goal is beside us, the move against it
+    is a first step.
     """
     if len(goals) == 0:
         return []
@@ -60,5 +60,5 @@ def first_steps(view: View, goals: Sequence[int] | NDArray[np.int64], blocked: N
 
 
 def one_of(view: View, steps: list[int], salt: str) -> int:
-    """Return one of several equally good directions, drawn at random by the game's seed, the turn and `salt`."""
+    """Return one of several equally good directions, drawn at random from the game's seed, the turn and `salt`."""
     return steps[0] if len(steps) == 1 else steps[int(view.rng(salt).integers(len(steps)))]

@@ -29,7 +29,7 @@ from sim.rules import play, tile_at
 MAX_GOAL_PLIES, MAX_CHASE_PLIES = 40, 12
 #: Number of policy numbers per hero. Each scenario draws one of them.
 DRAWS = 64
-#: Kernels take `epsilon` as a whole number of 1/1000.
+#: Unit of `epsilon` in kernels: 1/1000.
 EPSILON_UNIT = 1000
 
 #: Parameters of playouts: our hero `me` (0..3), the length of a playout in `plies`, `epsilon` in units of 1/`EPSILON_UNIT`, and

@@ -158,10 +158,10 @@ def _target(game: GameRecord, tables: MapRecord, params: PolicyRecord, hero: int
 def _danger(
     game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, square: int, life: int
 ) -> int:
-    """Return the danger for the hero on `square` with this `life` after its ply: enemies that strike first and win.
+    """Return the weighted number of enemies that strike first and win against the hero on `square` with this `life`.
 
-    An enemy beside the square counts 2, an enemy two moves away 1. With `FEARS_ALL`, every enemy two moves away counts. If the
-    hero can drink there and survives a blow, the danger is one less.
+    `life` is the life after the hero's ply. An enemy beside the square counts 2, an enemy two moves away 1. With `FEARS_ALL`,
+    every enemy two moves away counts. If the hero can drink there and survives a blow, the result is one less.
     """
     danger = int64(0)
     for step in range(1, 4):

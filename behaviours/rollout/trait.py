@@ -202,7 +202,7 @@ def _effective(view: View, move: int) -> int:
 
 
 def _turns_on_squares(view: View) -> Counter[int]:
-    """Count our turns on each square, this turn included, since we last took a mine or gained life."""
+    """Return the number of our turns on each square since we last took a mine or gained life, with this turn."""
     turns = np.concatenate((view.recent, view.games))["hero"][:, view.me]
     gains = np.flatnonzero((np.diff(turns["mines"]) > 0) | (np.diff(turns["life"]) > 0))
     return Counter(turns["pos"][gains[-1] + 1 if len(gains) else 0 :].tolist())

@@ -53,7 +53,7 @@ class RouteParams(NamedTuple):
     - `games`: the position. `me`: our hero (0..3). `afters`: the positions after each of its five directions.
     - `directions`: the set of directions to plan for (bit d is direction d).
     - `mines`: the squares of at most `MAX_ROUTE_MINES` mines. `weights`: the value of one gold from each mine.
-    - `deadlines`: for each mine, the number of our last ply (1: this ply) with which we are there before every enemy.
+    - `deadlines`: for each mine, the last of our plies (1: this ply) in which we get there before every enemy.
     - `beside_taverns`: at most `MAX_TAVERN_SQUARES` squares of air beside taverns.
     - `blocked`: the squares that a route does not enter before its first waypoint (uint8[1024], 1: blocked).
     - `distances`: the distance table of the map.

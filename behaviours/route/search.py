@@ -344,9 +344,10 @@ def _expand_beers(
 
 @kernel
 def _select(table: RouteTable, first: int, size: int, least: float, width: int) -> tuple[int, bool]:
-    """Choose the `width` rows with the highest estimates (of equal ones the first) among those that may beat `least`.
+    """Choose the `width` rows with the highest estimates out of the rows `first` to `size` - 1, for ``table.chosen``.
 
-    Returns their number, and whether they were all.
+    Only routes that end with a mine and may be worth more than `least` are candidates. Of equal estimates the first row is
+    chosen. Return the number of rows chosen, and whether these are all candidates.
     """
     count, estimates = 0, np.empty(size - first)
     for row in range(first, size):
@@ -366,10 +367,11 @@ def _select(table: RouteTable, first: int, size: int, least: float, width: int) 
 def search(
     terms: Terms, distances: DistanceTable, table: RouteTable, effort: Effort, owned: int, best: float, stop: NDArray[np.int64]
 ) -> tuple[int, bool, int]:
-    """Extend the route without waypoints in row 0. Returns the number of nodes, whether nothing was left out, and the best row.
+    """Extend the route in row 0, which has no waypoints, to better and longer routes.
 
-    `best` is the best value known before; the row is -1 if none is better. Ends after about ``effort.limit`` nodes, for which the
-    table must have room, or when ``stop[0]`` is set.
+    Return the number of nodes, whether nothing was left out, and the row of the best route. This row is -1 if no route is better
+    than `best`, the best value known before. `owned` is the number of our mines that the route in row 0 did not take. The search
+    ends after about ``effort.limit`` nodes, or when ``stop[0]`` is set. The table must have room for all nodes.
     """
     table.heads[:] = -1
     table.chosen[0] = 0

@@ -61,7 +61,10 @@ class Route(Behaviour):
         return SearchInfo(votes, score=best, nodes=plan.nodes, goal=_goal(view, params, plan))
 
     def _too_weak(self, view: View, move: int) -> bool:
-        """Return whether a move takes a mine and leaves less life than the reserve. Dying is allowed: it may pay."""
+        """Return whether a move takes a mine and leaves less life than the reserve.
+
+        A move that kills us is allowed, because the death may pay.
+        """
         return MINE_COST < view.life <= MINE_COST + self.reserve and tile_beside(view, move) >= MINE
 
     def params(self, view: View) -> RouteParams:
@@ -116,7 +119,7 @@ def beside_taverns(view: View) -> NDArray[np.int64]:
 
 
 def deadlines(view: View, mines: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each mine the number of our last ply (1: this ply) with which we are there before every enemy.
+    """Return for each mine the last of our plies (1: this ply) in which we get there before every enemy.
 
     An enemy counts if it does not own the mine, has not crashed, and has enough life to take the mine when it arrives.
     """

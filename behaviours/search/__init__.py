@@ -1,7 +1,9 @@
-"""Search: alpha-beta over the exact rules, as a trait.
+"""The trait `search`: alpha-beta over the exact rules.
 
-`engine` searches one move to one depth, `records` is its memory, `ordering` sorts moves. `deepening` calls it for every direction
-and every depth. `contact` names the opponents worth searching. `Search` turns the scores into votes.
+- `engine`: the search of one move to one depth. `records`: its memory. `ordering`: the order of moves.
+- `deepening`: calls the engine for every direction and every depth.
+- `contact`: the opponents that are worth searching.
+- `trait`: `Search`, which turns the scores into votes.
 """
 
 from behaviours.search.trait import Search

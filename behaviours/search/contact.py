@@ -5,15 +5,15 @@ from __future__ import annotations
 from sim.game import ABSENT, Games
 from sim.maps import Map
 
-#: Moves added to a distance from our spawn square: dying leads there at once, but is seldom wanted.
+#: Moves added to a distance from our spawn square. A death takes us there at once, but we seldom want to die.
 FROM_SPAWN = 3
 
 
 def active_enemies(games: Games, where: Map, me: int, moves: int, at_most: int) -> int:
-    """Return the set of the nearest `at_most` opponents of hero `me` (0..3) within `moves` moves: a bit for each.
+    """Return the nearest opponents of hero `me` (0..3), at most `at_most` and within `moves` moves, as a set: bit h is hero h.
 
-    Distances are over air, through heroes, from us, or from our spawn square with `FROM_SPAWN` moves added. Of equally near
-    opponents the lower index counts first. Crashed heroes never move and are left out.
+    Ways lead over air and through heroes. They begin at our square, or at our spawn square with `FROM_SPAWN` moves added; the
+    shorter way counts. Of equally near opponents the lower index comes first. Crashed heroes never move and are left out.
     """
     places = games["hero"]["pos"][0].tolist()
     crashed = games["hero"]["crashed"][0].tolist()

@@ -1,8 +1,9 @@
 """Iterative deepening at the root: the scores of all directions, depth after depth.
 
-All scores become votes, so each direction is searched with a window that reaches `clip` below the best one. A score below the
-window is only known to be at least that much worse, and a vote says no more. If the search ends within a depth, the directions
-finished at that depth count. The others keep their distance to the best direction of the depth before.
+All scores become votes. So the window of each direction reaches down to `clip` below the best score, where votes are lowest. For
+a score below the window the search only proves that it is below, which is enough for the vote. If the search ends in the middle
+of a depth, the directions searched to that depth have new scores. Each other direction keeps its difference to the direction that
+was best at the previous depth.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ from sim.rules import effective_moves
 class SearchParams:
     """Parameters of a search for hero `me` (0..3).
 
-    `active` is the set of opponents that are searched (bit by hero), `mode` one of `behaviours.search.records`, `quiescence` the
-    number of plies that a fight at the horizon is followed. `clip` is the distance below the best score, in hundredths of gold,
-    down to which scores are exact. `table` switches the transposition table, which changes the time only. `blend` is the share
-    of the depths before in the running means: without it the search puts off what can wait, because scores at the horizon are
-    equal then. `death` is taken off the score per death of ours, in hundredths of gold.
+    - `active`: the set of opponents that are searched (bit h is hero h). `mode`: a mode of `behaviours.search.records`.
+    - `quiescence`: the largest number of plies by which a fight is followed beyond the horizon.
+    - `clip`: the distance below the best score down to which scores are exact, in hundredths of gold.
+    - `table`: whether there is a transposition table. It changes the time only, not the scores.
+    - `blend`: the share of the earlier depths in the running means of scores. Without it the search puts off what can wait,
+      because acting now and acting later have the same score at the horizon.
+    - `death`: the penalty per death of our hero, in hundredths of gold.
     """
 
     me: int
@@ -46,11 +49,11 @@ class SearchParams:
 
 @dataclass(frozen=True)
 class IterationResult:
-    """Result of one depth: `scores` by direction in hundredths of gold, None for a direction without effect.
+    """The result of one depth: `scores` by direction in hundredths of gold, None for a direction without effect.
 
-    `blended` are running means of the scores over the depths (see `SearchParams.blend`), rounded. `whole` says whether every
-    direction was searched to `depth` plies. `pv` is the principal variation from our ply on, move after move. `nodes` counts
-    from the beginning.
+    `blended` holds running means of the scores over the depths (see `SearchParams.blend`), rounded. `whole` says whether every
+    direction was searched to `depth` plies. `pv` is the principal variation: the moves from our ply on. `nodes` is the number of
+    nodes of all depths so far.
     """
 
     depth: int
@@ -62,14 +65,15 @@ class IterationResult:
 
     @property
     def best(self) -> int:
-        """The direction with the highest score; the lowest of equal ones."""
+        """The direction with the highest score. Of equal scores it is the lowest direction."""
         return -max((score, -move) for move, score in enumerate(self.scores) if score is not None)[1]
 
 
 class Workspace:
     """The memory of a search, several megabytes. Results do not depend on earlier searches in it.
 
-    `works` is what `search_below` takes, an array of one `WORK` record; `task` and `root` are its task and first frame.
+    `works` is an array of one `WORK` record, an argument of `search_below`. `task` and `root` are the task and the first frame of
+    this record.
     """
 
     def __init__(self) -> None:
@@ -78,7 +82,10 @@ class Workspace:
         self.age = 0
 
     def begin(self, params: SearchParams) -> None:
-        """Forget the last search. Table entries carry the age of their search, so the table itself is seldom cleared."""
+        """Prepare the memory for a new search.
+
+        Entries of the transposition table have the age of their search and count only in it, so the table is seldom cleared.
+        """
         self.age += 1
         if self.age > 255:
             self.works["table"] = np.zeros(1, ENTRY)
@@ -118,10 +125,10 @@ def iterative_deepening(
     nodes: int,
     stop: NDArray[np.int64],
 ) -> Iterator[IterationResult]:
-    """Search every direction of ``params.me``, which must be to move, to each of `depths` in plies (1..`MAX_PLY` - 1).
+    """Search every direction of hero ``params.me``, which must be to move, to each of `depths`. Yield a result per depth.
 
-    Yields a result after each depth. Ends after the last depth, after `nodes` nodes, or when ``stop[0]`` is set, and then yields
-    the unfinished depth, too. Deterministic but for `stop`. The game is not changed.
+    Depths are in plies (1..`MAX_PLY` - 1). The search ends after the last depth, after `nodes` nodes, or when ``stop[0]`` is set.
+    Then it yields the unfinished depth, too. If `stop` is never set, equal arguments give equal results. The game is not changed.
     """
     with borrowed() as work:
         work.begin(params)
@@ -154,7 +161,7 @@ def iterative_deepening(
                 found |= dict.fromkeys((move for move in order if move not in found), min(found.values()))
             order.sort(key=lambda move: -found[move])  # stable: equal ones keep their order
             known = found
-            lowest = max(found.values()) - params.clip  # scores below it are bounds only, which may differ from run to run
+            lowest = max(found.values()) - params.clip  # a lower score is only a bound and may differ between runs
             means = {
                 move: max(score, lowest) + params.blend * (means.get(move, score) - max(score, lowest))
                 for move, score in found.items()

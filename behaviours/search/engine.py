@@ -11,9 +11,9 @@ best-reply
 best-reply-plus
     the same, but the others follow the policy, so that the moves stay legal and likely (BRS+, Esser et al. 2013).
 
-With a transposition table, moves are tried in this order: table, killers, history. The table's key covers all that decides the
-result (the turn and the gold too), and an entry counts only at the same depth. So the scores are the same with and without it.
-At the horizon the search goes on while the next blow may decide a fight (quiescence).
+The search first tries the move from the transposition table, then the killers, then the other moves by history. The table's key
+covers everything that decides the result, also the turn and the gold. An entry counts only at its own depth. So the scores are
+the same with and without the table. At the horizon the search goes on while the next blow may decide a fight (quiescence).
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def _salted(word: int, salt: int) -> int:
 def _key_of(game: GameRecord, position: int, deaths: int) -> int:
     """Return the table's key: a hash of the position, the turn, all gold, and the number of our deaths.
 
-    `deviated` is not part of it: after a deviation the other opponents have one move each, and such nodes are not stored.
+    `deviated` is not part of the key. After a deviation each other opponent has only one move, and nodes with one move are not
+    stored.
     """
     gold = int64(game.hero[0].gold) | (int64(game.hero[1].gold) << 16)
     gold ^= (int64(game.hero[2].gold) << 32) ^ (int64(game.hero[3].gold) << 48)
@@ -83,7 +84,10 @@ def _squares_between(game: GameRecord, hero: int, other: int) -> int:
 
 @kernel
 def _is_undecided(game: GameRecord, me: int, active: int) -> bool:
-    """Return whether the next blow may decide a fight: an active enemy within two squares, and one of us at `BLOW` or less."""
+    """Return whether the next blow may decide a fight.
+
+    It may if an active enemy is within two squares, and this enemy or our hero has at most `BLOW` life.
+    """
     for enemy in range(4):
         weak = game.hero[me].life <= BLOW or game.hero[enemy].life <= BLOW
         if weak and (active >> enemy) & 1 and _squares_between(game, me, enemy) <= 2:
@@ -109,7 +113,11 @@ def _list_moves(game: GameRecord, frame: FrameRecord, hero: int) -> int:
 
 @inlined
 def _chooses_freely(game: GameRecord, frame: FrameRecord, task: TaskRecord, hero: int, in_quiescence: bool) -> bool:
-    """Return whether `hero` chooses its move freely at a node; in quiescence, heroes within three squares of us do."""
+    """Return whether `hero` chooses its move freely at a node.
+
+    Heroes that are neither ours nor active do not. In quiescence, ours and active heroes choose freely within three squares of
+    us. Outside quiescence, our hero chooses freely, and the mode decides for active heroes.
+    """
     me = int64(task.me)
     if hero != me and not (int64(task.active) >> hero) & 1:
         return False
@@ -120,7 +128,7 @@ def _chooses_freely(game: GameRecord, frame: FrameRecord, task: TaskRecord, hero
 
 @inlined
 def _default_move(game: GameRecord, tables: MapRecord, task: TaskRecord, hero: int, chooses: bool) -> int:
-    """Return the move that is no deviation: the policy's, or `STAY` for us and where the mode says so."""
+    """Return the default move of `hero`: `STAY` for our hero and where the mode says so, else the move of the policy."""
     if hero == task.me or (chooses and task.mode != BEST_REPLY_PLUS):
         return int64(STAY)
     if task.mode == BEST_REPLY and (int64(task.active) >> hero) & 1:
@@ -130,7 +138,10 @@ def _default_move(game: GameRecord, tables: MapRecord, task: TaskRecord, hero: i
 
 @inlined
 def _enter_node(game: GameRecord, tables: MapRecord, weights: WeightsRecord, work: WorkRecord, level: int) -> tuple[bool, int]:
-    """Begin the node on `level`. Return whether its score is known at once, and the score. If not, list its moves."""
+    """Begin the node on `level`. Return whether its score is known already, and the score.
+
+    If the score is not known, list the moves of the node.
+    """
     frame, task = work.frames[uintp(level)], work.task
     frame.pv_length = 0
     me, hero = int64(task.me), int64(game.turn) & 3
@@ -165,7 +176,7 @@ def _enter_node(game: GameRecord, tables: MapRecord, weights: WeightsRecord, wor
 
 @inlined
 def _probe_table(game: GameRecord, work: WorkRecord, frame: FrameRecord) -> tuple[bool, int, int]:
-    """Look the node up. Return whether the table knows its score, the score, and the move to try first (-1: none)."""
+    """Look up a node in the table. Return whether its score is known, the score, and the move to try first (-1: none)."""
     frame.stored = 1
     frame.key = _key_of(game, frame.hash, int64(frame.deaths))
     slot = work.table[frame.key & _TABLE_MASK]
@@ -228,7 +239,7 @@ def _leave_node(game: GameRecord, work: WorkRecord, level: int, value: int) -> t
 
 @kernel
 def _extend_pv(frame: FrameRecord, below: FrameRecord) -> None:
-    """Write the principal variation of a node: its best move and the variation of the node below."""
+    """Write the principal variation of a node: its best move, then the variation of the node below."""
     length = int64(below.pv_length) - int64(below.pv_length == MAX_PV)
     frame.pv[0] = frame.best_move
     for place in range(length):
@@ -238,7 +249,7 @@ def _extend_pv(frame: FrameRecord, below: FrameRecord) -> None:
 
 @kernel
 def _store(work: WorkRecord, frame: FrameRecord) -> None:
-    """Store a node's result, unless a deeper one of this search has the slot."""
+    """Store the result of a node in the table, unless a deeper result of this search has the slot."""
     slot, age = work.table[frame.key & _TABLE_MASK], work.task.age
     if slot.age == age and slot.depth > frame.depth and slot.key != frame.key:
         return
@@ -293,11 +304,11 @@ def search_below(
     depth: int,
     window: tuple[int, int],
 ) -> int:
-    """Return the score of ``games[0]`` after `move` of the hero to move, searched `depth` plies, this one included.
+    """Return the score of ``games[0]`` after `move` of the hero to move, from a search of `depth` plies with `move` counted.
 
-    `move` -1 searches the position itself. Within the `window` (alpha, beta) the score is exact, outside it is a bound.
-    `works` is an array of one `WORK` record with its task. The kernel adds to ``task.nodes``, sets ``task.aborted`` to 1 if it
-    ends before the result, and leaves the principal variation after `move` in ``frames[0]``.
+    If `move` is -1, the position itself is searched. A score inside the `window` (alpha, beta) is exact, a score outside is a
+    bound. `works` is an array of one `WORK` record with its task. The kernel adds to ``task.nodes``, sets ``task.aborted`` to 1
+    if it ends before the result is known, and leaves the principal variation after `move` in ``frames[0]``.
     """
     game: GameRecord = games[0]
     work: WorkRecord = works[0]

@@ -19,7 +19,7 @@ INFINITE = 1 << 29
 MAX_PLY = 96
 #: Plies of the longest principal variation that is stored.
 MAX_PV = 24
-#: Number of nodes between two reads of the stop word, less 1: a mask.
+#: The search reads the stop word when these bits of the node count are 0: once in 256 nodes.
 STOP_MASK = 255
 #: Number of entries of the transposition table: a power of two.
 TABLE_SIZE = 1 << 18
@@ -29,11 +29,11 @@ EXACT, LOWER, UPPER = range(3)
 
 #: One entry of the transposition table: 16 bytes. An entry of another `age` (search) counts as empty.
 ENTRY = np.dtype((np.record, [("key", "u8"), ("value", "i4"), ("depth", "u1"), ("bound", "u1"), ("move", "u1"), ("age", "u1")]))
-#: One node on the stack. (`alpha`, `beta`) is its window now, (`first_alpha`, `first_beta`) its window at the beginning.
-#: `depth` is the number of plies to the horizon, `quiescence` the number of plies that a fight may be followed beyond it.
-#: ``moves[cursor:count]`` are the moves not tried yet. `default_move` is the move that is no deviation, `deviated` whether an
-#: opponent made another one in this round. `deaths` is the number of our deaths on the way here, `stored`
-#: whether the result goes into the table (as `key`).
+#: One node on the stack. (`alpha`, `beta`) is its window now, (`first_alpha`, `first_beta`) its window at the beginning. `depth`
+#: is the number of plies to the horizon, `quiescence` the number of plies that a fight may be followed beyond it.
+#: ``moves[cursor:count]`` are the moves not tried yet. `deviated` says whether an opponent made another move than its
+#: `default_move` in this round. `deaths` is the number of our deaths on the way here. `stored` says whether the result goes into
+#: the table (as `key`).
 FRAME = np.dtype(
     (
         np.record,
@@ -45,14 +45,15 @@ FRAME = np.dtype(
         + [("moves", "u1", 5), ("pv_length", "i2"), ("pv", "u1", MAX_PV)],
     )
 )
-#: Input of a search: hero `me`, `active` opponents (a set, bit by hero), `mode`, `quiescence`, `death` (see
-#: `behaviours.search.deepening.SearchParams`), the largest number of nodes (`limit`), the `age` for the entries of the table, and
-#: whether there is a `table`. Output: `nodes`, counted from the beginning, and `aborted` (1: it ended before the result).
+#: The task of a search. Input: hero `me`, `active` opponents (a set, bit h is hero h), `mode`, `quiescence`, `death` (see
+#: `behaviours.search.deepening.SearchParams`), whether there is a `table`, the largest number of nodes (`limit`), and the `age`
+#: for the entries of the table. Output: `nodes`, counted from the beginning of the search, and `aborted` (1: it ended before the
+#: result).
 TASK_FIELDS = ("me", "active", "mode", "quiescence", "death", "table", "limit", "age", "nodes", "aborted")
 TASK = np.dtype((np.record, [(name, "i8") for name in TASK_FIELDS]))
 #: Move ordering: two killers per ply; the history by hero, direction and square.
 MEMORY = np.dtype((np.record, [("killers", "i1", 2 * MAX_PLY), ("history", "i4", 4 * 5 * STRIDE * STRIDE)]))
-#: All that a search writes to. One record is one pointer, which costs nothing to pass between kernels.
+#: The whole memory of a search. It is one record, so that kernels pass it on as one pointer.
 WORK = np.dtype(
     (
         np.record,
@@ -66,12 +67,12 @@ WORK = np.dtype(
     )
 )
 
-#: numba's names for an array of works, for the stop word and for a window (alpha, beta).
+#: numba's types of an array of works, of the stop word and of a window (alpha, beta).
 WORKS = types.Array(numba.from_dtype(WORK), 1, "C")
 STOP = types.Array(types.int64, 1, "C")
 WINDOW = tuple_of([types.int64, types.int64])
 
-#: One record of `FRAME`, `TASK`, `MEMORY`, `WORK`.
+#: Types of one record of `FRAME`, `TASK`, `MEMORY`, `WORK`.
 FrameRecord = Any
 TaskRecord = Any
 MemoryRecord = Any

@@ -32,13 +32,13 @@ class Search(Behaviour):
     searched: int = Field(2, ge=0, le=3, description="largest number of opponents that are searched, the nearest first")
     depth: int = Field(40, ge=1, le=MAX_PLY - 16, description="largest depth in plies (four are a round)")
     quiescence: int = Field(
-        4, ge=0, le=12, description="largest number of plies that an undecided fight at the horizon is followed"
+        4, ge=0, le=12, description="largest number of plies by which an undecided fight is followed beyond the horizon"
     )
     blend: float = Field(
-        0.3, ge=0, le=0.9, description="share of earlier depths in a score (a larger share: what can be done now is not put off)"
+        0.3, ge=0, le=0.9, description="share of earlier depths in a score; with a larger share the hero puts off less"
     )
-    death: float = Field(0, ge=0, le=10_000, description="penalty in gold per death of ours, besides what the death costs")
-    scale: float = Field(20, gt=0, le=1000, description="gold below the best direction at which a vote is -1")
+    death: float = Field(0, ge=0, le=10_000, description="penalty in gold per death of ours, in addition to what the death costs")
+    scale: float = Field(20, gt=0, le=1000, description="difference to the best direction, in gold, at which a vote is -1")
     nodes: int = Field(2_000_000, ge=10, le=1_000_000_000, description="largest number of nodes; a budget may allow fewer")
     weights: Weights = Field(default_factory=Weights, description="weights of the evaluation")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from behaviours.base import Behaviour, View, Votes
-from behaviours.common.duel import wins_exchange
+from behaviours.sparring.exchanges import wins
 from sim.game import BEER_COST
 
 
@@ -28,7 +28,7 @@ class Dodge(Behaviour):
             worth = 0.0
             for enemy in view.enemies:
                 away = max(1, int(view.map.distances[square, int(heroes["pos"][enemy])]))
-                if away <= self.reach and not heroes["crashed"][enemy] and wins_exchange(int(heroes["life"][enemy]), life):
+                if away <= self.reach and not heroes["crashed"][enemy] and wins(int(heroes["life"][enemy]), life):
                     worth -= 1.0 / away + (self.dead_end if view.map.dead_end[square] else 0.0)
             if worth and view.gold >= BEER_COST and int(view.map.distances[view.map.taverns, square].min(initial=9)) == 1:
                 worth /= 2

@@ -11,6 +11,7 @@ from behaviours.base import Behaviour, View, Votes
 from behaviours.common.duel import wins_exchange
 from behaviours.common.kernel_types import GameRecord, int64
 from behaviours.common.projection import rival
+from behaviours.sparring.exchanges import wins
 from sim.game import AIR, BEER_COST, CELLS, GAMES, HERO_SHIFT, MAX_LIFE, MINE, MINE_COST, OFFSET, STAY, TILE_BITS, Games
 from sim.kernel_types import FLOATS, INT64S
 from sim.kernels import entry, kernel
@@ -26,8 +27,8 @@ def _dangers(game: GameRecord, me: int, fear: float, crowd: float) -> NDArray[np
     for enemy in range(4):
         if enemy == me or not is_present(game, enemy):
             continue
-        wins = wins_exchange(int64(game.hero[enemy].life), int64(game.hero[me].life))
-        price = fear if wins and not game.hero[enemy].crashed else crowd
+        loses = wins_exchange(int64(game.hero[enemy].life), int64(game.hero[me].life))
+        price = fear if loses and not game.hero[enemy].crashed else crowd
         pos = int64(game.hero[enemy].pos)
         for first in range(5):
             for second in range(1, 5):
@@ -118,7 +119,7 @@ class GoalScorer(Behaviour):
             of_mines[owners == MINE + 1 + first] *= 1 + self.leader
         healed = min(MAX_LIFE - view.life, 50)
         beer = self.thirst * healed * (MAX_LIFE / max(view.life, 10) - 1) if view.gold + view.mines >= BEER_COST else 0.0
-        prey = [enemy for enemy in view.enemies if wins_exchange(view.life, int(heroes["life"][enemy]))]
+        prey = [enemy for enemy in view.enemies if wins(view.life, int(heroes["life"][enemy]))]
         squares = [int(heroes["pos"][enemy]) for enemy in prey]
         of_prey = [self.prey * income * int(heroes["mines"][enemy]) for enemy in prey]
         goals = np.concatenate([mines, taverns, np.array(squares, np.int64)]).astype(np.int64)

@@ -26,7 +26,7 @@ from sim.paths import FAR, flood, spread
 #: Cost of a move before the first mine. 100 life pays for at most four mines, so no move is free.
 STEP_COST = 5
 MAX_MINES = 4
-#: Nodes that count for computing the distances from one more square.
+#: Number of nodes as which the distances from one more square count.
 _FLOOD_NODES = 32
 _NONE = 1 << 40
 
@@ -40,7 +40,7 @@ def _list_legs(
     distances: NDArray[np.int16],
     queue: NDArray[np.int16],
 ) -> int:
-    """List every way from the square ``source[0]`` to a mine, over squares that are not `shut`. Returns their number.
+    """List all ways from the square ``source[0]`` to a mine, over squares that are not `shut`. Return their number.
 
     `legs` gets rows (moves to walk, square beside the mine, mine number), nearest first.
     """
@@ -57,7 +57,7 @@ def _list_legs(
 
 @kernel
 def _mines_by_life(life: int) -> int:
-    """Return the largest number of mines that this life can pay for (21 each with thirst, and more than 20 before the last)."""
+    """Return the largest number of mines that a hero with this life can take. Each needs 21 life, thirst included."""
     return life // (MINE_COST + 1)
 
 
@@ -65,11 +65,11 @@ def _mines_by_life(life: int) -> int:
 def _best_route(
     shut: NDArray[np.uint8], pos: int, life: int, target_of: NDArray[np.int64], targets: int, home: NDArray[np.int16], limit: int
 ) -> tuple[int, int, NDArray[np.int64]]:
-    """Search depth first over the waypoints, nearest first. Cuts off routes that cannot be better than the best so far.
+    """Search the routes depth first, nearest mine first. Leave out routes that cannot be better than the best route so far.
 
-    `home` holds the moves to the nearest tavern by square. Returns the cost, the nodes visited, and int64[2, `MAX_MINES`]: the
+    `home` holds the moves to the nearest tavern by square. Return the cost, the nodes visited, and int64[2, `MAX_MINES`]: the
     waypoints (squares beside the mines) and the numbers of the mines, in order (-1: none). After `limit` nodes, the search ends
-    as soon as there is a whole route.
+    as soon as there is a complete route.
     """
     sides = min(4 * targets, 2 * CELLS)
     listed, known = np.full(CELLS, -1, np.int64), 0
@@ -113,7 +113,7 @@ def _best_route(
         extended[level] = 1
         cost, left = costs[level] + (steps + 1) * price, lives[level] - steps - MINE_COST - 1
         if cost >= best:
-            cursor[level] = counts[row]  # all later ones are farther
+            cursor[level] = counts[row]  # all later mines are farther
             continue
         cheapest = price - 1 - _mines_by_life(left)
         if home[there] < FAR and cost + home[there] * cheapest >= best:
@@ -128,7 +128,7 @@ def _best_route(
 
 @kernel
 def _steps_to(shut: NDArray[np.uint8], pos: int, distances: NDArray[np.int16]) -> int:
-    """Return the first steps (bit d is direction d) of shortest ways from `pos` to the squares where `distances` are 0."""
+    """Return the first steps (bit d is direction d) of shortest ways from `pos` to a square where `distances` are 0."""
     nearest, mask = int64(FAR), 0
     for direction in range(1, 5):
         square = pos + OFFSET[direction]
@@ -152,7 +152,11 @@ def _plan(
     blocked: NDArray[np.uint8],
     limit: int,
 ) -> NDArray[np.int64]:
-    """Return cost, nodes, first steps and whether it ends at a tavern; then waypoint and mine in turn. See `plan`."""
+    """Return the result of `plan` as numbers: int64[4 + 2 x `MAX_MINES`].
+
+    First come the cost, the nodes, the set of first steps, and whether the route ends at a tavern. Then come the waypoint and the
+    square of each mine, in order (-1: none).
+    """
     game: GameRecord = games[index]
     pos = int64(game.hero[me].pos)
     shut = np.ones(CELLS, np.uint8)
@@ -188,11 +192,11 @@ def _plan(
 
 @dataclass(frozen=True)
 class HarvestRoute:
-    """A route: the squares of its `mines` in order, and its `waypoints`, the squares beside them to take them from.
+    """A route: the squares of its `mines` in order, and its `waypoints`, the squares from which the hero takes these mines.
 
-    `first_steps` are the directions that begin it. They are empty if there is no target, or our hero is beside the tavern and
-    there is no mine to take. `cost` is the cost of the route, `nodes` the work done. `complete` is true if all routes were
-    considered.
+    `first_steps` are the directions that begin the route. There are none if there is no target, or if our hero is beside a tavern
+    and there is no mine to take. `cost` is the cost of the route, `nodes` the number of nodes searched. `complete` is true if all
+    routes were considered.
     """
 
     mines: tuple[int, ...]
@@ -215,7 +219,7 @@ def plan(
     nodes: int,
     index: int = 0,
 ) -> HarvestRoute:
-    """Return the route of least cost for hero `me` (0..3) with this `life` (1..100).
+    """Return the route of least cost for hero `me` (0..3) with this `life` (1..100) in ``games[index]``.
 
     `mines` and `taverns` are squares. The route avoids squares that are `blocked` (uint8[1024], 1 = keep out) or have another
     hero on them. After about `nodes` nodes, the result is the best route so far. The game does not change.
@@ -236,10 +240,13 @@ def plan(
 class Harvest(Behaviour):
     """Take mines along the best route (see the module).
 
-    Beside a foreign mine: vote `take` for taking it if we have more than 20 life and no enemy is within two moves, else
-    -`refuse`. Elsewhere: vote 1 for each first step of a shortest way to the first waypoint of the best route, off squares with a
-    combat map (later version) below 0. Without a mine to take, wait beside the tavern. A hero that cannot buy a beer any more
-    (`when_broke`) goes for the nearest mine with any life, because a death costs it nothing.
+    - Beside a foreign mine: `take` for taking it if we have more than 20 life and no enemy is within two moves, else -`refuse`.
+    - Elsewhere: 1 for each first step of a shortest way to the first waypoint of the best route. The way avoids squares with a
+      negative value in the combat map (later version).
+    - Beside a tavern, with no mine to take: 1 for Stay.
+
+    With `when_broke`, a hero that has no mine and no gold for a beer goes for the nearest mine with any life: its death costs
+    nothing.
     """
 
     take: float = Field(15, ge=0, le=1000, description="vote for taking a mine beside us")
@@ -265,7 +272,7 @@ class Harvest(Behaviour):
 
 
 def _enemy_within_two(view: View) -> bool:
-    """Return whether an enemy is beside us or can be with one step."""
+    """Return whether an enemy is beside us, or can be beside us after one step."""
     places = view.games["hero"]["pos"][0].tolist()
     enemies = {places[enemy] for enemy in view.enemies}
     for direction in range(1, 5):

@@ -14,13 +14,17 @@ from sim.paths import distances_from
 class Landing(Behaviour):
     """Vote for a death by a mine while an enemy stands on our spawn square: we respawn with full life and get all its mines.
 
-    The enemy must own at least `mines` more mines than we do. Beside a mine that kills us: 1 for it, if we really get `mines`
-    more mines. Otherwise: 0.5 for the first steps to the nearest mine, if the enemy stood there on our last `camping` turns, the
-    mine is at most `reach` moves away, and we would reach it with at most 20 life.
+    The enemy must own at least `mines` more mines than we do.
+
+    - Beside a mine that kills us: 1 for attacking it, if the death brings us at least `mines` more mines.
+    - Elsewhere: 0.5 for the first steps to the nearest mine. The enemy must have stood there on our last `camping` turns, the
+      mine must be at most `reach` moves away, and we must have at most 20 life when we reach it.
     """
 
-    mines: int = Field(1, ge=1, le=100, description="least number of mines that it brings")
-    camping: int = Field(2, ge=0, le=8, description="turns of ours that the enemy stood there before we walk to a mine")
+    mines: int = Field(1, ge=1, le=100, description="least number of mines that the death brings us")
+    camping: int = Field(
+        2, ge=0, le=8, description="number of our turns that the enemy must stand there before we walk to a mine"
+    )
     reach: int = Field(4, ge=1, le=100, description="largest number of moves to a mine that we walk to")
 
     def vote(self, view: View) -> Votes:

@@ -15,9 +15,13 @@ from sim.paths import FAR, distances_from
 class Leader(Behaviour):
     """Vote for mines of the rival: the enemy with the most projected gold.
 
-    Such a mine counts twice, because the rival loses what we gain. Beside one: 1 for taking it. Elsewhere, if the nearest is at
-    most `reach` moves away: 1 divided by that number for each first step of a shortest way to it that keeps off squares with a
-    combat map (later version) below 0. No vote if less than `life` life would be left after the mine.
+    Such a mine counts twice, because the rival loses what we gain.
+
+    - Beside a mine of the rival: 1 for taking it.
+    - Elsewhere, with n moves to the nearest one: 1 / n for each first step of a shortest way to it, if n is at most `reach`. The
+      way avoids squares with a negative value in the combat map (later version).
+
+    The trait does not vote if less than `life` life would be left after taking the mine.
     """
 
     reach: int = Field(6, ge=1, le=100, description="largest number of moves to a mine of the rival")

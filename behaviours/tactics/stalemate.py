@@ -15,7 +15,7 @@ NEAR = 4
 
 
 class Stalemate(Behaviour):
-    """Vote against moves that repeat what we did in the last rounds; more for each repetition.
+    """Vote against moves that repeat what we did in the last rounds. The vote grows with each repetition.
 
     *Repeated situations.* A situation is our square, our mines, and the squares of the enemies near us. If this situation
     occurred at least `min_repeats` times in our last `window` turns, vote -`push` per occurrence against the move that we made
@@ -25,7 +25,7 @@ class Stalemate(Behaviour):
     `window` turns.
     """
 
-    window: int = Field(8, ge=1, le=RECENT_TURNS, description="number of our last turns to compare; more finds longer loops")
+    window: int = Field(8, ge=1, le=RECENT_TURNS, description="number of our last turns to compare; more turns find longer loops")
     push: float = Field(1.0, ge=0, le=100, description="vote against a move, per repetition of the situation")
     min_repeats: int = Field(2, ge=1, le=RECENT_TURNS, description="least number of earlier occurrences, at most `window`")
     retake: float = Field(8.0, ge=0, le=100, description="vote against taking a mine, per time that it was taken from us")
@@ -67,14 +67,14 @@ def _situation(games: Games, index: int, me: int) -> tuple[Any, ...]:
 
 
 def _move_of(view: View, past: Games, turn: int) -> int:
-    """Return our move on a turn of the past; a move without an effect counts as Stay."""
+    """Return our move on turn number `turn` of `past`. A move without an effect counts as Stay."""
     following, index = (past, turn + 1) if turn + 1 < len(past) else (view.games, 0)
     move = int(following["hero"]["last_dir"][index, view.me])
     return move if move in view.moves else STAY
 
 
 def _times_lost(view: View, past: Games, square: int) -> int:
-    """Return the number of times that the mine on a square was taken from us since the first turn of the past."""
+    """Return the number of times that the mine on a square was taken from us since the first turn of `past`."""
     owners = [int(cell) & TILE_BITS for cell in (*past["cell"][:, square], view.cells[square])]
     ours = MINE + 1 + view.me
     return sum(before == ours != after for before, after in itertools.pairwise(owners))

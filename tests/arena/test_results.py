@@ -76,7 +76,7 @@ def test_a_cut_last_line_is_left_out_wherever_it_is_cut(tmp_path: Path) -> None:
         (line(1).encode().replace('"version":3', '"version":1'), r"version 1 .*, vindibot 0\.1\.0 reads it"),
         (line(1).encode().replace('"gold":40', '"gold":"much"'), "seats.1.gold must be a whole number"),
         (line(1, tournament="u").encode(), "another tournament"),
-        (line(0).encode(), "stands in line 1 already"),
+        (line(0).encode(), "this game is already in line 1"),
     ],
 )
 def test_errors_have_file_and_line(tmp_path: Path, text: str, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Tournaments: bots play many games against each other. The results say which bot is better, and how certain this is."""
+"""Tournaments between bots, with ratings, matches and reports."""
 
 import lazy_loader
 

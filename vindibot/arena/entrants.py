@@ -127,7 +127,7 @@ def _unique_label(wanted: str, used: Collection[str], *, given: bool) -> str:
     Raises `UsageError` for a label that is in use if the user has `given` it.
     """
     if given and wanted in used:
-        raise UsageError(f"two bots are called {wanted!r}: give one another name, LABEL=...")
+        raise UsageError(f"two bots are called {wanted!r}: give one of them another label, LABEL=...")
     labels = (f"{wanted}-{number}" if number > 1 else wanted for number in count(1))
     return next(label for label in labels if label not in used)
 

@@ -68,5 +68,5 @@ def _load(name: str) -> Map:
     except UsageError as problem:
         raise UsageError(f"maps.names: {problem.message}") from None
     if found is None:
-        raise UsageError(f"maps.names: {name!r} is no map: maps.set = {RANDOM!r} gives random ones")
+        raise UsageError(f"maps.names: {name!r} is not a map: maps.set = {RANDOM!r} gives random maps")
     return found

@@ -70,7 +70,7 @@ def rate(
 
     All bots in the games are rated. `bots` are labels of further bots to rate; the model gives strength 0 to a bot without a
     game. The bot `anchor` gets the rating 0. If it is None or is not among the bots, the mean of all ratings is 0. `resamples` is
-    the number of resamples for the intervals, 0 for no intervals. The result depends on `seed`, but not on the order of the games.
+    the number of resamples for the intervals, 0 for none. The result depends on `seed`, but not on the order of the games.
     """
     names = sorted({*(bots or ()), *(bot for game in games for bot in game.bots)})
     if not names:
@@ -150,7 +150,8 @@ class Running:
         if anchor is None or anchor not in found:
             zero = sum(rating for rating, _ in found.values()) / max(1, len(found))
             return {bot: (rating - zero, error) for bot, (rating, error) in found.items()}
-        zero, doubt = found[anchor]
+        zero, uncertainty = found[anchor]
         return {
-            bot: (rating - zero, 0.0 if bot == anchor else math.hypot(error, doubt)) for bot, (rating, error) in found.items()
+            bot: (rating - zero, 0.0 if bot == anchor else math.hypot(error, uncertainty))
+            for bot, (rating, error) in found.items()
         }

@@ -1,7 +1,7 @@
-"""The referee: plays one game from the first ply to the last, and makes its line of results and its record.
+"""The referee: it plays one game, and makes the line of results and the game record.
 
-`play` is for games whose seats are all asked in this process. Games with programs that speak HTTP are played on a server
-(`vindibot.arena.hosting`). Both return a `GameRun`, and `line_of` recomputes everything else from its moves.
+`play` is for games in which this process asks all four seats. A game with a program that speaks HTTP is played on a server
+instead (`vindibot.arena.hosting`). In both cases the result is a `GameRun`. `line_of` recomputes everything else from its moves.
 """
 
 from __future__ import annotations
@@ -32,21 +32,23 @@ MESSAGE_LENGTH = 300
 
 @dataclass
 class SeatRun:
-    """A seat's part in a game so far: how it ended, and the milliseconds of each of its moves."""
+    """A seat's part in a game. `outcome` says how the part ended. `times` has the milliseconds that each of its moves took."""
 
     outcome: Outcome = field(default_factory=Outcome)
     times: list[float] = field(default_factory=list)
 
     def forfeit(self, forfeit: Forfeit) -> None:
-        """End this part with a forfeit. A later forfeit changes nothing."""
+        """End the seat's part in the game with a forfeit. Only the first forfeit counts."""
         if self.outcome.finished:
             self.outcome = Outcome(forfeit.outcome.reason, " ".join(forfeit.outcome.message.split())[:MESSAGE_LENGTH])
 
 
 @dataclass
 class GameRun:
-    """A game as it was played. `moves` are 0..4 or `sim.game.CRASH`. `stopped` is the reason of the end if the last state is
-    still running. `seconds` is the wall time of the game."""
+    """A game as it was played. `moves` has one entry per ply: 0..4 or `sim.game.CRASH`.
+
+    `stopped` is the reason for the end of a game that was stopped before the rules ended it. `seconds` is the game's wall time.
+    """
 
     moves: list[int] = field(default_factory=list)
     seats: list[SeatRun] = field(default_factory=lambda: [SeatRun() for _ in range(SEATS)])
@@ -61,7 +63,10 @@ class GameRun:
 
 
 def play(task: GameTask, seats: Sequence[Seat], journal: Journal) -> GameRun:
-    """Play a game with these four seats, which are started and closed here. The hero of a seat that forfeits crashes."""
+    """Play a game with these four seats, and return it. The seats are started and closed here.
+
+    If a seat forfeits, its hero crashes.
+    """
     run, began = GameRun(), time.monotonic()
     where = map_of_task(task)
     games = where.new_game(SEATS * task.rounds)
@@ -107,10 +112,10 @@ def _ask(seat: Seat, games: Games, mover: int, run: GameRun, journal: Journal) -
 
 
 def decided(games: Games, mines: int) -> bool:
-    """Return whether no hero's place by gold can change any more.
+    """Return whether no hero's place by gold can change any more. `mines` is the number of mines on the map.
 
-    In each turn that is left, a hero wins at most one gold per mine of the map (`mines`) and loses at most the price of a beer.
-    Call it after the fourth hero's ply, when all heroes have the same number of turns left.
+    In each remaining round, a hero wins at most one gold per mine, and loses at most the price of a beer. Call this after the
+    fourth hero's ply: then all heroes have the same number of rounds left.
     """
     left = (int(games["max_turns"].item(0)) - int(games["turn"].item(0))) // SEATS
     golds = sorted(games["hero"]["gold"][0].tolist())
@@ -118,10 +123,10 @@ def decided(games: Games, mines: int) -> bool:
 
 
 def replay(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, dict[str, list[int]]]:
-    """Return the last state of a game, and counts per hero by the names of `SeatLine`, recomputed from the moves.
+    """Return the last state of a game, and counts per hero. Both are recomputed from the moves.
 
-    The counts are deaths, kills, mines taken, and rounds in which the hero was stalled. Each hero that dies in another hero's ply
-    counts as a kill of that hero: by its blow, or because a hero that it killed respawned on the square.
+    The counts are deaths, kills, mines taken, and rounds in which the hero was stalled. Their names are those of `SeatLine`. If
+    hero B dies in a ply of hero A, this is a kill for A: A struck B, or a hero that A killed respawned on B's square.
     """
     history = GameHistory(first=where.new_game(SEATS * rounds))
     stats = {name: [0] * SEATS for name in ("deaths", "kills", "mines_taken")}
@@ -141,7 +146,7 @@ def replay(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, dict[s
 
 
 def line_of(task: GameTask, run: GameRun) -> tuple[GameLine, bytes]:
-    """Return the line of results and the game record (a line of JSON, without its end) of a game."""
+    """Return a game's line of results and its game record. The record is a line of JSON without the line break."""
     where = map_of_task(task)
     games, stats = replay(where, task.rounds, run.moves)
     heroes, status = games["hero"][0], games["status"].item(0)

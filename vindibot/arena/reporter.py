@@ -1,13 +1,13 @@
-"""Reporters: get the games of a tournament while it runs, and show them to people.
+"""Reporters: they get the games of a tournament while it runs, and show them to people.
 
 The tournament calls the methods from one thread, in this order::
 
-    reporter.begin(info)           once, before the first game
-    reporter.finished(line)        for every game, as it ends; games of a resumed file are in `info.before`
+    reporter.begin(info)           once, before the first game; `info.before` has the games of earlier runs
+    reporter.finished(line)        for every game, when it ends
     reporter.note("...")           at any time between: a line for people (a worker was replaced, a bot is slow to start)
     reporter.end()                 once, in any case, also after an interruption
 
-No method takes long, and none raises. `vindibot.arena.live` has the reporter for terminals and plain lines.
+The methods must return quickly and must not raise. `vindibot.arena.live` has the reporters for terminals and for plain lines.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TournamentInfo:
 
 
 class Reporter:
-    """Shows nothing."""
+    """A reporter that shows nothing. Other reporters derive from it."""
 
     def begin(self, info: TournamentInfo) -> None:
         """Begin to report."""
@@ -45,7 +45,7 @@ class Reporter:
         """Report a game that has ended and whose line is written."""
 
     def note(self, text: str) -> None:
-        """Report a line of text."""
+        """Show a line of text."""
 
     def end(self) -> None:
-        """Report the end, and leave the terminal in order."""
+        """Report the end, and restore the terminal."""

@@ -1,8 +1,8 @@
-"""Results of a tournament: a file of JSON lines, one per finished game, appended as games end.
+"""Results of a tournament: a file of JSON lines. When a game ends, its line is appended.
 
-Each line is complete: it names the tournament and the block of the game, its map, and the result of each of the four seats. Lines
-may come in any order. docs/arena.md describes every field for other programs. Only whole lines count: a crash may leave an
-unfinished last line, which `read_results` leaves out.
+Each line is complete: it has the tournament, the block, the map, and the result of each of the four seats. Lines may be in any
+order. docs/arena.md describes every field for other programs. A crash may leave an unfinished last line. `read_results` leaves it
+out.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from vindibot.base import VindibotError
 from vindibot.config import Build, dotted, explain, short
 from vindibot.games import Outcome, Reason, ranks
 
-#: The version of the lines that this program writes and reads.
+#: The version of the format of lines. This program reads and writes only this version.
 VERSION: Final = 3
-#: The release that reads version 1. Version 2 was never released.
+#: The release that reads version 1 of the format. Version 2 was never released.
 READER_BEFORE: Final = "0.1.0"
 
-#: The formats of a tournament: every four of the bots; one bot against the others; two bots, two seats each.
+#: The formats of a tournament: every group of four bots; the first bot against the others; two bots with two seats each.
 Format = Literal["all", "gauntlet", "ab"]
 
 _Count = Annotated[int, Field(ge=0)]
@@ -38,7 +38,7 @@ class _Part(BaseModel):
 
 
 class MapLine(_Part):
-    """The map of a game: its name, its size (8..28), and a digest (hex) of its tiles and spawns."""
+    """The map of a game: its name, its size (1..28), and a digest (hex) of its tiles and spawns."""
 
     name: str
     size: int = Field(ge=1, le=28)
@@ -48,13 +48,17 @@ class MapLine(_Part):
 class SeatLine(_Part):
     """The result of one seat. The first seat of a game is hero 1.
 
-    `place` is 1..4 by gold at the end; equal seats share the mean of their places (see `places`: two winners have 1.5). `deaths`,
-    `kills` and `mines_taken` count over the game, `mines` and `life` are those of the last state. `stalled` is the number of
-    rounds in which the hero was stalled (`vindibot.arena.stalls`), None if unknown.
-    `outcome` is the end of its part in the game. With any reason but "finished", the bot forfeited, and its hero stayed from then
-    on. `crashed` is the hero's mark in the last state. `ms_median`, `ms_p99` and `ms_max` are milliseconds per move of this bot
-    (0 if it never moved), `moves` is the number of its own moves. `version` is that of a bot file, `digest` one of the bot's own
-    files (empty for built-in bots).
+    - `bot`, `version`, `digest`: the bot's label, the version in its bot file (None for others), and a digest of the bot's files
+      (empty for built-in bots).
+    - `place`: 1..4 by gold at the end. Seats with equal gold share the mean of their places (see `places`).
+    - `gold`, `mines`, `life`: the hero in the last state.
+    - `deaths`, `kills`, `mines_taken`: counts over the whole game.
+    - `stalled`: number of rounds in which the hero was stalled (`vindibot.arena.stalls`), None if unknown.
+    - `crashed`: whether the last state marks the hero as crashed.
+    - `outcome`: how the seat's part in the game ended. With any reason except "finished", the bot forfeited, and its hero stayed
+      in place from then on.
+    - `moves`: number of moves that the bot itself made.
+    - `ms_median`, `ms_p99`, `ms_max`: milliseconds per move of the bot, 0 if it never moved.
     """
 
     bot: str = Field(min_length=1)
@@ -79,15 +83,17 @@ class SeatLine(_Part):
 class GameLine(_Part):
     """One finished game.
 
-    `tournament` is a digest of the configuration (bots, format, maps, seed, limits): all lines of a file have the same. `build`
-    is the build that played the game, None if unknown. `block` (from 0) is one map and seed with its set of seatings; `game`
-    (from 0) is the number of the game in it, and `games` the number of games of a whole block. `seed` is that of the
-    game's randomness. `rounds` is the planned number of moves per hero, `plies` the number of moves by all heroes.
-    `ending` is "finished", "all-crashed", "adjudicated" if the game was ended early, "timeout" if it took too long, "aborted"
-    if it could not be played.
-    `played` is a digest of map and moves: games with the same one are equal, whatever bots sit there. `started` is ISO 8601
-    with zone, `seconds` the wall time of the game. `record` is the id of the game record in the file beside the results, empty
-    if there is none.
+    - `tournament`: a digest of the configuration (bots, format, maps, seed, limits). It is the same in all lines of a file.
+    - `build`: the build of vindibot that played the game, None if unknown.
+    - `block`: number of the block, from 0. A block is one map and seed with all its seatings.
+    - `game`, `games`: number of the game in its block, from 0, and the number of games in a whole block.
+    - `seed`: the seed of the game's randomness.
+    - `rounds`, `plies`: the planned number of moves per hero, and the number of plies played by all heroes.
+    - `ending`: "finished", "all-crashed", "adjudicated" (ended early, since no place could change), "timeout" (it took too long)
+      or "aborted" (it could not be played).
+    - `played`: a digest of the map and the moves. Two games with the same digest are equal, even if other bots played them.
+    - `started`, `seconds`: the start in ISO 8601 with time zone, and the wall time of the game.
+    - `record`: the id of the game record in the file beside the results, empty if there is none.
     """
 
     version: int = Field(VERSION, ge=VERSION, le=VERSION)
@@ -115,7 +121,7 @@ class GameLine(_Part):
 
     @property
     def winner(self) -> str | None:
-        """The bot of the only seat with the most gold, None if several seats have it."""
+        """The label of the bot whose seat has the most gold, None if several seats have the most gold."""
         best = max(self.seats, key=lambda seat: seat.gold)
         return best.bot if sum(seat.gold == best.gold for seat in self.seats) == 1 else None
 
@@ -125,7 +131,7 @@ class GameLine(_Part):
 
 
 def decode(text: str | bytes) -> GameLine:
-    """Return the game of a line. Raises ValueError with the reason, for people."""
+    """Return the game in a line. Raises ValueError with a reason that people can read."""
     try:
         return GameLine.model_validate_json(text)
     except ValidationError as problem:
@@ -142,8 +148,10 @@ def decode(text: str | bytes) -> GameLine:
 
 
 def read_results(path: Path) -> list[GameLine]:
-    """Return the games of a results file, in the order of the file, without an unfinished last line. Raises `ResultsError` for
-    any other fault, for a game that occurs twice, and for a second tournament in the same file."""
+    """Return the games in a results file, in the order of the file. An unfinished last line is ignored.
+
+    Raises `ResultsError` for any other fault, also for a game that occurs twice, or if the games are of two tournaments.
+    """
     try:
         data = path.read_bytes()
     except OSError as problem:
@@ -158,13 +166,16 @@ def read_results(path: Path) -> list[GameLine]:
         except ValueError as problem:
             raise ResultsError(f"{short(path)}, line {number}: {problem}") from None
         if games and game.tournament != games[0].tournament:
-            raise ResultsError(f"{short(path)}, line {number}: this game is of another tournament than the first")
+            raise ResultsError(f"{short(path)}, line {number}: this game belongs to another tournament than the first one")
         if (before := seen.setdefault((game.block, game.game), number)) != number:
-            raise ResultsError(f"{short(path)}, line {number}: this game stands in line {before} already")
+            raise ResultsError(f"{short(path)}, line {number}: this game is already in line {before}")
         games.append(game)
     return games
 
 
 def places(golds: Sequence[int]) -> list[float]:
-    """Return the places by gold; equal seats share the mean of their places: ``[5, 9, 5, 0]`` gives 2.5, 1, 2.5, 4."""
+    """Return the place of each seat by gold. Seats with equal gold share the mean of their places.
+
+    For example, ``[5, 9, 5, 0]`` gives 2.5, 1, 2.5, 4.
+    """
     return [rank + (golds.count(gold) - 1) / 2 for rank, gold in zip(ranks(golds), golds, strict=True)]

@@ -1,9 +1,10 @@
-"""The sandbox: plays one game in a process of its own, and finds the seat that made this process die or hang.
+"""The sandbox: it plays one game in a process of its own. If this process dies or hangs, it finds the seat at fault.
 
-A worker forks for each game, so compiled kernels and imported traits are ready at once. Everything that traits do (an endless
-kernel, a crash of the interpreter, memory, child processes) ends with that process. If it dies or hangs, the seat that
-was asked is at fault. The game is then played again with the moves that this seat made, after which it forfeits. That is the
-same game if the bots are deterministic. A game that exceeds its wall limit ends.
+A worker forks a process for each game. So compiled kernels and imported traits are ready immediately. Whatever a trait does
+(an endless kernel, a crash of the interpreter, much memory, child processes), it ends with the game's process.
+
+If the process dies or hangs, the seat that was asked for a move is at fault. Then the game is played again: this seat repeats
+its moves so far and then forfeits. If the bots are deterministic, this is the same game. A game that exceeds its wall limit ends.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ from vindibot.games import Reason
 
 #: Seconds between two checks of a running game.
 CHECK_SECONDS = 0.1
-#: Seconds beyond its limit after which a seat counts as hung, and seconds for a seat without a time limit.
+#: A seat counts as hung `HANG_MARGIN` seconds after its time limit, or after `HANG_SECONDS` if it has no time limit.
 HANG_MARGIN = 2.0
 HANG_SECONDS = 60.0
-#: Bytes of the printed output of a game's process that are logged.
+#: Largest number of bytes that the log stores of the output of a game's process.
 OUTPUT_BYTES = 64 * 1024
 
 _prepared: set[str] = set()
@@ -62,18 +63,18 @@ class PlayedGame:
 
 
 class GameError(VindibotError):
-    """A game could not be played, and no bot is at fault."""
+    """A game could not be played, although no bot is at fault."""
 
 
 def become_worker(lifeline: Connection | None = None) -> None:
-    """Make this process a worker: it ignores Ctrl-C, which its parent handles, and ends the processes that bots leave.
+    """Make this process a worker. It ignores Ctrl-C, since its parent handles Ctrl-C. It ends processes that bots leave behind.
 
-    `lifeline` is the reading end of a pipe that the arena holds: the worker ends when the pipe breaks.
+    `lifeline` is the reading end of a pipe whose writing end only the arena holds. The worker ends when the pipe breaks.
     """
     global _adopting
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # the fork server held it back; a program may want it
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # the fork server blocks it, but programs of bots may need it
     adopt_orphans()
     _adopting = True
     if lifeline is not None:
@@ -81,14 +82,14 @@ def become_worker(lifeline: Connection | None = None) -> None:
 
 
 def _end_with(lifeline: int) -> None:
-    """End this process and its descendants when a pipe breaks. A signal tells it, since a thread would hinder forking."""
+    """End this process and its descendants when a pipe breaks. A signal handler does this, since threads would hinder forking."""
 
     def broken(number: int, frame: object) -> None:
         end_descendants()
         _exit(1)
 
     signal.signal(signal.SIGIO, broken)
-    # Opened anew: the receiver of the signal belongs to the open file, which all workers share.
+    # All workers share the open file, and an open file has only one receiver of the signal. So each worker opens it anew.
     with contextlib.suppress(OSError):
         lifeline = os.open(f"/proc/self/fd/{lifeline}", os.O_RDONLY | os.O_CLOEXEC)
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
@@ -98,7 +99,7 @@ def _end_with(lifeline: int) -> None:
 
 
 def play_task(task: GameTask) -> PlayedGame:
-    """Play a game to its end, whatever its bots do. Raises `GameError`."""
+    """Play a game to its end, whatever its bots do, and return it. Raises `GameError` if this is not possible."""
     _prepare(task)
     journal = Journal(SEATS * task.rounds)
     scripts: dict[int, ScriptedSeat] = {}
@@ -120,7 +121,7 @@ def play_task(task: GameTask) -> PlayedGame:
 
 
 def _prepare(task: GameTask) -> None:
-    """Import what the game needs, once per worker, before it forks."""
+    """Import the modules that the game's bots need, before the worker forks. Each bot is imported once per worker."""
     fresh = False
     for seat in task.seats:
         entrant = seat.entrant
@@ -130,7 +131,7 @@ def _prepare(task: GameTask) -> None:
         _prepared.add(key)
         fresh = True
         if entrant.bot is not None:
-            with contextlib.suppress(Exception):  # the same error ends the seat's part in the game
+            with contextlib.suppress(Exception):  # the game's process meets the same error, and the seat forfeits
                 entrant.bot.build()
         elif entrant.kind == "http":
             import vindibot.arena.hosting  # noqa: F401
@@ -145,7 +146,11 @@ def _log_path(task: GameTask, what: str) -> Path | None:
 
 
 class _Attempt:
-    """One attempt at a game in a forked process: it runs to the end of the game, or until a seat is at fault."""
+    """One attempt at a game in a forked process. It ends with the game, or when a seat makes the process die or hang.
+
+    `scripts` has the scripted seats, by index, for the seats that were at fault in earlier attempts. `deadline` is the monotonic
+    time at which the game must end.
+    """
 
     def __init__(self, task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal, deadline: float) -> None:
         self._task, self._scripts, self._journal, self._deadline = task, scripts, journal, deadline
@@ -154,11 +159,11 @@ class _Attempt:
         self._began = time.monotonic()
 
     def run(self) -> GameRun | tuple[int, Forfeit]:
-        """Return the game as played, or the seat at fault and its forfeit. Raises `GameError`."""
+        """Play the game. Return it, or return the index of the seat at fault and its forfeit. Raises `GameError`."""
         answer, answer_end = os.pipe()
         output, output_end = os.pipe()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of other threads: a worker has none
+            warnings.simplefilter("ignore", DeprecationWarning)  # it warns of other threads, but a worker has none
             pid = os.fork()
         if pid == 0:
             os.close(answer)
@@ -180,7 +185,10 @@ class _Attempt:
         return self._judge(code, overdue)
 
     def _listen(self, answer: int, output: int) -> Forfeit | None:
-        """Wait for the end of the game. Returns a forfeit if its process must be killed because a limit has passed."""
+        """Wait until the game ends, and return None. If a time limit passes first, return the forfeit for it.
+
+        In the latter case the caller must kill the game's process.
+        """
         poll = select.poll()
         poll.register(answer, select.POLLIN)
         poll.register(output, select.POLLIN)
@@ -212,7 +220,7 @@ class _Attempt:
     def _judge(self, code: int, overdue: Forfeit | None) -> GameRun | tuple[int, Forfeit]:
         result: GameRun | str | None = None
         if self._answer and overdue is None:
-            with contextlib.suppress(Exception):  # cut off: the process died while it wrote
+            with contextlib.suppress(Exception):  # the answer is cut off if the process died while it wrote
                 result = pickle.loads(self._answer)
         if isinstance(result, GameRun):
             return result
@@ -232,7 +240,7 @@ class _Attempt:
 
 
 def _hang_seconds(entrant: Entrant) -> float:
-    """Return the number of seconds after which a seat that has not answered counts as hung."""
+    """Return the number of seconds without an answer after which a seat of this entrant counts as hung."""
     limits = entrant.limits
     if entrant.kind != "stdio" and (entrant.kind != "bot" or limits.nodes is not None):
         return HANG_SECONDS
@@ -241,7 +249,7 @@ def _hang_seconds(entrant: Entrant) -> float:
 
 
 def _kill(pid: int) -> int:
-    """Kill a game's process and its descendants. Returns its exit code, negative for a signal."""
+    """Kill a game's process and its descendants. Return the exit code of the process, negative for a signal."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
@@ -275,7 +283,7 @@ def _play_and_exit(task: GameTask, scripts: Mapping[int, ScriptedSeat], journal:
 
 
 def _redirect(output: int) -> None:
-    """Give this process an empty standard input, and send everything that it prints to the worker."""
+    """Give this process an empty standard input. Redirect its standard output and standard error to the pipe `output`."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(output, 1)
@@ -286,7 +294,10 @@ def _redirect(output: int) -> None:
 
 
 def _limit_memory(task: GameTask) -> None:
-    """Limit the address space to the present size plus the sum of the limits of the bots in this process, if all have one."""
+    """Limit the address space of this process to its present size plus the memory limits of all bots in it.
+
+    Do nothing if one of these bots has no limit.
+    """
     limits = [seat.entrant.limits.memory_mb for seat in task.seats if seat.entrant.kind == "bot"]
     if not limits or None in limits:
         return

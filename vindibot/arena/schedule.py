@@ -1,8 +1,8 @@
-"""The schedule: all games of a tournament, known before the first one is played.
+"""The schedule: all games of a tournament. It is known before the first game is played.
 
-A **block** is one map and seed with all its seatings, so within a block every bot meets the same map from every side. Blocks are
-the units of the statistics. Everything follows from the configuration and the tournament's seed, and nothing from the time or the
-machine. So the same configuration with the same node budgets gives the same games on one worker or on eight.
+A **block** is one map and seed with all its seatings. So within a block every bot plays the same map from every side. Blocks are
+the units of the statistics. The schedule depends only on the configuration and the tournament's seed, not on the time or the
+machine. So the same configuration with the same node budgets gives the same games, with one worker or with eight.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ from vindibot.arena.settings import ArenaSettings
 from vindibot.base import UsageError
 from vindibot.config import Build, build
 
-#: Raise it if equal configurations give other games than before, so that their results do not mix.
+#: Part of a tournament's identity. Raise it if the same configuration gives other games than before. Otherwise a resumed file
+#: would mix both kinds of games.
 RULES_VERSION = 2
 
-#: Indices of the bots in seats 1 to 4, from 0.
+#: The bots on the four seats, hero 1 first, as indices into the list of bots.
 Seating = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class SeatTask:
-    """One seat of a game: its bot, and the seed of all randomness in its play."""
+    """One seat of a game: its bot, and the seed for all random choices of this bot."""
 
     entrant: Entrant
     seed: int
@@ -43,9 +44,10 @@ class SeatTask:
 class GameTask:
     """One game to be played, as plain data for any process.
 
-    `block` and `game` (from 0) name it in the tournament, `games` is the number of games of its block. `rounds` is the number of
-    moves per hero. The game ends after `wall_s` seconds in any case. `logs` is a folder for what bots write to standard error,
-    empty for none; `all_logs` stores those of games without forfeits too. `build` is that of the process that asks for the game.
+    `block` and `game` (both from 0) identify the game in the tournament. `games` is the number of games in its block. `rounds` is
+    the number of moves per hero. `adjudicate` ends the game when no place can change any more. `wall_s` is the largest wall time
+    in seconds. `logs` is the folder for the bots' standard error, empty for no logs; with `all_logs`, the logs of games without
+    forfeits are kept too. `build` is the build of the process that makes the task.
     """
 
     tournament: str
@@ -71,22 +73,25 @@ class GameTask:
 
 
 def rotations(seats: Sequence[int]) -> list[Seating]:
-    """Return the different rotations of a seating: abcd, dabc, cdab, bcda."""
+    """Return the rotations of a seating without duplicates: abcd gives abcd, dabc, cdab, bcda."""
     return list(dict.fromkeys(tuple(seats[-turn:]) + tuple(seats[:-turn]) for turn in range(len(seats))))
 
 
 def line_ups(count: int, seats: int) -> list[Seating]:
-    """Return every choice of `seats` out of `count` bots.
+    """Return every choice of bots for `seats` seats out of `count` bots.
 
-    If there are fewer bots than seats, each sits as often as seats allow, and each choice of bots fills the rest: three bots
-    at four seats are 0 0 1 2, 0 1 1 2, 0 1 2 2.
+    If there are fewer bots than seats, each bot gets the same number of seats, and the remaining seats get every choice of bots.
+    For example, three bots on four seats give 0 0 1 2, 0 1 1 2, 0 1 2 2.
     """
     times, left = divmod(seats, count)
     return [tuple(sorted((*list(range(count)) * times, *more))) for more in combinations(range(count), left)]
 
 
 def seatings(kind: Format, count: int) -> list[Seating]:
-    """Return all seatings of a block with `count` bots. Raises `UsageError` if the format does not allow this number."""
+    """Return all seatings of a block in this format with `count` bots.
+
+    Raises `UsageError` if the format is not possible with this number of bots.
+    """
     if kind == "ab" and count != 2:
         raise UsageError(f"an ab match is between two bots, not {count}")
     if count < 2:
@@ -101,7 +106,7 @@ def seatings(kind: Format, count: int) -> list[Seating]:
 
 @dataclass(frozen=True)
 class Schedule:
-    """All games of a tournament. `seed` is that of all its randomness."""
+    """All games of a tournament. All random choices of the tournament depend on `seed`."""
 
     settings: ArenaSettings
     entrants: tuple[Entrant, ...]
@@ -116,7 +121,10 @@ class Schedule:
         return self.settings.blocks * len(self.seatings())
 
     def identity(self) -> dict[str, Any]:
-        """Return what the games follow from, as JSON. The number of blocks is not in it, so that a tournament can be extended."""
+        """Return all settings that determine the games, as JSON values.
+
+        The number of blocks is not included, so that a tournament can be extended.
+        """
         return {
             "rules": RULES_VERSION,
             "format": self.settings.format,
@@ -128,12 +136,12 @@ class Schedule:
         }
 
     def digest(self) -> str:
-        """Return the name of the tournament: 16 hexadecimal digits."""
+        """Return the digest of `identity`: 16 hexadecimal digits that name the tournament."""
         text = json.dumps(self.identity(), sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def tasks(self, *, logs: str = "", all_logs: bool = False) -> Iterator[GameTask]:
-        """Yield every game, block after block. `logs` and `all_logs` are those of `GameTask`."""
+        """Yield every game, block by block. For `logs` and `all_logs` see `GameTask`."""
         settings, digest, seatings = self.settings, self.digest(), self.seatings()
         for block in range(settings.blocks):
             where = self.maps.of_block(block)
@@ -158,19 +166,22 @@ class Schedule:
                 )
 
     def _seats(self, block: int, game: int, seating: Seating) -> Iterator[SeatTask]:
-        """Yield the seats of a game. Each seat of a bot has its own seed, or a bot against itself would repeat one game."""
+        """Yield the seats of a game. If a bot has several seats, each one has its own seed.
+
+        With equal seeds, all games of a bot against itself on a map would be the same.
+        """
         for seat, index in enumerate(seating):
             entrant, nth = self.entrants[index], seating[:seat].count(index)
             yield SeatTask(entrant, derive_seed(self.seed, "bot", block, game, entrant.label, nth))
 
 
 def wall_seconds(seats: Sequence[SeatTask], rounds: int) -> float:
-    """Return the number of seconds that a game takes if every bot uses all of its limits, and 30 more."""
+    """Return the number of seconds that a game takes if every bot uses its full time limits, plus 30."""
     limits = [seat.entrant.limits for seat in seats]
     starts = sum(one.start_s + one.seconds(first=True) for one in limits)
     return 30.0 + starts + (rounds + 1) * sum(one.seconds(first=False) + one.grace_ms / 1000 for one in limits)
 
 
 def map_of_task(task: GameTask) -> Map:
-    """Return the map of a game."""
+    """Return the map on which the game of a task is played."""
     return parse_map(task.map_text, task.map_name)

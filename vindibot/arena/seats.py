@@ -1,7 +1,7 @@
-"""Seats: each decides the moves of one hero in one game, by the traits of a bot, a program, or a list of moves.
+"""Seats: a seat decides the moves of one hero in one game. Behind a seat is a bot with its traits, a program, or a list of moves.
 
-A seat is used from one thread: `start`, then `move` for each ply of its hero, then `close`. A `Forfeit` ends the bot's part in
-the game: the seat is not asked again and its hero crashes, as a hero whose answers do not reach a server.
+Use a seat in one thread: call `start`, then `move` for each ply of its hero, then `close`. A `Forfeit` ends the bot's part in the
+game: the seat is not asked again, and its hero crashes as if the bot had not answered a server in time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vindibot.games import Ballot, Outcome, Reason
 
 
 class Forfeit(Exception):  # noqa: N818 - the word of the field
-    """Ends a bot's part in a game; `outcome` has the reason and a message."""
+    """The end of a bot's part in a game. `outcome` has the reason and a message."""
 
     def __init__(self, reason: Reason, message: str = "") -> None:
         super().__init__(reason, message)
@@ -42,38 +42,39 @@ class Seat:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Release what the seat holds, after the game or a forfeit."""
+        """Release all resources of the seat. Call this after the game or after a forfeit."""
 
 
 class ScriptedSeat(Seat):
-    """Plays the moves of a list, then raises `forfeit`."""
+    """Plays the moves of a list. After the last move it raises `forfeit`."""
 
     def __init__(self, moves: Iterable[int], forfeit: Forfeit | None = None) -> None:
         self._moves = iter(moves)
         self._forfeit = forfeit
 
     def move(self, games: Games) -> int:
-        """Return the next move of the list. Raises `Forfeit` at its end."""
+        """Return the next move of the list. Raises `Forfeit` after the last one."""
         move = next(self._moves, None)
         if move is None:
-            assert self._forfeit is not None, "a list without an end needs no forfeit"
+            assert self._forfeit is not None, "only an endless list of moves may have no forfeit"
             raise self._forfeit
         return move
 
 
 def _random_moves(seed: int) -> Iterator[int]:
-    """Yield North, South, East and West with equal probability, without end, as the bots of the original server."""
+    """Yield random moves forever: North, South, East and West are equally likely, as for the original server's bots."""
     rng = np.random.default_rng(seed)
     while True:
         yield from rng.integers(1, 5, 256).tolist()
 
 
 class InProcessSeat(Seat):
-    """Plays a bot file, with its traits in this process.
+    """Plays a bot file. The bot's traits run in this process.
 
-    With a node budget, nothing is timed. Otherwise the stop word is set after `move_ms`. A Python loop that ignores it is
-    interrupted after `grace_ms` more, in the main thread only. The parent process must kill a kernel that ignores it.
-    `ballot` is the ballot of the last move.
+    With a node budget there is no time limit. Otherwise the stop word is set after the time limit for the move. If a trait
+    ignores the stop word in a Python loop, it is interrupted `grace_ms` later, but only in the main thread. If a kernel ignores
+    the stop word, the parent process must kill this process. `ballot` is the ballot of the last move. A trait is benched after
+    `strikes` strikes.
     """
 
     def __init__(self, bot: Bot, limits: Limits, seed: int, strikes: int = 3) -> None:
@@ -84,11 +85,11 @@ class InProcessSeat(Seat):
         self.ballot = Ballot()
 
     def start(self, games: Games, me: int) -> None:
-        """Make the agent of hero `me`."""
+        """Make the agent that plays hero `me` (0..3)."""
         self._agent = Agent(self._voters, me, self._seed, nodes=self._limits.nodes)
 
     def move(self, games: Games) -> int:
-        """Return the bot's move. Raises `Forfeit` if it comes too late or if all traits are benched."""
+        """Return the bot's move. Raises `Forfeit` if it comes too late, if all traits are benched, or if memory runs out."""
         if self._limits.nodes is not None:
             return self._decide(games, None)
         limit, self._first = self._limits.seconds(first=self._first), False
@@ -120,7 +121,10 @@ class InProcessSeat(Seat):
 
 @contextlib.contextmanager
 def _interrupted_after(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTime` in the block after this time. Does nothing outside of the main thread, which alone gets signals."""
+    """Raise `OutOfTime` in the block after this number of seconds. Do nothing outside the main thread.
+
+    The reason is that only the main thread gets signals.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -138,7 +142,7 @@ def _interrupted_after(seconds: float) -> Iterator[None]:
 
 
 def local_seat(task: SeatTask) -> Seat:
-    """Return the seat of a bot that plays in this process. A bot that cannot be built forfeits in its first move."""
+    """Return the seat for a bot file or a built-in bot. If the bot cannot be built, the seat forfeits at its first move."""
     entrant = task.entrant
     if entrant.bot is None:
         return ScriptedSeat(_random_moves(task.seed) if entrant.kind == "random" else repeat(STAY))

@@ -18,25 +18,25 @@ Wall = Annotated[Seconds | None, NoneWord("auto")]
 Points = Annotated[float, Field(ge=-1000, le=1000, allow_inf_nan=False)]
 ErrorRate = Annotated[float, Field(gt=0, lt=0.5)]
 
-#: The folder of results without a file name of their own.
+#: The folder for results if the settings name no file.
 RESULTS_FOLDER = Path("results")
 
 
 class LimitSettings(Settings):
-    """Limits of every bot. A bot's own table can set others."""
+    """The limits of all bots. The table of a single bot can set other limits for this bot."""
 
     move_ms: Milliseconds = Field(default=1000, description="milliseconds per move")
-    first_ms: FirstMove = Field(default=None, description='milliseconds for the first move of a game; "move": as move_ms')
+    first_ms: FirstMove = Field(default=None, description='milliseconds for the first move of a game; "move": same as move_ms')
     nodes: Nodes = Field(
         default=None,
-        description='nodes per move for bot files, in place of move_ms: the same play on any machine; "none": move_ms',
+        description='nodes per move for bot files instead of move_ms: the same moves on any machine; "none": move_ms counts',
     )
     start_s: Seconds = Field(default=20.0, description="seconds for a program to start and join")
     grace_ms: int = Field(
         default=100, ge=0, le=60_000, description="milliseconds by which a move may exceed its limit; a busy machine needs more"
     )
     memory_mb: MemoryLimit = Field(default=None, description='megabytes of address space per bot; "none": no limit')
-    wall_s: Wall = Field(default=None, description='seconds per game, after which it ends; "auto": the sum of all other limits')
+    wall_s: Wall = Field(default=None, description='largest number of seconds per game; "auto": the sum of all other limits')
 
 
 class MapSettings(Settings):
@@ -45,14 +45,14 @@ class MapSettings(Settings):
     set: Literal["standard", "random"] = Field(
         default="standard", description="standard: 40 fixed maps of all sizes; random: new maps, generated from the seed"
     )
-    names: list[str] = Field(default=[], description="these maps instead: names (m1), SIZE-SEED as in results, map files")
+    names: list[str] = Field(default=[], description="maps to play instead: names (m1), SIZE-SEED as results show it, map files")
     sizes: list[Annotated[int, Field(ge=8, le=28, multiple_of=2)]] = Field(
         default=[], description="only maps of these sizes, even, 8 to 28; random maps take the sizes in turn"
     )
 
 
 class EntrantSettings(Settings):
-    """One bot of the tournament that needs more than a name. Limits that are not set are those of the table [limits]."""
+    """One bot of the tournament that needs more settings than a name. A limit that is not set is taken from [limits]."""
 
     bot: str | None = Field(default=None, min_length=1, description="a bot file, or the name of one")
     command: str | list[str] | None = Field(default=None, min_length=1, description="a program to start, with its arguments")
@@ -68,8 +68,8 @@ class EntrantSettings(Settings):
 class SprtSettings(Settings):
     """The sequential test of a match of two bots: its hypotheses and error rates (see `vindibot.arena.sprt`).
 
-    With `stop` the match ends at the verdict, and the size of the difference is not estimated. `elo1` must be more than `elo0`:
-    see `conflicts`.
+    With `stop`, the match ends at the verdict, and the size of the difference is not estimated. `elo1` must be more than `elo0`
+    (see `conflicts`).
     """
 
     stop: bool = Field(default=False, description="end a match of two bots as soon as the sequential test has a verdict")
@@ -93,11 +93,11 @@ class ArenaSettings(Settings):
         description="the bots: bot files or their names, random, stay, tables of [entrants], http:COMMAND, stdio:COMMAND",
     )
     format: Literal["all", "gauntlet", "ab"] = Field(
-        default="all", description="all: every four of the bots; gauntlet: the first against the others; ab: two, two seats each"
+        default="all", description="all: all groups of four bots; gauntlet: the first against the others; ab: two, two seats each"
     )
-    blocks: int = Field(default=10, ge=1, le=1_000_000, description="number of blocks: one map and seed in all seatings")
+    blocks: int = Field(default=10, ge=1, le=1_000_000, description="number of blocks, each one map and seed in all seatings")
     rounds: int = Field(default=300, ge=1, le=5_000, description="moves of each hero in a game")
-    seed: Seed = Field(default=None, description='the seed of maps and all randomness; "random": a new one for each tournament')
+    seed: Seed = Field(default=None, description='the seed of maps and all random choices; "random": a new one per tournament')
     adjudicate: Literal["never", "decided"] = Field(
         default="never", description="decided: end a game when no hero's place can change any more"
     )
@@ -110,10 +110,10 @@ class ArenaSettings(Settings):
     )
     anchor: str = Field(default="", description="the bot whose rating is 0; empty: seed if it plays, else the mean is 0")
     logs: Literal["none", "trouble", "all"] = Field(
-        default="trouble", description="store what bots write to standard error: of no game, of games with forfeits, of all games"
+        default="trouble", description="store the standard error of bots: of no game, of games with forfeits, of all games"
     )
     max_forfeits: float = Field(
-        default=0.01, ge=0, le=1, description="share of its games that a bot may forfeit before the exit code is 6"
+        default=0.01, ge=0, le=1, description="share of its games that a bot may forfeit; above it the exit code is 6"
     )
     limits: LimitSettings = LimitSettings()
     maps: MapSettings = MapSettings()

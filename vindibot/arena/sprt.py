@@ -1,24 +1,27 @@
-"""The match of two bots, A and B: a sequential test of which is stronger, and an estimate of the difference.
+"""The match of two bots A and B: a sequential test whether A is stronger, and an estimate of the difference in strength.
 
-The score of a game is the share of pairs of seats (one of A, one of B) in which A has more gold; a tie counts one half. The
-score of a block is the mean of its games. Blocks are independent and games of one block are not, so only block scores are used.
+A pair of seats is one seat of A and one seat of B. The score of a game is the share of its pairs in which A has more gold; a tie
+counts one half. The score of a block is the mean over its games. Blocks are independent, but the games of one block are not. So
+only block scores are used.
 
-`SequentialTest` is a generalised sequential probability ratio test (Wald's test, with the unknown spread of the block scores
-estimated from the blocks themselves). H0: A's true mean score corresponds to a difference of `elo0`; H1: to `elo1`.
-After n blocks with mean m and variance v (around their mean)::
+`SequentialTest` is a generalised sequential probability ratio test: Wald's test, but with the unknown variance of the block
+scores estimated from the blocks. Under H0, A's true mean score is s0, the score for a difference of `elo0` points. Under H1 it is
+s1, the score for `elo1` points. After n blocks with mean m and variance v (around their mean)::
 
     LLR = (n - 3)/2 * log( (v + (m - s0)^2) / (v + (m - s1)^2) )
 
-This is the likelihood ratio of normal scores, maximised over the variance under each hypothesis. The factor is n - 3
-in place of n because 1/v, estimated from n scores, is too large by n / (n - 3) on average. The test ends when LLR reaches
-log((1 - beta) / alpha), H1, or log(beta / (1 - alpha)), H0. The LLR jumps over its bounds by about 0.583 of a step's spread
-(Siegmund), so the bounds are closer by that much, which brings the true error rates to the requested ones. This LLR grows
-slowly if the mean is far outside of s0..s1, so a mean five standard errors beyond both also ends the test. There is no
-verdict before `fewest` blocks, since the variance of a few blocks is unreliable, and none if too few of the games are
-distinct: repeated games are no new evidence.
+This is the log likelihood ratio of normal scores, maximised over the variance under each hypothesis. The factor is n - 3 and not
+n, because 1/v, estimated from n scores, is too large by n / (n - 3) on average.
 
-A match that the test has stopped exaggerates the size of the difference. `estimate_difference` estimates it from a number of
-blocks that was fixed in advance.
+- The verdict is H1 when the LLR reaches log((1 - beta) / alpha), and H0 when it reaches log(beta / (1 - alpha)).
+- At the verdict the LLR exceeds a bound by about 0.583 of a step's spread (Siegmund). So both bounds are moved inwards by this
+  much. Then the true error rates are about the requested ones.
+- The LLR grows slowly if the mean is far outside s0..s1. So the test also ends when the mean is five standard errors beyond both.
+- There is no verdict before `fewest` blocks, since the variance of a few blocks is unreliable.
+- There is no verdict if too few games are distinct, since repeated games are no new evidence.
+
+If the test has stopped a match, the scores of the match exaggerate the difference. So `estimate_difference` needs the scores of
+a number of blocks that was fixed in advance.
 """
 
 from __future__ import annotations
@@ -35,17 +38,17 @@ from vindibot.arena.ratings import MIN_BLOCKS, elo, expected
 from vindibot.arena.results import GameLine
 from vindibot.arena.settings import SprtSettings
 
-#: "H1": A is stronger (by `elo1` rather than `elo0`). "H0": it is not. "running": no verdict yet. "repeated": too few of
-#: the games are distinct.
+#: "H1": A is stronger by `elo1` rather than by `elo0`. "H0": the opposite. "running": there is no verdict yet. "repeated": there
+#: is no verdict, since too few games are distinct.
 Verdict = Literal["H0", "H1", "running", "repeated"]
 
-#: Mean overshoot of the LLR over a bound, in spreads of a step (Siegmund 1985, for normal steps).
+#: Mean amount by which the LLR exceeds a bound, in units of a step's spread (Siegmund 1985, for normal steps).
 _OVERSHOOT = 0.583
-#: Number of standard errors beyond both hypotheses that ends the test.
+#: The test ends if the mean is more than this number of standard errors beyond both hypotheses.
 _FAR = 5.0
-#: Added to the sum of squared deviations of block scores, so that the variance is above 0 even if all scores are equal.
+#: This is added to the sum of squared deviations of the block scores. So the variance is above 0 even if all scores are equal.
 _MIN_SQUARES = 0.01
-#: Resamples for the interval of the difference.
+#: Number of bootstrap resamples for the interval of the difference.
 RESAMPLES = 4000
 
 
@@ -66,7 +69,7 @@ class SprtState:
 
 @dataclass(frozen=True)
 class EloEstimate:
-    """A's advantage, from a fixed number of blocks: mean score (0..1) and rating points, with 95 % intervals."""
+    """A's advantage as a mean score (0..1) and in rating points, each with a 95 % interval. `blocks` is the number of blocks."""
 
     score: float
     score_low: float
@@ -78,8 +81,10 @@ class EloEstimate:
 
 
 def game_score(line: GameLine, a: str) -> float | None:
-    """Return A's score in one game: the share of pairs (a seat of A, a seat of another) in which A has more gold, ties one half.
-    None if A has no seat or all four."""
+    """Return the score of bot `a` in one game, None if it has no seat or all four.
+
+    The score is the share of pairs (a seat of `a`, a seat of another bot) in which `a` has more gold. A tie counts one half.
+    """
     own = [seat.gold for seat in line.seats if seat.bot == a]
     others = [seat.gold for seat in line.seats if seat.bot != a]
     pairs = [((gold > other) + (gold >= other)) / 2 for gold in own for other in others]
@@ -87,7 +92,7 @@ def game_score(line: GameLine, a: str) -> float | None:
 
 
 def whole_blocks(games: Iterable[GameLine]) -> dict[int, list[GameLine]]:
-    """Return the games of the complete blocks, by block, in the order of the blocks and of their games."""
+    """Return the games of each complete block, by the block's number. Blocks and their games are sorted by number."""
     found: dict[int, list[GameLine]] = {}
     for line in sorted(games, key=lambda line: (line.block, line.game)):
         found.setdefault(line.block, []).append(line)
@@ -95,20 +100,23 @@ def whole_blocks(games: Iterable[GameLine]) -> dict[int, list[GameLine]]:
 
 
 def block_score(lines: Iterable[GameLine], a: str) -> float | None:
-    """Return A's score in the games of one block, None if A never met another bot."""
+    """Return the mean score of bot `a` over the games of one block, None if `a` met no other bot in them."""
     scores = [score for line in lines if (score := game_score(line, a)) is not None]
     return sum(scores) / len(scores) if scores else None
 
 
 def distinct_share(games: Iterable[GameLine]) -> float | None:
-    """Return the share of distinct games among those with a digest of their moves, None if there are none."""
+    """Return the share (0..1) of distinct games. Games without a digest of their moves are left out.
+
+    Return None if no game is left.
+    """
     played = [line.played for line in games if line.played]
     return len(set(played)) / len(played) if played else None
 
 
 @dataclass
 class SequentialTest:
-    """The test over the blocks so far. Call `add` in their order, and stop at the first verdict."""
+    """The test over the blocks so far. Call `add` for each block, in the order of the blocks, until there is a verdict."""
 
     settings: SprtSettings = field(default_factory=SprtSettings)
     _count: int = 0
@@ -122,8 +130,10 @@ class SequentialTest:
         self._s0, self._s1 = expected(self.settings.elo0), expected(self.settings.elo1)
 
     def add(self, score: float, distinct: float | None = None) -> SprtState:
-        """Add the next block's score (0..1), and return the new state. `distinct` is the share of distinct games so far, if
-        known. The verdicts H0 and H1 are final: later blocks do not change them."""
+        """Add the next block's score (0..1), and return the new state.
+
+        `distinct` is the share of distinct games so far, None if unknown. Later blocks do not change a verdict of H0 or H1.
+        """
         self._count += 1
         before = score - self._mean
         self._mean += before / self._count
@@ -147,7 +157,7 @@ class SequentialTest:
         return SprtState(self._verdict, llr, lower, upper, self._count, distinct, self._los())
 
     def _llr(self) -> tuple[float, float]:
-        """Return the log likelihood ratio, and the spread of one block's part in it."""
+        """Return the log likelihood ratio, and the standard deviation of a single block's contribution to it."""
         if self._count < 2:
             return 0.0, 0.0
         variance = self._variance()
@@ -165,16 +175,19 @@ class SequentialTest:
         return (self._squares + _MIN_SQUARES) / self._count
 
     def _errors_beyond(self) -> float:
-        """Return the number of standard errors by which the mean lies above both hypotheses (below: negative), 0 if between."""
+        """Return the number of standard errors by which the mean is beyond both hypotheses.
+
+        The number is positive above both, negative below both, and 0 between them.
+        """
         outside = max(0.0, self._mean - self._s1) + min(0.0, self._mean - self._s0)
         return outside / math.sqrt(self._variance() / self._count)
 
 
 def run_sprt(games: Iterable[GameLine], a: str, settings: SprtSettings | None = None) -> SprtState:
-    """Return the state of the test after these games.
+    """Return the state of the test for bot `a` after these games.
 
-    It adds block by block, in the order of the blocks, up to the first incomplete block or the first verdict. So the verdict
-    depends neither on the order in which games ended, nor on games after it.
+    The blocks are added in their order, up to the first incomplete block or to the verdict. So the verdict does not depend on
+    the order in which the games ended, and later games do not change it.
     """
     test = SequentialTest(settings or SprtSettings())
     state = test.state()
@@ -194,11 +207,11 @@ def run_sprt(games: Iterable[GameLine], a: str, settings: SprtSettings | None = 
 
 
 def estimate_difference(scores: Sequence[float], seed: int = 0) -> EloEstimate | None:
-    """Return A's advantage, from the scores of a number of blocks that was fixed before the first game; None below
-    `MIN_BLOCKS`.
+    """Return A's advantage, estimated from block scores. Return None if there are fewer than `MIN_BLOCKS` blocks.
 
-    The interval is a bootstrap over blocks, widened by sqrt(n / (n - 1)) because the spread of few blocks is underestimated.
-    In rating points, an end is infinite if its score is 0 or 1.
+    The number of blocks must have been fixed before the first game. The interval comes from a bootstrap over blocks. It is
+    widened by sqrt(n / (n - 1)), because the bootstrap underestimates the spread of a few blocks. In rating points, an end of
+    the interval is infinite if its score is 0 or 1.
     """
     if len(scores) < MIN_BLOCKS:
         return None

@@ -1,4 +1,4 @@
-"""Stalled rounds: the time that a hero spent in one small area, as in a stand-off with a rival beside a tavern."""
+"""Stalled rounds: rounds that a hero spent in one small area, for example in a stand-off with a rival beside a tavern."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 
 from sim.game import STRIDE
 
-#: A hero is stalled in a run of at least `SHORTEST` rounds if the hero's squares fit into an area of `SIDE` x `SIDE`.
+#: A hero is stalled in a run of at least `SHORTEST` rounds if all its squares in this run fit into an area of `SIDE` x `SIDE`.
 SHORTEST, SIDE = 40, 5
 
 
 def stalled_rounds(squares: Sequence[int]) -> int:
-    """Return the number of rounds in which a hero was stalled, from its square at the start of each round."""
+    """Return the number of rounds in which a hero was stalled. `squares` has its square at the start of each round."""
     if len(squares) < SHORTEST:
         return 0
     positions = np.stack(np.divmod(squares, STRIDE), axis=1)
-    # A longer run is the union of the runs of the shortest length in it.
+    # It is enough to test runs of length `SHORTEST`: each longer run is the union of such runs.
     runs = np.lib.stride_tricks.sliding_window_view(positions, SHORTEST, axis=0)
     fits = (np.ptp(runs, axis=-1) < SIDE).all(axis=-1)
     return int(np.count_nonzero(np.convolve(fits, np.ones(SHORTEST))))

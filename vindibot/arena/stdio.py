@@ -2,10 +2,12 @@
 
 The program is started for each game. Before its first ply it gets the board's size, the board (``.`` empty, ``#`` wall,
 ``T`` tavern, ``M`` mine, ``0`` to ``3`` the heroes' spawn squares) and the id of its hero, 0 to 3. On each of its plies it gets
-the number of entities and a line for each: ``HERO id x y life gold``, ``MINE owner x y -1 -1``. Here x is the COLUMN and y the
-row. It answers with one line: ``WAIT``, ``NORTH``, ``EAST``, ``SOUTH``, ``WEST`` or ``MOVE x y``; the rest of the line is a
-message. After a message with EXPERT_INPUT, each state begins with a line ``id x y`` per other hero: the square that its last
-move aimed at. The rules are those of the original game, not of the port.
+the number of entities and a line per entity: ``HERO id x y life gold`` or ``MINE owner x y -1 -1``. Here x is the COLUMN and y
+the row. The program answers with one line: ``WAIT``, ``NORTH``, ``EAST``, ``SOUTH``, ``WEST`` or ``MOVE x y``. The rest of the
+line is a message.
+
+If a message contains EXPERT_INPUT, each later state begins with a line ``id x y`` for every other hero. It names the square that
+the hero's last move aimed at. The rules are those of the original game, not those of the port.
 """
 
 from __future__ import annotations
@@ -42,9 +44,9 @@ from vindibot.arena.programs import Program
 from vindibot.arena.seats import Forfeit, Seat
 from vindibot.games import EXPERT, Reason
 
-#: Bytes that an answer may have, and that a program may write between two of its plies.
+#: Largest number of bytes in an answer. Also the largest number of bytes that a program may write between two of its plies.
 FLOOD_BYTES = 64 * 1024
-#: An answer. Coordinates have at most six digits: no square needs more.
+#: An answer of a program. Coordinates have at most six digits, which is enough for every square.
 _ANSWER = re.compile(
     r"\s*(?P<word>wait|north|east|south|west|move\s+(?P<x>[+-]?\d{1,6})\s+(?P<y>[+-]?\d{1,6}))(?=[\s;,]|$)[\s;,]*(?P<message>.*)",
     re.IGNORECASE | re.DOTALL,
@@ -53,7 +55,7 @@ _SIGNS = {AIR: ".", WALL: "#", TAVERN: "T"}
 
 
 class StdioSeat(Seat):
-    """The seat of a program that speaks the line protocol. `log` is the file for its standard error, None for no file."""
+    """The seat of a program that speaks the line protocol. `log` is the file for the program's standard error, None for none."""
 
     def __init__(self, entrant: Entrant, log: Path | None = None) -> None:
         self._limits = entrant.limits
@@ -63,7 +65,7 @@ class StdioSeat(Seat):
         self._expert = False
         self._answered = False
         self._buffer = b""
-        self._positions: list[int] = []  # of the heroes before our last move; at first their spawn squares
+        self._positions: list[int] = []  # the heroes' squares before our last move, at first their spawn squares
 
     def start(self, games: Games, me: int) -> None:
         """Start the program. Raises `Forfeit` if it cannot be started.
@@ -85,7 +87,7 @@ class StdioSeat(Seat):
         os.set_blocking(self._output, False)
 
     def move(self, games: Games) -> int:
-        """Return the program's move. Raises `Forfeit` for a late or illegal answer, and for a program that has ended."""
+        """Return the program's move. Raises `Forfeit` if the answer is late or illegal, or if the program has ended."""
         allowed = self._limits.seconds(first=not self._answered) + self._limits.grace_ms / 1000
         allowed += 0.0 if self._answered else self._limits.start_s
         state = self._opening + (self._targets(games) if self._expert else "") + entities(games)
@@ -110,7 +112,7 @@ class StdioSeat(Seat):
         return Forfeit(Reason.STALL, f"no first answer in {self._limits.start_s:g} s")
 
     def _discard_output(self) -> None:
-        """Discard what the program wrote since its last answer. Raises `Forfeit` for more than `FLOOD_BYTES`."""
+        """Discard all output of the program since its last answer. Raises `Forfeit` if it is more than `FLOOD_BYTES`."""
         self._buffer = b""
         discarded = 0
         with contextlib.suppress(BlockingIOError):
@@ -120,7 +122,7 @@ class StdioSeat(Seat):
                     raise Forfeit(Reason.FLOOD, f"more than {FLOOD_BYTES} bytes between two plies")
 
     def _wait(self, pipe: int, event: int, deadline: float) -> None:
-        """Wait until a pipe is ready. Raises `Forfeit` at the deadline."""
+        """Wait until a pipe is ready for `event`. Raises `Forfeit` if it is not ready at the deadline."""
         poll = select.poll()
         poll.register(pipe, event)
         left = deadline - time.monotonic()
@@ -154,7 +156,10 @@ class StdioSeat(Seat):
     # -- the targets of the other heroes --
 
     def _targets(self, games: Games) -> str:
-        """Return a line per other hero with the square that its last move aimed at; before its first move, its own square."""
+        """Return a line for each other hero with the square that its last move aimed at.
+
+        Before a hero's first move, this is the hero's own square.
+        """
         heroes = games["hero"][0]
         lines = []
         for hero, before in enumerate(self._positions):
@@ -167,7 +172,7 @@ class StdioSeat(Seat):
 
 
 def opening(games: Games, me: int) -> str:
-    """Return what the program gets once: the board's size, the board, and its hero's id."""
+    """Return the text that the program gets once, before its first ply: the board's size, the board, and its hero's id."""
     board = board_of(games)
     rows = [[_SIGNS.get(int(cell) & TILE_BITS, "M") for cell in line] for line in board]
     for hero, spawn in enumerate(games["hero"]["spawn"][0].tolist()):
@@ -177,7 +182,7 @@ def opening(games: Games, me: int) -> str:
 
 
 def entities(games: Games) -> str:
-    """Return what the program gets in each of its plies: heroes and mines."""
+    """Return the text that the program gets in each of its plies: the heroes and the mines."""
     heroes, cells = games["hero"][0], games["cell"][0]
     lines = []
     for hero in range(4):
@@ -191,7 +196,7 @@ def entities(games: Games) -> str:
 
 
 def read_answer(line: str, games: Games, me: int) -> tuple[int, str]:
-    """Return the direction (0..4) and the message of an answer. Raises `Forfeit` if it is no answer."""
+    """Return the direction (0..4) and the message in an answer. Raises `Forfeit` if the line is not a valid answer."""
     match = _ANSWER.match(line)
     if match is None:
         raise Forfeit(Reason.ILLEGAL, f"answered {line.strip()[:80]!r}")
@@ -202,10 +207,11 @@ def read_answer(line: str, games: Games, me: int) -> tuple[int, str]:
 
 
 def towards(games: Games, me: int, row: int, column: int) -> int:
-    """Return the first direction of a shortest path of hero `me` to a square, Stay if the hero is there.
+    """Return the first direction on a shortest path of hero `me` to a square. Return Stay if the hero is already on the square.
 
-    If the square cannot be reached, the path leads to the reachable square that is nearest to it, by rows and columns, then by
-    steps. Of several shortest paths, the one with the lowest direction counts.
+    If the hero cannot reach the square, the path leads to the reachable square nearest to it. Nearest means the smallest distance
+    in rows plus columns, then the fewest steps for the hero. If the shortest paths begin with different directions, the lowest
+    direction is chosen.
     """
     size, pos = int(games["size"].item(0)), games["hero"]["pos"].item(me)
     if 0 <= row < size and 0 <= column < size:
@@ -225,7 +231,7 @@ def towards(games: Games, me: int, row: int, column: int) -> int:
 
 
 def _step_to(games: Games, me: int, goal: int) -> int:
-    """Return the first direction of a shortest path to a square, 0 if there is none."""
+    """Return the first direction on a shortest path of hero `me` to a square, 0 if there is no path."""
     if int(games["cell"][0][goal]) & TILE_BITS == WALL:
         return 0
     mask = next_steps(games, 0, me, distances_from(games, 0, np.array([goal], np.int64)))

@@ -1,16 +1,16 @@
-"""The store: the files of a tournament, that is, its results, the game records beside them, and its configuration.
+"""The store: it writes the files of a tournament, that is, the results, the game records and the configuration.
 
 ::
 
     results/cup.jsonl           a line per finished game, appended as they end (`vindibot.arena.results`)
-    results/cup.games.jsonl     their records (`vindibot.games.game_record`); of two with the same id the last one counts
+    results/cup.games.jsonl     their records (`vindibot.games.game_record`); if two have the same id, the last one counts
     results/cup.effective.toml  the whole configuration, which any later run may extend
     results/cup.html            the report (`vindibot.arena.report`)
     results/cup.games/          pages of some games (`vindibot.arena.replays`)
     results/cup.logs/           what bots wrote to standard error
 
-A record is written before its line, so that every line has its record. A line that a crash or a full disk has cut off is
-removed before the next one is appended. Nothing is written into a file that no arena made.
+The record of a game is written before its line of results, so that every line has its record. If a crash or a full disk has cut
+off a line, it is removed before the next line is appended. Nothing is written into files that an arena has not made.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from vindibot.arena.sandbox import PlayedGame
 from vindibot.base import Output, Redactor, UsageError, VindibotError, begins_with, printable
 from vindibot.config import dotted, short
 
-#: The beginnings of results and of game records, and the marks of configurations and reports that an arena made.
+#: The first bytes of a line of results and of a game record. The marks tell configurations and reports that an arena made from
+#: other files.
 LINE, RECORD = b'{"version":', b'{"id":'
 SETUP_MARK, REPORT_MARK = "# Made by vindibot arena", '<meta name="generator" content="vindibot arena">'
 #: Begins the line of a configuration with the command that began the tournament.
@@ -43,11 +44,11 @@ _CHANGEABLE = ("blocks", "workers", "results", "records", "replays", "logs", "ma
 
 
 class StoreError(VindibotError):
-    """Results cannot be written. The message has the reason; the games before are whole."""
+    """Results cannot be written. The message gives the reason. All games that were written before are complete."""
 
 
 class _Lines:
-    """A file to which only whole lines are appended. Opening it locks it, and cuts off what follows its last whole line."""
+    """A file to which only whole lines are appended. Opening it locks the file and removes an unfinished last line."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -77,7 +78,7 @@ class _Lines:
         return 0
 
     def append(self, line: bytes) -> None:
-        """Append a line. Raises `StoreError`, and leaves the file as it was."""
+        """Append a line. If this fails, restore the file and raise `StoreError`."""
         data = line + b"\n"
         problem = "the disk is full"
         try:
@@ -95,7 +96,7 @@ class _Lines:
 
 
 class Store:
-    """The files of a tournament, open for more games.
+    """The files of a tournament, open for more games. `before` has the games that the results file had when it was opened.
 
     `before` has the games that the results had. `digest` names the tournament, `setup` is its configuration. `changes` returns
     the reasons why no game may be added to those before, as phrases. `command` is the command that begins the tournament.
@@ -121,10 +122,10 @@ class Store:
                 raise UsageError(f"{short(path)} is there already: --resume goes on with it, {INSTEAD}")
             self.before = read_results(path)
             if self.before and self.before[0].tournament != digest:
-                raise UsageError(f"{short(path)} is of another tournament: {_differences(setup_path(path), setup)}")
+                raise UsageError(f"{short(path)} has games of another tournament: {_differences(setup_path(path), setup)}")
             if found := changes(self.before):
                 text = f"its games were played by another version: {'; '.join(found)}"
-                raise UsageError(f"{short(path)}: {text}. --mix-versions goes on all the same")
+                raise UsageError(f"{short(path)}: {text}. --mix-versions continues all the same")
         if not self.before and not resume:
             _refuse_others(path, records=records)
         if records and not begins_with(records_path(path), RECORD):
@@ -139,7 +140,7 @@ class Store:
             setup_file.write(head + line + tomli_w.dumps(setup))
 
     def append(self, played: PlayedGame) -> None:
-        """Append a game. Raises `StoreError`."""
+        """Append a game's record and its line of results. Raises `StoreError`."""
         if self._records is not None:
             self._records.append(played.record)
         self._results.append(played.line.encode().encode())
@@ -152,17 +153,17 @@ class Store:
 
 
 def records_path(results: Path) -> Path:
-    """Return the path of the game records."""
+    """Return the path of the game records that belong to these results."""
     return results.with_name(f"{results.stem}.games.jsonl")
 
 
 def setup_path(results: Path) -> Path:
-    """Return the path of the configuration."""
+    """Return the path of the configuration that belongs to these results."""
     return results.with_suffix(".effective.toml")
 
 
 def logs_path(results: Path) -> Path:
-    """Return the path of the folder with what bots wrote to standard error."""
+    """Return the path of the folder for the bots' standard error, beside these results."""
     return results.with_suffix(".logs")
 
 
@@ -172,28 +173,28 @@ def replays_path(results: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class Origin:
+class TournamentOrigin:
     """The command that began a tournament and its seed, as the file of its configuration has them; empty and None if unknown."""
 
     command: str = ""
     seed: int | None = None
 
 
-def read_origin(results: Path) -> Origin:
+def read_origin(results: Path) -> TournamentOrigin:
     """Return the origin of the tournament of a results file."""
     try:
         text = setup_path(results).read_text("utf-8")
         seed = tomllib.loads(text).get("seed")
     except (OSError, ValueError):
-        return Origin()
+        return TournamentOrigin()
     if not text.startswith(SETUP_MARK):
-        return Origin()
+        return TournamentOrigin()
     command = next((line.removeprefix(COMMAND_MARK) for line in text.splitlines() if line.startswith(COMMAND_MARK)), "")
-    return Origin(command, seed if isinstance(seed, int) else None)
+    return TournamentOrigin(command, seed if isinstance(seed, int) else None)
 
 
 def report_path(results: Path) -> Path:
-    """Return the path of the report."""
+    """Return the path of the report about these results."""
     return results.with_suffix(".html")
 
 
@@ -203,7 +204,7 @@ def owned(path: Path, mark: str) -> Output:
 
 
 def check_names(results: Path) -> None:
-    """Raise `UsageError` for a path of results that is a folder, or the path of another file of the tournament."""
+    """Raise `UsageError` if the path for results is a folder, or is also the path of the tournament's report or logs."""
     if results.is_dir() or not results.name:
         raise UsageError(f"{short(results)} is a folder: --results names a file, as {short(results / 'cup.jsonl')}")
     if results in (report_path(results), logs_path(results), replays_path(results)):
@@ -211,7 +212,7 @@ def check_names(results: Path) -> None:
 
 
 def _refuse_others(results: Path, *, records: bool) -> None:
-    """Raise `UsageError` if games or logs are left of other results, which no longer exist."""
+    """Raise `UsageError` if there are already game records or logs at this place. Their results no longer exist."""
     left = [path for path in ([records_path(results)] if records else []) if path.is_file() and path.stat().st_size]
     left += [path for path in [logs_path(results)] if path.is_dir() and any(path.iterdir())]
     if left:
@@ -220,11 +221,11 @@ def _refuse_others(results: Path, *, records: bool) -> None:
 
 
 def _differences(path: Path, setup: Mapping[str, Any]) -> str:
-    """Return the differences between the configuration in a file and this one, in words."""
+    """Return in words how the configuration `setup` differs from the configuration in a file."""
     try:
         before = dict(_flat(tomllib.loads(path.read_text("utf-8"))))
     except (OSError, ValueError):
-        return "its bots, maps, seed or limits were others"
+        return "its bots, maps, seed or limits were different"
     now = dict(_flat(tomllib.loads(tomli_w.dumps(setup))))
 
     def shown(table: Mapping[str, Any], key: str) -> str:
@@ -239,7 +240,7 @@ def _differences(path: Path, setup: Mapping[str, Any]) -> str:
 
 
 def _flat(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Yield the values of nested tables with their keys: ``maps.set``."""
+    """Yield (key, value) for all values in nested tables. A key has the form ``maps.set``."""
     for key, value in table.items():
         if isinstance(value, Mapping):
             yield from _flat(value, (*path, key))

@@ -1,6 +1,6 @@
-"""A tournament, from its configuration to the last game.
+"""A tournament, from its configuration to its last game.
 
-`prepare` checks everything before the first game. `Tournament.play` then plays the games, and stores each one as soon as it ends.
+`prepare` checks everything before the first game. Then `Tournament.play` plays the games, and stores each game when it ends.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from vindibot.config import Config, build, cores, look_up, short
 
 @dataclass
 class Tournament:
-    """A tournament that `prepare` has made. `error` is the reason if its results could not be written."""
+    """A tournament that `prepare` has made. If its results could not be written, `error` is the reason, else it is empty."""
 
     settings: ArenaSettings
     schedule: Schedule
@@ -47,7 +47,7 @@ class Tournament:
 
     @property
     def lines(self) -> list[GameLine]:
-        """The games that have been played, those of earlier runs first."""
+        """The games that have been played, with the games of earlier runs first."""
         return self.store.before
 
     @property
@@ -61,7 +61,7 @@ class Tournament:
         return self.settings.anchor or ("seed" if "seed" in self.bots else None)
 
     def play(self, reporter: Reporter) -> None:
-        """Play the games that are missing. Ends early on a request to `stop`, and if results cannot be written."""
+        """Play the missing games. End early on a request to `stop`, or if results cannot be written."""
         workers = self.settings.workers or cores()
         title = (" against " if self.settings.format == "ab" else ", ").join(self.bots)
         reporter.begin(
@@ -93,7 +93,7 @@ class Tournament:
         finally:
             reporter.end()
             self.store.close()
-            with contextlib.suppress(OSError):  # it is not empty, or was never made
+            with contextlib.suppress(OSError):  # the folder is not empty, or was never made
                 logs_path(self.path).rmdir()
 
     def _missing_games(self) -> Iterator[GameTask]:
@@ -104,7 +104,7 @@ class Tournament:
                 yield task
 
     def _has_verdict(self) -> bool:
-        """Return whether the sequential test has its verdict, at which the match was to stop."""
+        """Return whether the match ends early because the sequential test has a verdict. This needs the setting sprt.stop."""
         sprt = self.settings.sprt
         return sprt.stop and run_sprt(self.lines, self.bots[0], sprt).verdict in ("H0", "H1")
 
@@ -114,7 +114,7 @@ class Tournament:
         return len(self.lines) >= len(self.schedule) or self._has_verdict()
 
     def forfeits(self) -> dict[str, float]:
-        """Return the share of its games that each bot forfeited, for the bots that forfeited more than allowed."""
+        """Return the share (0..1) of games that a bot forfeited, for each bot above the limit `max_forfeits`."""
         seats, forfeits = Counter[str](), Counter[str]()
         for line in self.lines:
             for seat in line.seats:
@@ -124,7 +124,7 @@ class Tournament:
         return {bot: share for bot, share in shares.items() if share > self.settings.max_forfeits}
 
     def logs(self) -> Path | None:
-        """Return the folder of what bots wrote to standard error, None if there is nothing."""
+        """Return the folder with the bots' standard error, None if there are no logs."""
         folder = logs_path(self.path)
         return folder if folder.is_dir() and any(folder.iterdir()) else None
 
@@ -156,7 +156,7 @@ def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions
         if settings.replays:
             check_pages(path)
     if not resume and setup_path(path).resolve() in config.files():
-        raise UsageError(f"{short(setup_path(path))} is read, and would be written anew: --results names another file")
+        raise UsageError(f"{short(setup_path(path))} is read, and would be overwritten: --results names another file")
 
     def changed(before: Sequence[GameLine]) -> list[str]:
         return [] if mix_versions else changes(before, build(), entrants)
@@ -167,7 +167,7 @@ def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions
 
 
 def _new_path(settings: ArenaSettings, entrants: Sequence[Entrant]) -> Path:
-    """Return the path of a new file of results, named after the bots and the time."""
+    """Return a path for a new results file. Its name has the format, the bots and the time."""
     names = "-".join(re.sub(r"[^\w.+-]+", "_", entrant.label) for entrant in entrants[:4])
     stem = f"{settings.format}-{names}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     paths = (RESULTS_FOLDER / f"{stem}{f'-{number}' if number > 1 else ''}.jsonl" for number in count(1))
@@ -175,7 +175,7 @@ def _new_path(settings: ArenaSettings, entrants: Sequence[Entrant]) -> Path:
 
 
 def _setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) -> dict[str, Any]:
-    """Return the configuration to store beside the results, with absolute paths and the seed that was drawn."""
+    """Return the configuration to store beside the results. Its paths are absolute, and its seed is the one that was drawn."""
     found = settings.model_dump(mode="json", exclude={"log", "results"})
     found["seed"] = seed
     found["bots"] = [_absolute(text, config.origin("bots").folder, settings) for text in settings.bots]
@@ -191,13 +191,13 @@ def _setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) ->
 
 
 def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table without the keys whose value is None, which TOML cannot write."""
+    """Return a table without the keys whose value is None, since TOML has no None."""
     found = {key: value for key, value in table.items() if value is not None}
     return {key: _without_none(value) if isinstance(value, Mapping) else value for key, value in found.items()}
 
 
 def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
-    """Return a word of the list of bots with the same meaning in any folder."""
+    """Return a word for the list of bots that means the same in any folder: the path of a bot file is absolute."""
     label, name = split_label(text)
     if name in settings.entrants or name in BUILT_IN or is_command(name):
         return text
@@ -207,8 +207,10 @@ def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
 
 @contextlib.contextmanager
 def interruptible(tournament: Tournament, reporter: Reporter) -> Iterator[None]:
-    """Handle Ctrl-C and SIGTERM in the block: the first lets the running games end, the second ends them. A third one ends this
-    program at once, in case it waits for a process that does not answer and does not look at `stop`."""
+    """Handle Ctrl-C and SIGTERM in the block. The first signal lets the running games end. The second one ends them.
+
+    A third signal ends this program immediately. This helps if the program waits for a process that does not answer.
+    """
     stop = tournament.stop
 
     def interrupted(number: int, frame: object) -> None:

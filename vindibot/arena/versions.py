@@ -1,4 +1,4 @@
-"""Versions: the builds and the bots that played the games of a file, and what has changed since."""
+"""Versions: the builds and the versions of bots that played the games in a file, and their changes since then."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from vindibot.config import Build
 
 
 def changes(before: Sequence[GameLine], build: Build, entrants: Iterable[Entrant]) -> list[str]:
-    """Return the differences of this build and these bots to those of the last games of a file, as phrases."""
+    """Return what has changed in the build and the bots since the last games in a file, one phrase per change.
+
+    `before` are the games in the file. `build` and `entrants` are the present build and the present bots.
+    """
     if not before:
         return []
     last = before[-1].build
@@ -26,12 +29,12 @@ def changes(before: Sequence[GameLine], build: Build, entrants: Iterable[Entrant
 
 
 def builds(games: Iterable[GameLine]) -> list[Build]:
-    """Return the builds that played these games, in the order of their first games."""
+    """Return the different builds that played these games, sorted by their first game."""
     return list(dict.fromkeys(game.build for game in games if game.build is not None))
 
 
 def mixed_versions(games: Sequence[GameLine]) -> str:
-    """Return a sentence if several builds, or several versions of a bot, played these games; else an empty text."""
+    """Return a sentence that says so if several builds, or several versions of a bot, played these games. Else return ""."""
     count = len({game.build for game in games})
     found = [f"{count} builds of vindibot"] if count > 1 else []
     digests: defaultdict[str, set[str]] = defaultdict(set)

@@ -102,7 +102,8 @@ def _formatter(*processors: Any) -> ProcessorFormatter:
 
 
 class _ForTerminal:
-    """Converts a line for the terminal: ``12:01:33 warning a1b2c3d4 #1 turn 400  worker killed  trait=combat``."""
+    """A processor that converts a line for the terminal: ``12:01:33 warning a1b2c3d4 #1 turn 400  worker killed
+    trait=combat``."""
 
     def __init__(self, *, traces: bool) -> None:
         self._traces = traces
@@ -147,7 +148,7 @@ _COLUMNS = [
 
 
 class _ConsoleHandler(logging.Handler):
-    """Prints lines on a console of rich, which keeps a live board intact."""
+    """A handler that prints lines on a console of rich, which keeps a live board intact."""
 
     def __init__(self, console: Console, level: int) -> None:
         super().__init__(level)
@@ -163,7 +164,7 @@ class _ConsoleHandler(logging.Handler):
 
 
 class _FileHandler(logging.FileHandler):
-    """Appends lines as JSON to a file. After a failed write it logs one error and closes the file."""
+    """A handler that appends lines as JSON to a file. After a failed write it logs one error and closes the file."""
 
     def __init__(self, path: Path) -> None:
         if not begins_with(path, LINE):

@@ -33,7 +33,7 @@ _SECRET_FIELDS = frozenset({"key", "token", "play_url", "playurl", "authorizatio
 
 
 class Redactor:
-    """Masks the stored secrets in texts and values.
+    """A collection of secrets that masks them in texts and values.
 
     It also masks other texts that look like secrets: the token in a URL for moves, ``key=...``, ``token: ...``. Several threads
     may use it. A secret with fewer than `shortest` characters is not stored, because its text occurs too often by chance.
@@ -140,7 +140,7 @@ _LIBRARY_LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "ht
 
 
 class _RedactingFilter(logging.Filter):
-    """Masks secrets in the lines of a logger."""
+    """A filter that masks secrets in the lines of a logger."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = _redact(record.getMessage()), ()

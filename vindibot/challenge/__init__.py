@@ -1,4 +1,4 @@
-"""Play by hand: a person steers a hero in a page, and bots play against it."""
+"""Games by hand: a person steers a hero on a page, and bots play against this hero."""
 
 import lazy_loader
 

@@ -1,8 +1,8 @@
 """One game of a person against three bots.
 
-The bots play as in ``vindibot play``: each is a `GamePlayer` over HTTP with its own worker processes. Their ballots are stored
-here for the page, because the server does not know votes. The person joins with a key like any client. The game ends early if
-the person leaves, does not join, or exceeds the time limit of a move.
+The bots play as in ``vindibot play``: each bot is a `GamePlayer` over HTTP with its own worker processes. This module stores
+the ballots of the bots for the page, because the server does not know votes. The person joins with a key, like any client. The
+game ends early if the person leaves, does not join, or exceeds the time limit of a move.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from vindibot.games import Ballot, GameState, Header, LastState, Outcome
 from vindibot.server import EmbeddedServer, Match, MatchResult, Room
 from vindibot.session import GamePlayer
 
-#: Seconds in which the person must join after the bots are ready. The page joins at once.
+#: Seconds within which the person must join after the bots are ready. The page joins at once.
 JOIN_SECONDS = 30.0
-#: Seconds in which the bots receive the last state of a game.
+#: Largest number of seconds for the bots to receive the last state of a game.
 CLOSING_SECONDS = 2.0
-#: Time limit of a person without a limit, in milliseconds per move: the largest limit of the server.
+#: Milliseconds per move for a person who plays without a time limit: the largest limit of the server.
 UNTIMED_MS = 86_400_000
-#: Seconds that a bot waits for its next turn beyond the time limit of the person.
+#: Seconds, in addition to the time limit of the person, that a bot waits for its next turn.
 TIMEOUT_SECONDS = 60.0
 
 _log = structlog.get_logger("vindibot.challenge")
@@ -42,9 +42,10 @@ _log = structlog.get_logger("vindibot.challenge")
 
 @dataclass(frozen=True)
 class GameSetup:
-    """A requested game with its bots and map loaded. `seat` is the person's hero (0..3); `bots` take the other seats in order.
+    """A requested game whose bots and map are loaded.
 
-    `limit_ms` is the time limit of the bots, in milliseconds per move.
+    `seat` is the person's hero (0..3). The bots in `bots` take the other seats in order. `limit_ms` is the time limit of the
+    bots, in milliseconds per move.
     """
 
     name: str
@@ -64,7 +65,7 @@ class GameSetup:
 
 @dataclass(frozen=True)
 class Decision:
-    """A decision of a bot: the head of its recording, the state, and the ballot."""
+    """A decision of a bot: the header of the bot's recording, the state, and the ballot."""
 
     header: Header
     games: Games
@@ -73,7 +74,7 @@ class Decision:
 
 @dataclass
 class Decisions:
-    """The bots' decisions in the order in which they were made. An observer of players."""
+    """The decisions of all bots, in order of time. It is an observer of the bots' players."""
 
     made: list[Decision] = field(default_factory=list)
     over: bool = False
@@ -88,7 +89,7 @@ class Decisions:
         """See `vindibot.session.player.GameObserver`."""
 
     def end(self) -> None:
-        """Say that no more decisions follow."""
+        """Announce that no more decisions follow."""
         self.over = True
         self._wake()
 
@@ -97,7 +98,8 @@ class Decisions:
         self._changed.clear()
 
     async def after(self, count: int, seconds: float) -> Sequence[Decision]:
-        """Return the decisions after the first `count`. If there are none, wait for the next one, the end, or `seconds`."""
+        """Return the decisions after the first `count`. If there are none yet, wait for the next decision or the end, for at
+        most `seconds`."""
         if len(self.made) <= count and not self.over:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), seconds)
@@ -105,7 +107,10 @@ class Decisions:
 
 
 class ChallengeGame:
-    """See the module. Call `prepare`, then `run`, then `close`; `leave` ends the game early. The person joins with `key`."""
+    """One game of a person against three bots (see the module).
+
+    Call `prepare`, then `run`, then `close`. `leave` ends the game early. The person joins with the key `key`.
+    """
 
     def __init__(self, server: EmbeddedServer, settings: ChallengeSettings, setup: GameSetup) -> None:
         self.setup = setup
@@ -122,11 +127,11 @@ class ChallengeGame:
 
     @property
     def room(self) -> Room | None:
-        """The room of the game, None before the game has begun."""
+        """The server's room of the game; None before the game has begun."""
         return self._match.room if self._match is not None else None
 
     async def prepare(self) -> None:
-        """Start the bots and reserve the seats. If this raises an error, call `close`."""
+        """Start the bots and reserve the seats. If this method raises an error, call `close`."""
         setup, settings = self.setup, self._settings
         started = [await self._start(bot) for bot in setup.bots]
         keys = [SecretStr(self._server.register(bot.name)) for bot in setup.bots]
@@ -145,7 +150,7 @@ class ChallengeGame:
             self._tasks.append(asyncio.create_task(player.play(), name=f"vindibot-opponent-{number}"))
 
     async def _start(self, bot: Bot) -> Voters:
-        """Return the voters of a bot, started."""
+        """Start the voters of a bot and return them."""
         pool, workers = self._settings.pool, max(1, (self._settings.pool.workers or cores()) // (SEATS - 1))
         started = voters(bot, workers=workers, in_process=pool.in_process, grace=pool.grace_ms / 1000, strikes=pool.strikes)
         self._stack.push_async_callback(started.close)
@@ -194,7 +199,7 @@ class ChallengeGame:
                 task.cancel()
 
     async def _finish_recordings(self) -> None:
-        """Wait until the bots have recorded the end, but not longer than `CLOSING_SECONDS`."""
+        """Wait until the bots have recorded the end of the game, for at most `CLOSING_SECONDS`."""
         _, late = await asyncio.wait(self._tasks, timeout=CLOSING_SECONDS)
         for task in late:
             task.cancel()
@@ -207,7 +212,7 @@ class ChallengeGame:
         self._left.set()
 
     async def close(self) -> None:
-        """End the match and the bots, and stop their workers."""
+        """End the match and the bots, and stop the workers of the bots."""
         self.leave()
         for task in self._tasks:
             task.cancel()

@@ -1,4 +1,4 @@
-"""The host of challenges: a game server on this machine with a page, and the bots that play against its visitors."""
+"""The host of challenges: a game server on this machine with a page, and the bots that play against visitors of the page."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from vindibot.engine import warm
 from vindibot.games import result_text
 from vindibot.server import EmbeddedServer, Room, ServerSettings
 
-#: Largest number of stored games; the oldest go first.
+#: Largest number of stored games. If there are more, the oldest are removed.
 MAX_GAMES = 32
 LOOPBACK, ALL_INTERFACES = "127.0.0.1", "0.0.0.0"
 _log = structlog.get_logger("vindibot.challenge")
 
 
 class Host:
-    """All games of one command; an observer of the server's rooms. It calls `note` with a line about each game that ended.
+    """All games of one command. It is an observer of the server's rooms, and calls `note` with a line about each game that has
+    ended.
 
-    Each game has a secret, which only the page that requested it knows.
+    Each game has a secret, which only the page that requested the game knows.
     """
 
     def __init__(self, settings: ChallengeSettings, offers: Offers, note: Callable[[str], None]) -> None:
@@ -46,13 +47,13 @@ class Host:
     # -- games --
 
     async def begin(self, request: GameRequest) -> tuple[str, ChallengeGame]:
-        """Start the bots of a game and reserve its seats; returns its secret and the game. Raises `VindibotError`."""
+        """Start the bots of a game and reserve the seats. Return the game's secret and the game. Raises `VindibotError`."""
         if len(self._tasks) + self._preparing >= self.settings.games:
             limit = counted(self.settings.games, "game")
             raise VindibotError(f"no more than {limit} can run here at once: try again when a game has ended")
         self._preparing += 1
         try:
-            async with self._loading:  # loading bots puts their folders on the path of this process
+            async with self._loading:  # a bot that is loaded puts its folders on the import path of this process
                 setup = await asyncio.to_thread(self._load, request)
             return await self._prepare(setup)
         finally:
@@ -100,7 +101,7 @@ class Host:
         self._note(result_line(game))
 
     def game(self, secret: str) -> ChallengeGame | None:
-        """Return the game with this secret, None if there is none."""
+        """Return the game with this secret; None if there is no such game."""
         return self._games.get(secret)
 
     # -- events of the rooms --
@@ -109,7 +110,7 @@ class Host:
         """See `RoomObserver`."""
 
     def played(self, room: Room, move: int) -> None:
-        """See `RoomObserver`. Ends the game of a person whose hero has crashed: it cannot come back."""
+        """See `RoomObserver`. Ends the game if the person's hero has crashed, because a crashed hero cannot come back."""
         for game in self._tasks:
             if game.room is room and room.crashed(room.seats[game.setup.seat]):
                 game.leave()
@@ -121,7 +122,7 @@ class Host:
 
     @contextlib.asynccontextmanager
     async def serving(self, host: str) -> AsyncIterator[EmbeddedServer]:
-        """Within this context, serve the page and the games. All games end with it."""
+        """Within this block, serve the page and the games. All games end when the block ends."""
         settings = ServerSettings(host=host, port=self.settings.port, keys="registered")
         async with EmbeddedServer(settings, (self,), (lambda app: add_routes(app, self),)) as self._server:
             try:
@@ -136,7 +137,7 @@ class Host:
 
 
 def result_line(game: ChallengeGame) -> str:
-    """Return a line about the end of a game, for the terminal."""
+    """Return a line for the terminal about the end of a game."""
     result, name, seat = game.result, game.setup.name, game.setup.seat
     if result is None:
         return f"{name} left" if game.room is not None else f"{name} did not join"
@@ -146,7 +147,7 @@ def result_line(game: ChallengeGame) -> str:
 
 
 def challenge(settings: ChallengeSettings, bots: Sequence[str], console: Console, *, lan: bool, open_page: bool) -> None:
-    """Host challenges until Ctrl-C. Raises `VindibotError` if it cannot start."""
+    """Host challenges until Ctrl-C. Raises `VindibotError` if the server cannot start."""
     with log.configured(settings.log.level, settings.log.file, console):
         offers = Offers(bots, settings.map)
         warm(console)

@@ -1,6 +1,6 @@
 """The bots and maps that the page offers.
 
-A page names a bot or a map by the id of an offer, never by a path.
+An offer is a bot or a map with an id. A page names bots and maps by these ids, never by paths.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vindibot.config import LONGEST_NAME, load_bot, load_map, places, shipped_fo
 
 #: The ids of a new random map, and of the map that the command names.
 RANDOM, NAMED = "random", "named"
-#: Number of seeds that are tried for a random map. Few seeds give none.
+#: Number of seeds that are tried for a random map. With few seeds the generator fails.
 ATTEMPTS = 20
 #: The keys that a bot file may have.
 _KEYS = {"name", "extends", "traits"}
@@ -27,8 +27,8 @@ _KEYS = {"name", "extends", "traits"}
 
 @dataclass(frozen=True)
 class BotOffer:
-    """A bot file. `where` tells it from others with its name. `problem` says why the file cannot be read as TOML; its traits are
-    checked only when a game begins."""
+    """A bot file. `where` distinguishes it from other bots of the same name. `problem` says why the file cannot be read as
+    TOML. The traits in the file are checked only when a game begins."""
 
     id: str
     name: str
@@ -39,7 +39,7 @@ class BotOffer:
 
 @dataclass(frozen=True)
 class MapOffer:
-    """A map. `group` is the heading above it in a list. `size` is None for a map that is not generated yet."""
+    """A map. `group` is the heading above the map in a list. `size` is None for a map that is not generated yet."""
 
     id: str
     name: str
@@ -48,9 +48,10 @@ class MapOffer:
 
 
 class Offers:
-    """The bots and maps of one command. `bots` and `map_choice` are those named on the command line.
+    """The bots and maps that one command offers.
 
-    Raises `UsageError` if one of these cannot be loaded.
+    `bots` and `map_choice` are the bots and the map named on the command line. Raises `UsageError` if one of them cannot be
+    loaded.
     """
 
     def __init__(self, bots: Sequence[str] = (), map_choice: str = "") -> None:
@@ -62,11 +63,13 @@ class Offers:
         self._named_bots = tuple(dict.fromkeys(named))
         chosen = named or [Path(load_bot("seed").path)]
         found = {offer.path: offer.id for offer in self.bots()}
-        #: The ids of the three bots that are selected first. If the command names fewer, they take the seats in turn.
+        #: The ids of the three bots that are selected first. If the command names fewer than three, the named bots take the
+        #: seats in turn.
         self.chosen = tuple(found[chosen[number % len(chosen)]] for number in range(3))
 
     def bots(self) -> list[BotOffer]:
-        """Return the bots that exist now: those named by the command, then those of the current folder, then the shipped ones."""
+        """Return the bots that exist now: first the bots named by the command, then the current folder's, then the shipped
+        bots."""
         paths = dict.fromkeys([*self._named_bots, *(path.resolve() for path in _files())])
         offers = (_offer(path, path in self._named_bots) for path in paths)
         return [offer for offer in offers if offer is not None]
@@ -79,7 +82,7 @@ class Offers:
         raise UsageError("this bot file no longer exists: load the page again")
 
     def maps(self) -> list[MapOffer]:
-        """Return all maps: a new random one, the one named by the command, the maps with names, the standard set."""
+        """Return all maps: a new random map, the map named by the command, the maps with names, the standard set."""
         offers = [MapOffer(RANDOM, "a new random map", "")]
         if self._named_map is not None:
             offers.append(MapOffer(NAMED, self._named_map.name or "the map named on the command line", "", self._named_map.size))
@@ -89,7 +92,7 @@ class Offers:
         return offers
 
     def map(self, offer_id: str, *, seed: int, size: int | None = None) -> Map:
-        """Return the map with this id. `seed` and `size` (8..28, even) are for a random map. Raises `UsageError`."""
+        """Return the map with this id. `seed` and `size` (8..28, even) apply to a random map. Raises `UsageError`."""
         if offer_id == RANDOM:
             return random_map(seed, size)
         if offer_id == NAMED and self._named_map is not None:
@@ -104,7 +107,7 @@ class Offers:
 
 
 def random_map(seed: int, size: int | None = None) -> Map:
-    """Return the map of a seed, or of the next seed that gives one. Raises `UsageError`."""
+    """Return the map of a seed. If the generator fails with this seed, try the next seeds. Raises `UsageError`."""
     if size is not None and not (MIN_SIZE <= size <= MAX_SIZE and size % 2 == 0):
         raise UsageError(f"a map has an even size from {MIN_SIZE} to {MAX_SIZE}, not {size}")
     for attempt in range(ATTEMPTS):
@@ -116,7 +119,7 @@ def random_map(seed: int, size: int | None = None) -> Map:
 
 
 def _files() -> Iterator[Path]:
-    """Yield each file that the name of a bot can stand for, in the order in which names are looked up."""
+    """Yield all files that may be bot files, in the order in which the names of bots are looked up."""
     for place in places():
         for folder in (place, place / "bots"):
             if folder.is_dir():
@@ -124,14 +127,14 @@ def _files() -> Iterator[Path]:
 
 
 def _offer(path: Path, named: bool) -> BotOffer | None:
-    """Return the bot of a file, None if the file is no bot file. `named` says whether the command names it."""
+    """Return the offer of a bot file; None if the file is no bot file. `named` says whether the command names the file."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
         data = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, RecursionError):
         return None
     except tomllib.TOMLDecodeError as problem:
-        # The page lists a bot file with an error, with the reason.
+        # The page also lists a bot file that has an error, and gives the reason.
         reason = f"{short(path)}: this is not TOML: {problem}"
         return _offer_of(path, path.stem, reason) if "[traits" in text or named else None
     if not (data.keys() <= _KEYS and ("traits" in data or "extends" in data)):

@@ -12,10 +12,11 @@ LARGEST_SEED = 2**53 - 1
 
 
 class GameRequest(BaseModel):
-    """A game that a person wants to play. `name` and `hero` (1..4) are the person's.
+    """A game that a person wants to play.
 
-    `bots` and `map` are ids of offers (`vindibot.challenge.offers`). `size` and `map_seed` are for a random map; without a size
-    the map's size is random too. `limit_ms` is the time limit of the bots, in milliseconds per move.
+    `name` is the person's name, `hero` (1..4) the person's hero. `bots` and `map` are ids of offers
+    (`vindibot.challenge.offers`). `size` and `map_seed` apply to a random map. Without `size`, the size of this map is random
+    too. `limit_ms` is the time limit of the bots, in milliseconds per move.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)

@@ -1,7 +1,8 @@
-"""The routes of the page of challenges: the page, its files, the offers, a new game, the votes of the bots.
+"""The routes of the page of challenges: the page, the page's files, the offers, a new game, the votes of the bots.
 
-Only the page gets an answer. The routes require JSON, and a host that is an address or a name of this machine. Otherwise another
-page in the same browser could start bots or read votes, also one whose name resolves to this machine.
+The routes answer requests from this page only. They require JSON, and a host that is an address or a name of this machine.
+Without these checks, another page in the same browser could start bots or read votes, even a page of a host whose name resolves
+to this machine.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 #: The path of the page.
 PATH = "/challenge"
-#: Largest number of seconds that a request for votes waits for the next ones.
+#: Largest number of seconds that a request for votes waits for new votes.
 WAIT_SECONDS = 20.0
 #: The headers of the page and of its files.
 PAGE_HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
@@ -40,7 +41,7 @@ _TILES = ".#T-"
 
 
 def _trusted(request: Request) -> None:
-    """Raise `Refusal` for a request with a foreign host name, or from the page of another server."""
+    """Raise `Refusal` for a request to a foreign host name, or from the page of another server."""
     host = request.headers.get("host", "")
     try:
         name = urlsplit(f"//{host}").hostname or ""
@@ -82,7 +83,7 @@ def add_routes(app: FastAPI, host: Host) -> None:
 
     @app.get("/challenge/offers", dependencies=guarded)
     async def offers() -> Response:
-        """Return the bots and maps that can be chosen, and the first choice."""
+        """Return the bots and maps that can be chosen, and the initial choice."""
         settings = host.settings
         bots = [{"id": bot.id, "name": bot.name, "where": bot.where, "problem": bot.problem} for bot in host.offers.bots()]
         maps = [asdict(one) for one in host.offers.maps()]
@@ -98,7 +99,7 @@ def add_routes(app: FastAPI, host: Host) -> None:
 
     @app.get("/challenge/maps/{offer_id}", dependencies=guarded)
     async def map_of(offer_id: str, seed: int = 0, size: int | None = None) -> Response:
-        """Return a map as it is before the game. Parameters of a random map: seed, size (8..28, even)."""
+        """Return a map as it is before the game. `seed` and `size` (8..28, even) apply to a random map."""
         try:
             return JSONResponse(_map_data(host.offers.map(offer_id, seed=seed, size=size)))
         except VindibotError as problem:
@@ -106,8 +107,8 @@ def add_routes(app: FastAPI, host: Host) -> None:
 
     @app.post("/challenge/games", dependencies=guarded)
     async def begin(request: Request) -> Response:
-        """Begin a game; the body is a `GameRequest` in JSON. The answer comes when the bots are ready: a key for the arena, the
-        secret of this game, and its bundle (docs/viewer-format.md) without id and plies."""
+        """Begin a game. The body is a `GameRequest` in JSON. The answer comes when the bots are ready. It has a key for the
+        arena, the secret of the game, and the game's bundle (docs/viewer-format.md) without id and plies."""
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise Refusal(415, "Send the request as application/json")
         try:
@@ -123,21 +124,21 @@ def add_routes(app: FastAPI, host: Host) -> None:
 
     @app.get("/challenge/game/votes", dependencies=guarded)
     async def votes(request: Request, after: int = 0) -> Response:
-        """Return the decisions of the bots after the first `after` (a bundle's turns, with the hero); wait until there is one.
-        The bearer's token is the secret of the game."""
+        """Return the decisions of the bots after the first `after`, as the turns of a bundle with the hero. If there is no such
+        decision yet, wait for one. The bearer token is the secret of the game."""
         decisions = _game(host, request).decisions
         made = await decisions.after(max(0, after), WAIT_SECONDS)
         return JSONResponse({"turns": [_turn(decision) for decision in made], "over": decisions.over})
 
     @app.delete("/challenge/game", dependencies=guarded)
     async def leave(request: Request) -> Response:
-        """End the game, because the person leaves. The bearer's token is the secret of the game."""
+        """End the game, because the person leaves. The bearer token is the secret of the game."""
         _game(host, request).leave()
         return Response(status_code=204)
 
 
 def _game(host: Host, request: Request) -> ChallengeGame:
-    """Return the game whose secret a request has. Raises `Refusal`."""
+    """Return the game whose secret is the bearer token of a request. Raises `Refusal`."""
     kind, _, secret = request.headers.get("authorization", "").partition(" ")
     game = host.game(secret.strip()) if kind.lower() == "bearer" else None
     if game is None:
@@ -146,7 +147,7 @@ def _game(host: Host, request: Request) -> ChallengeGame:
 
 
 def _bundle(setup: GameSetup) -> Bundle:
-    """Return the game before its first ply."""
+    """Return the bundle of the game before the first ply."""
     players, first = [Player(name) for name in setup.names()], setup.map.new_game(4 * setup.rounds)
     history = GameHistory("", players, setup.seat, first=first, limit_ms=setup.limit_ms)
     title = f"{setup.name} against {', '.join(bot.name for bot in setup.bots)}"
@@ -160,7 +161,7 @@ def _turn(decision: Decision) -> dict[str, Any]:
 
 
 def _map_data(found: Map) -> dict[str, Any]:
-    """Return a map in the letters of a bundle (docs/viewer-format.md)."""
+    """Return a map with the board in the letters of a bundle (docs/viewer-format.md)."""
     spawns = [-1 if spawn is None else spawn[0] * found.size + spawn[1] for spawn in found.spawns]
     tiles = "".join(_TILES[tile] for tile in found.tiles.ravel())
     return {"name": found.name, "size": found.size, "tiles": tiles, "spawns": spawns}

@@ -6,12 +6,13 @@ from pydantic import Field
 
 from vindibot.config import LogSettings, PoolSettings, RecordingSettings, Seed, Settings
 
-#: The longest name of a person, in characters.
+#: Largest number of characters in the name of a person.
 LONGEST_NAME = 30
 
 
 class ChallengeSettings(Settings):
-    """The settings of ``vindibot challenge``. The page begins with this map and these rounds and times, and can change them."""
+    """The settings of ``vindibot challenge``. The page begins with this map, number of rounds and times. The person can change
+    them there."""
 
     map: str = Field(
         default="",
@@ -20,7 +21,10 @@ class ChallengeSettings(Settings):
     )
     rounds: int = Field(default=100, ge=1, le=600, description="number of rounds that is selected first: moves per hero")
     your_limit_s: int = Field(
-        default=60, ge=0, le=86_400, description="seconds per move of yours; after them your hero crashes; 0: no limit"
+        default=60,
+        ge=0,
+        le=86_400,
+        description="seconds for each move of yours; if you take longer, your hero crashes; 0: no limit",
     )
     limit_ms: int = Field(default=1000, ge=100, le=600_000, description="milliseconds per move of the bots")
     margin_ms: float = Field(

@@ -34,7 +34,7 @@ SPELLED = {
     "maps.names": "--map",
     "maps.sizes": "--size",
 }
-#: Settings that are lists or tables; some have options of their own.
+#: Settings that get no option here: lists and tables. Some of them have options of their own below.
 HIDDEN = {"bots", "entrants", "maps.names", "maps.sizes"}
 #: The key of the command's words.
 WORDS = "vindibot.arena.words"
@@ -43,7 +43,8 @@ FORFEITS = 6
 
 
 def _load(config: str | None, given: dict[str, Any], resume: Path | None) -> Config[ArenaSettings]:
-    """Return the settings; a tournament that is resumed has its own, unless a configuration or bots are given."""
+    """Return the settings. A resumed tournament has its own configuration, which counts unless a configuration or bots are
+    given."""
     from vindibot.arena import setup_path
     from vindibot.config import short
 
@@ -120,12 +121,12 @@ def show_results(tournament: Tournament, console: Console) -> int:
 
 
 def _progress(tournament: Tournament) -> str:
-    """Return the number of finished games, and the command that goes on."""
+    """Return a line with the number of finished games, and with the command that goes on."""
     return f"{len(tournament.lines)} of {len(tournament.schedule)} games are saved; go on with: {tournament.resume_command()}"
 
 
 def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool = False) -> int:
-    """Print the files of the tournament, what went wrong, and how to go on; return the exit code."""
+    """Print the files of the tournament, the failures, and the command that goes on. Return the exit code."""
     from vindibot.arena import mixed_versions
     from vindibot.config import short
 
@@ -162,7 +163,7 @@ class _RecordedCommand(click.Command):
 @click.option("--config", "-c", metavar="FILE", help="the configuration of a tournament (docs/arena.md)")
 @click.option("--resume", metavar="FILE", type=click.Path(path_type=Path), help="go on with the tournament of this results file")
 @click.option(
-    "--mix-versions", is_flag=True, help="with --resume: go on also if vindibot or a bot has changed since the last games"
+    "--mix-versions", is_flag=True, help="with --resume: go on even if vindibot or a bot has changed since the last games"
 )
 @click.option("--match", nargs=2, metavar="A B", help="two bots with two seats each: the same as --format ab")
 @click.option(

@@ -13,8 +13,10 @@ from vindibot.cli.completion import complete_bots, complete_traits
     "--bot", "-b", metavar="BOT", shell_complete=complete_bots, help="add the traits beside this bot file, and its weights"
 )
 def behaviours_command(name: str | None, bot: str | None) -> None:
-    """List all traits with their parameters: the traits that ship with vindibot, those of installed packages (entry points of
-    the group vindibot.behaviours), and with --bot those beside a bot file.
+    """List all traits with their parameters.
+
+    The list has the traits that ship with vindibot, and the traits of installed packages (entry points of the group
+    vindibot.behaviours). With --bot it also has the traits beside a bot file.
 
     With NAME the command shows one trait with its full description. NAME is a name from the list, module:Class, or with --bot
     a label of this bot.

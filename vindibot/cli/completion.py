@@ -1,6 +1,6 @@
 """Completion of the command line: ``vindibot completion SHELL``, and the names of bots, maps and traits.
 
-It runs at every press of the Tab key, so it imports nothing large.
+The shell runs this module at each press of the Tab key, so it imports nothing large.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ PROGRAM = "vindibot"
 
 
 def _matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Return the words that begin with `incomplete`; files if there are none, or if it begins a path."""
+    """Return the words that begin with `incomplete`. If there is no such word, or if `incomplete` is the start of a path,
+    complete file names."""
     if "/" not in incomplete and not incomplete.startswith((".", "~")):
         items = [CompletionItem(word) for word in dict.fromkeys(words) if word.startswith(incomplete)]
         if items:
@@ -29,7 +30,7 @@ def _matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
 
 def _toml_files(folder: str) -> list[str]:
-    """Return TOML files: those of the current folder with their suffix, those that ship without it; and folders of bots."""
+    """Return names of TOML files: in the current folder with the suffix, for shipped files without it. And folders of bots."""
     here, *others = places()
     own = [path.name for path in sorted(here.glob("*.toml"))]
     own += [f"{folder}/{path.name}" for path in sorted((here / folder).glob("*.toml")) if folder]

@@ -27,7 +27,7 @@ COMMANDS = ("play", "arena", "serve")
 )
 def config_command(file: str | None, command: str, bot: str | None, schema: str | None) -> None:
     """Show the effective settings, and where each value comes from: the default, a line of a file, or an environment variable.
-    Keys are not shown. The output is TOML: as a file it has the same effect.
+    Keys are not shown. The output is TOML: a file with this content has the same effect.
 
     FILE is a configuration file, or the name of one that ships with vindibot (training, arena), or a bot file.
 

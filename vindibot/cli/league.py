@@ -1,4 +1,4 @@
-"""``vindibot league``: make a league from a roster, show its standings."""
+"""``vindibot league``: make a league from a roster, and show the standings."""
 
 from __future__ import annotations
 

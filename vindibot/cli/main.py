@@ -1,7 +1,7 @@
 """The command line: ``vindibot play`` and all other commands.
 
-The module of a command is imported when it is needed; commands import other rooms when they run, so they start fast. The help
-explains the exit codes.
+To start fast, this module imports the module of a command only when needed, and a command imports other rooms only when it
+runs. `EXIT_CODES` explains the exit codes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import click
 from vindibot import __version__
 from vindibot.base import VindibotError, interrupts, printable_lines
 
-#: The commands in the order of the help. Each has a module of its name here.
+#: The commands in the order of the help. Each command has a module of the same name in this room.
 COMMANDS = (
     "play",
     "init",
@@ -40,7 +40,7 @@ COMMANDS = (
 
 
 class Commands(click.Group):
-    """The group of all commands; turns their errors into messages and exit codes."""
+    """The group of all commands. It turns the errors of a command into a message and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -75,7 +75,7 @@ _show_in_full = warnings.showwarning
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-    """Print a `RuntimeWarning`, which is for users, as one line; others as Python does."""
+    """Print a `RuntimeWarning`, which is for users, as one line. Print other warnings as Python does."""
     if issubclass(category, RuntimeWarning):
         click.echo(f"{click.style('warning', fg='yellow', bold=True)}: {message}", err=True)
     else:
@@ -93,7 +93,7 @@ Exit codes of all commands:
 
 
 def _show_version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
-    """Print the version, and the build that is written into results."""
+    """Print the version, and the build, which tournaments write into their results."""
     if asked and not ctx.resilient_parsing:
         from vindibot.config import build
 

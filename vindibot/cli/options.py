@@ -1,4 +1,5 @@
-"""Options of the command line that are made from settings: one option per field of a settings model, with its help text."""
+"""Command line options that are made from settings: one option per field of a settings model. The field's description is the
+help text."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 
 
 def option_names(model: type[BaseModel], spelled: Mapping[str, str]) -> dict[str, str]:
-    """Return the option of each key of a model (``time.margin_ms``); `spelled` has the exceptions."""
+    """Return the name of the option for each key of a model (``time.margin_ms``). `spelled` has the names that do not follow
+    from the key."""
     return {dotted(path): _name(dotted(path), spelled) for path, _ in setting_fields(model)}
 
 
@@ -35,9 +37,9 @@ def settings_options(
 ) -> Decorator[Any]:
     """Return a decorator that adds an option to a command for each field of a model and its tables, except those in `hidden`.
 
-    The value of an option is a text, which `load_config` checks, or None if it is not given. The name of its parameter is the
-    key with ``__`` for a dot. `spelled` has option names that differ from their key. `defaults` has the defaults of the command
-    where they differ from the model. `completes` has functions that complete a value.
+    The value of an option is a text, which `load_config` checks, or None if the option is not given. The command's parameter
+    for an option has the name of the key, with ``__`` for a dot. `spelled` has the names of options that do not follow from the
+    key. `defaults` has the command's defaults that differ from the model's. `completes` has functions that complete a value.
     """
 
     def add(command: Any) -> Any:
@@ -52,12 +54,13 @@ def settings_options(
 
 
 def overrides(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a command's options, by the keys of the settings."""
+    """Return the values of a command's options by the keys of the settings, from the values by the names of the parameters."""
     return {name.replace("__", "."): value for name, value in options.items()}
 
 
 def load_settings(model: type[Settings], file: str | None, given: Mapping[str, Any], spelled: Mapping[str, str]) -> Config[Any]:
-    """Return settings from defaults, a configuration file and options (`given`, by key). Raises `UsageError`."""
+    """Load settings from defaults, a configuration file and options. `given` has the values of the options by key. Raises
+    `UsageError`."""
     from vindibot.config import load_config
 
     return load_config(model, file, given, environ={}, option_names=option_names(model, spelled))

@@ -37,7 +37,7 @@ WORDS = ("stay", "north", "south", "east", "west")
 
 config_option = click.option("--config", "-c", metavar="FILE", help="a configuration file: a line  key = value  per setting")
 turn_option = click.option(
-    "--turn", type=int, required=True, metavar="N", help="the turn: its number as in the recording, four per round"
+    "--turn", type=int, required=True, metavar="N", help="number of the turn, as in the recording; a round has four turns"
 )
 recorded_bot_option = click.option(
     "--bot", metavar="BOT", shell_complete=complete_bots, help="the bot to ask  [default: the bot of the recording]"

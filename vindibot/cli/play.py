@@ -21,7 +21,7 @@ SPELLED = {
     "time.limit_ms": "--limit-ms",
     "time.margin_ms": "--margin-ms",
 }
-#: Settings without an option: every user of the machine can read a key on the command line.
+#: Settings without an option. A key is one of them, because every user of the machine can read a command line.
 HIDDEN = {"key"}
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Options with a name that differs from their key.
 SPELLED = {"time_limit_ms": "--limit-ms", "admin_key": "--admin-key-file"}
-#: Settings without an option of this form: every user of the machine can read a key on the command line.
+#: Settings without an option that takes the value: every user of the machine could read a key on the command line.
 HIDDEN = {"admin_key", "keys"}
 ADMIN_VARIABLE = "VINDIBOT_ADMIN_KEY"
 ALL_INTERFACES = "0.0.0.0"
@@ -30,7 +30,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def _admin_key(path: Path | None) -> str | None:
-    """Return the administrator's key, from a file or from the environment. Raises `UsageError`."""
+    """Return the administrator's key from the file `path` or from the environment, or None. Raises `UsageError`."""
     from vindibot.base import check_key, read_key_file
 
     if path is not None:
@@ -51,7 +51,7 @@ def _print_address(console: Console, server: EmbeddedServer) -> None:
 
 
 def allow_many_files() -> None:
-    """Raise the limit of open files of this process to the system's maximum: every waiting client needs a socket."""
+    """Raise this process's limit of open files to the system's maximum, because each waiting client needs a socket."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 

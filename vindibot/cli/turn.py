@@ -43,8 +43,8 @@ def turn_command(
     changed, else "now" and "then". The output of a trait is shown, and a breakpoint() in it stops there. A trait in an endless
     loop is interrupted after --limit-ms; the message names its line.
 
-    The default bot is the one in the header of the recording. Your own traits are looked up in the current folder, in bots/
-    and beside the recording. Set NUMBA_DISABLE_JIT=1 to step through compiled kernels.
+    Without --bot, the traits come from the header of the recording. Your own traits are looked up in the current folder, in
+    bots/ and beside the recording. Set NUMBA_DISABLE_JIT=1 to step through compiled kernels.
 
     \b
     Examples:

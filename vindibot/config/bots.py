@@ -115,8 +115,8 @@ def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:
 
     `name` is a path (``bots/seed.toml``), a bare name (``seed``), or a folder with a ``bot.toml``.
 
-    The lookup goes through the folder `beside`, the current folder, and the bots that ship with the package; in each of them
-    also through ``bots/``. Every trait is imported and built once, as a check.
+    The lookup goes through the folder `beside`, the current folder, and the bots that ship with the package. Each of these
+    folders may have a subfolder ``bots/``, which is searched too. Every trait is imported and built once, as a check.
 
     Raises `UsageError` with the file, the line, the trait and the key of the error. Errors are: no such file or trait, bad
     TOML, unknown, missing or bad parameters, files that extend each other in a circle, no enabled trait.

@@ -141,7 +141,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _leads_to(entry: tuple[str, ...], path: Sequence[str]) -> bool:
-    """Whether an entry is the key at `path`, or an inline table that contains it."""
+    """Return whether an entry is the key at `path`, or an inline table that contains this key."""
     return entry == tuple(path[: len(entry)])
 
 

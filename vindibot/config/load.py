@@ -105,7 +105,7 @@ def load_play(
     """Load the settings of ``vindibot play``; see `load_config`.
 
     `bot`, `against`, `key_file` and `map` may name files beside the configuration file. The result has paths that work from the
-    current folder. If both `key` and `key_file` are set, the one from the later layer counts, and the other becomes None.
+    current folder. If both `key` and `key_file` are set, the key of the later layer counts, and the other setting becomes None.
     Raises `UsageError` as `load_config` does, for a bot that does not exist, and for settings that exclude each other.
     """
     loaded = load_config(PlaySettings, config, overrides, environ=environ, option_names=option_names)

@@ -147,7 +147,7 @@ class PoolSettings(Settings):
         default=3,
         ge=1,
         le=20,
-        description="a trait is benched after it hangs or raises in this number of its last 20 turns; more: benched later",
+        description="a trait is benched when it hangs or raises in this number of its last 20 turns; more: benched later",
     )
 
     def worker_count(self) -> int:

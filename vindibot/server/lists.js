@@ -1,4 +1,4 @@
-// Refreshes the list of running games every few seconds, while the page is visible: takes it from a new copy of the page.
+// While the page is visible, this script loads the page again every few seconds, and takes the list of running games from it.
 const INTERVAL_MS = 2500;
 
 async function refresh() {

@@ -24,7 +24,7 @@ class ServerSettings(Settings):
 
     model_config = ConfigDict(strict=False)
 
-    host: str = Field(default="127.0.0.1", min_length=1, description="address to listen on; the default: only from this machine")
+    host: str = Field(default="127.0.0.1", min_length=1, description="address to listen on; the default is for this machine only")
     port: int = Field(default=0, ge=0, le=65535, description="port to listen on; 0 takes a free one")
     time_limit_ms: int = Field(default=1000, ge=1, le=86_400_000, description="time for a move in milliseconds")
     pace: Literal["none", "original"] = Field(
@@ -42,12 +42,12 @@ class ServerSettings(Settings):
         default=10.0, gt=0, description="time for the head of a request to arrive, in seconds from its first byte"
     )
     max_connections: int = Field(default=10_000, ge=1, description="largest number of connections; beyond it requests get a 503")
-    max_games: int = Field(default=2_000, ge=1, description="largest number of games that run or can still be asked for")
-    max_waiting: int = Field(default=1_000, ge=1, description="largest number of clients that wait for a game")
+    max_games: int = Field(default=2_000, ge=1, description="largest number of games in memory, running or lately finished")
+    max_waiting: int = Field(default=1_000, ge=1, description="largest number of clients that wait for an arena game")
     registrations_per_address: int = Field(
         default=60,
         ge=1,
-        description="new bots per minute and address, by the page or by an unknown key; beyond them: 429",
+        description="largest number of new bots per minute and address; beyond it requests get a 429",
     )
     registrations_per_minute: int = Field(
         default=600, ge=1, description="largest number of new bots per minute; beyond it requests get a 429"
@@ -59,7 +59,7 @@ class ServerSettings(Settings):
     admin_key: SecretStr | None = Field(
         default=None, description="the administrator's key, for /api/admin; without it there is no /api/admin"
     )
-    max_streams: int = Field(default=1_000, ge=1, description="largest number of event streams; beyond it: 503")
+    max_streams: int = Field(default=1_000, ge=1, description="largest number of event streams; beyond it requests get a 503")
     stalled_seconds: float = Field(
         default=10.0, gt=0, description="seconds after which a spectator that does not read its stream is disconnected"
     )
@@ -67,7 +67,7 @@ class ServerSettings(Settings):
         default=None,
         description="SQLite file for bots, ratings and games; without it they are lost when the server ends",
     )
-    keep_finished_seconds: float = Field(default=60.0, ge=0, description="seconds for which a finished game can be asked for")
+    keep_finished_seconds: float = Field(default=60.0, ge=0, description="seconds for which a finished game stays in memory")
 
     @field_validator("admin_key")
     @classmethod

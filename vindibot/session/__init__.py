@@ -1,4 +1,4 @@
-"""Whole games of one bot, one after another: each game is joined, played, recorded and shown."""
+"""Whole games of one bot: each game is joined, played, recorded and shown."""
 
 import lazy_loader
 

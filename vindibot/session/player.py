@@ -73,7 +73,7 @@ class Report:
         return ranks([hero.gold for hero in self.last.game.heroes])[self.last.hero.id - 1] if self.last is not None else 0
 
     def result(self, name: str) -> str:
-        """Return the result in words, with `name` for our hero. If the game was not completed, return the outcome's message."""
+        """Return the result in words, with `name` for our hero. If the game was not completed: the outcome's message."""
         if self.last is None or not self.completed:
             return self.outcome.message
         rivals = [(hero.name, hero.gold) for hero in self.last.game.heroes if hero.id != self.last.hero.id]

@@ -73,7 +73,7 @@ def play_stdio(name: str, settings: StdioSettings) -> None:
                 bot = load_bot(name)
                 warm(console)
             interrupts.at_once_again()
-            asyncio.run(_Player(bot, settings, console, source, target).play())
+            asyncio.run(_StdioPlayer(bot, settings, console, source, target).play())
 
 
 @contextlib.contextmanager
@@ -99,7 +99,7 @@ def _own_streams() -> Iterator[tuple[int, int]]:
             os.close(descriptor)  # the thread may still read `source`
 
 
-class _Player:
+class _StdioPlayer:
     """Plays one game."""
 
     def __init__(self, bot: Bot, settings: StdioSettings, console: Console, source: int, target: int) -> None:

@@ -1,7 +1,8 @@
 """A game drawn for a terminal: the board in colours, the heroes, and the votes of our traits.
 
-`layout` returns lines of styled text that fit a terminal. It uses prepared segments instead of rich's tables: it draws many times
-a second while a bot needs the processor. Names come from other people; they are shown as text, whatever they contain.
+`layout` returns lines of styled text that fit a terminal. It runs many times per second while a bot needs the processor, so it
+uses prepared segments instead of rich's tables. Names come from other people, so they are shown as plain text without control
+characters.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ from sim.game import (
 from vindibot.base import printable, weight_text
 from vindibot.games import Ballot, BallotEntry
 
-#: A line of a layout. Its segments have the width of the layout together.
+#: A line of a layout. The widths of its segments add up to the width of the layout.
 Line = list[Segment]
 
 #: Colours of heroes 1..4 (red, blue, green, orange), and the backgrounds of their mines.
 HERO_COLOURS = ("#e5534b", "#5294f0", "#57ab5a", "#e0823d")
 _MINE_BACKGROUNDS = ("#4a1f1f", "#1c3358", "#1f3f22", "#4d2f14")
-# Colours of mines on the small board: of heroes 1..4 (darker than the heroes), and without an owner.
+# Colours of mines on the small board: mines of heroes 1..4 (darker than the heroes), and mines without an owner.
 _SMALL_MINES, _SMALL_MINE = ("#9c3a35", "#3766a8", "#3d7a40", "#9c5a2a"), "#777252"
 _AIR, _WALL, _WALL_TEXT = "#161b22", "#30363d", "#444c56"
 _TAVERN, _TAVERN_TEXT, _MINE, _MINE_TEXT = "#5c4425", "#ffd78a", "#2d2d26", "#d8d3a8"
@@ -51,7 +52,8 @@ _AGAINST = Style(color="red")
 _HERO_STYLES = tuple(Style(color="#0d1117", bgcolor=colour, bold=True) for colour in HERO_COLOURS)
 _HERO_TEXTS = tuple(Style(color=colour, bold=True) for colour in HERO_COLOURS)
 
-# Widths of the panel beside the board: smallest and largest with one line per hero, and with four short lines per hero.
+# Widths of the panel beside the board: the smallest and the largest with one line per hero, and the width with four short lines
+# per hero.
 _PANEL, _WIDEST, _SLIM = 50, 60, 22
 _BAR = 10
 _GAP = Segment("  ")
@@ -59,10 +61,10 @@ _GAP = Segment("  ")
 
 @dataclass(frozen=True)
 class Frame:
-    """What a layout shows: a state (`sim.game.Game`), our hero (0..3), and the names of heroes 1..4.
+    """The content of a layout: a state (`sim.game.Game`), our hero (0..3), and the names of heroes 1..4.
 
-    `ballot` is our last ballot, `ms_left` the time that was left after our decision, in milliseconds. `ending` (a word) and
-    `message` (a sentence) say how the game ended.
+    `ballot` is our last ballot. `ms_left` is the number of milliseconds that were left after our decision. `ending` (a word)
+    and `message` (a sentence) say how the game ended.
     """
 
     games: Games = field(repr=False)
@@ -85,7 +87,7 @@ def rounds(games: Games) -> tuple[int, int]:
 
 
 def _tile(tile: int) -> tuple[str, Style, str]:
-    """Return the text and the style of a square without a hero, and its colour on the small board."""
+    """Return the text and the style of a square without a hero, and the square's colour on the small board."""
     owner = tile - MINE - 1
     if tile == TAVERN:
         text, background, small = _TAVERN_TEXT, _TAVERN, _TAVERN_TEXT
@@ -101,7 +103,7 @@ def _tile(tile: int) -> tuple[str, Style, str]:
 
 
 def _square(cell: int) -> tuple[str, Style, str]:
-    """Return the text, the style and the small colour of a value of ``Game.cell``."""
+    """Return the text, the style and the colour on the small board of a square. `cell` is a value of ``Game.cell``."""
     hero, tile = cell >> HERO_SHIFT, cell & TILE_BITS
     if 1 <= hero <= 4:
         return f"@{hero}", _HERO_STYLES[hero - 1], HERO_COLOURS[hero - 1]
@@ -147,7 +149,7 @@ def _half_style(upper: str, lower: str) -> Style:
 
 
 def _fit(pieces: Iterable[tuple[str, Style]], width: int) -> Line:
-    """Return segments that are exactly `width` wide together. Text that is too long is cut off."""
+    """Return segments with a total width of exactly `width`. Text that is too long is cut off."""
     line, left = [], width
     for text, style in pieces:
         segment = Segment(text, style)
@@ -159,7 +161,8 @@ def _fit(pieces: Iterable[tuple[str, Style]], width: int) -> Line:
 
 
 def _life(hero: Any, width: int, sign: str) -> list[tuple[str, Style]]:
-    """Return the life of a hero as a bar of `width` signs and as a number. A crashed hero has the word instead of the bar."""
+    """Return the life of a hero as a bar of `width` signs and as a number. For a crashed hero, the word "crashed" replaces the
+    bar."""
     life = int(hero["life"])
     full = -(-life * width // MAX_LIFE)
     style = _GOOD if life > 50 else _WARN if life > 20 else _BAD
@@ -168,7 +171,7 @@ def _life(hero: Any, width: int, sign: str) -> list[tuple[str, Style]]:
 
 
 def _heading(frame: Frame, width: int) -> list[Line]:
-    """Return two lines: round and turn; ending or move, and the time that was left."""
+    """Return two lines. The first has the round and the turn, the second the ending or the move, and the time that was left."""
     played, total = rounds(frame.games)
     time = [(f"round {played}/{total}", _BOLD), (f"  turn {int(frame.games[0]['turn'])}", _DIM)]
     move: list[tuple[str, Style]] = [(printable(frame.ending), _BOLD)] if frame.ending else []
@@ -197,7 +200,7 @@ def _heroes(frame: Frame, width: int, sign: str) -> list[Line]:
 
 
 def _slim_heroes(frame: Frame, sign: str) -> list[Line]:
-    """Return four short lines per hero, the first of them empty."""
+    """Return four short lines per hero. The first of the four is empty."""
     lines: list[list[tuple[str, Style]]] = []
     for index, hero in enumerate(frame.games[0]["hero"]):
         style = _HERO_TEXTS[index] if index == frame.me else _BOLD
@@ -214,7 +217,8 @@ def _amount(value: float, width: int) -> str:
 
 
 def _numbers(ballot: Ballot, values: Sequence[float], chosen: Style, column: int) -> list[tuple[str, Style]]:
-    """Return a number per direction, each `column` wide: "-" where the direction has no effect, `chosen` for the move."""
+    """Return a number per direction, each `column` characters wide. A direction without an effect has "-". The move has the
+    style `chosen`."""
     pieces = []
     for direction, value in enumerate(values):
         style = chosen if direction == ballot.direction else _AGAINST if value < 0 else _PLAIN
@@ -228,7 +232,7 @@ def _numbers(ballot: Ballot, values: Sequence[float], chosen: Style, column: int
 
 
 def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int) -> list[tuple[str, Style]]:
-    """Return a line of the table of votes: label, weight, weighted votes, and the milliseconds or the status."""
+    """Return a line of the table of votes: label, weight, weighted votes, and milliseconds or status."""
     answered = entry.votes is not None
     weight = weight_text(entry.weight)
     weight = weight.rjust(5) if len(weight) < 5 else _amount(entry.weight, 5)
@@ -262,8 +266,9 @@ def _votes(ballot: Ballot | None, width: int, height: int) -> list[Line]:
 def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_only: bool = False) -> list[Line] | None:
     """Return the lines for a terminal of `width` columns and `height` lines, None if the terminal is too small.
 
-    The first that fits of these: the board with two characters per square and the panel beside it; the same with a slim panel
-    and the votes below; in a terminal with colours, the board in half the size with the panel beside it.
+    These layouts are tried in order, and the first that fits is used: the board with two characters per square and the panel
+    beside it; the same board with a slim panel beside it and the votes below; in a terminal with colours, the board in half the
+    size with the panel beside it.
     """
     size = int(frame.games[0]["size"])
     sign = "=" if ascii_only else "━"
@@ -288,6 +293,6 @@ def _wide(board: list[Line], board_width: int, frame: Frame, width: int, height:
 
 
 def _beside(board: list[Line], board_width: int, panel: list[Line], panel_width: int) -> list[Line]:
-    """Return two columns. The shorter one is filled up with blanks."""
+    """Return a board and a panel side by side. Blank lines fill up the shorter of the two."""
     pairs = zip_longest(board, panel)
     return [[*(left or _fit([], board_width)), _GAP, *(right or _fit([], panel_width))] for left, right in pairs]

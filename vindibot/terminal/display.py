@@ -1,4 +1,4 @@
-"""A display of running games: a live board in a terminal, a plain line per own turn elsewhere.
+"""A display of running games: a live board in a terminal, elsewhere a plain line per turn of ours.
 
 ::
 
@@ -9,9 +9,9 @@
         ...
         game.finished(outcome, games)
 
-The display never delays a game. `GameDisplay.turn` only queues a frame. A thread draws the newest one, at most `RATE` times per
-second, and writes it. A terminal that is stopped (Ctrl-S) or gone (a broken pipe) stops the thread only, and no error of a
-display reaches its caller. The same holds for texts that other code prints to `Display.console`, such as the log.
+The display never delays a game. `GameDisplay.turn` only queues a frame. A thread draws the newest frame and writes it, at most
+`RATE` times per second. If the terminal is stopped (Ctrl-S) or gone (a broken pipe), only this thread stops. The caller of a
+display gets no error. The same holds for other code that prints to `Display.console`, such as the log.
 """
 
 from __future__ import annotations
@@ -37,20 +37,21 @@ from vindibot.terminal.board import Frame, Line, layout, rounds
 
 #: Largest number of frames drawn per second.
 RATE = 10.0
-#: Largest number of queued frames; the oldest are dropped.
+#: Largest number of queued frames. If there are more, the oldest are dropped.
 LONGEST_QUEUE = 10_000
-#: Largest number of characters that wait for a terminal; further ones are dropped.
+#: Largest number of characters that wait for a terminal. Further characters are dropped.
 BACKLOG = 1 << 20
-#: Seconds that the end of the program waits until the last frame is written.
+#: Largest number of seconds that the program waits at its end until the last frame is written.
 TIMEOUT = 2.0
 
 _log = structlog.get_logger("vindibot.terminal.display")
 
 
 class _QueuedFile:
-    """A file for rich that wraps `file` and never fails. While `threaded`, it never blocks: a thread calls `deliver`.
+    """A file for rich that wraps `file` and never raises an error.
 
-    While `threaded` is False, each flush writes to `file` at once.
+    While `threaded` is True, it never blocks: a thread calls `deliver`, which writes to `file`. While `threaded` is False, each
+    flush writes to `file` at once.
     """
 
     def __init__(self, file: TextIO, wake: threading.Event) -> None:
@@ -83,7 +84,7 @@ class _QueuedFile:
         return self._file.fileno()
 
     def deliver(self) -> None:
-        """Write the queued texts to the file. This may block; if there is a thread, only the thread calls it."""
+        """Write the queued texts to the file. This call may block. If there is a thread, only the thread calls it."""
         while self._texts and not self._broken:
             try:
                 text = self._texts.popleft()
@@ -99,7 +100,7 @@ class _QueuedFile:
     def _give_up(self) -> None:
         self._broken = True
         self._texts.clear()
-        # Otherwise Python fails to write its own buffer when the program ends, and prints an error.
+        # Otherwise, at the end of the program, Python fails to write its own buffer and prints an error.
         with suppress(OSError, ValueError):
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, self._file.fileno())
@@ -120,11 +121,11 @@ class GameDisplay:
         self.show(Frame(games.copy(), self._me, self._names, ballot, ms_left))
 
     def show(self, frame: Frame) -> None:
-        """Show a frame of any state. The caller does not change its arrays afterwards."""
+        """Show a frame of any state. The caller must not change the frame's arrays afterwards."""
         self._display.add(self, frame)
 
     def finished(self, outcome: Outcome, games: Games | None = None) -> None:
-        """Show the end of the game on the live board, if there is a last state. Where there is no board, nothing is printed."""
+        """Show the end of the game on the live board, if there is a last state. Without a live board, print nothing."""
         frame = None
         if games is not None:
             frame = Frame(games.copy(), self._me, self._names, ending=outcome.reason, message=outcome.message)
@@ -133,8 +134,8 @@ class GameDisplay:
 
 @dataclass(frozen=True)
 class _Event:
-    """A queued frame. `on_board` says whether the live board shows it. Without a board it becomes a line that begins with
-    `title`, or no line if `title` is None."""
+    """A queued frame. `on_board` says whether the live board shows the frame. Without a live board, the frame becomes a line
+    that begins with `title`, or no line if `title` is None."""
 
     frame: Frame
     on_board: bool
@@ -142,10 +143,11 @@ class _Event:
 
 
 class Display:
-    """Shows games on `file` (standard output if None): on a live board if this is a terminal of sufficient size, else as lines.
+    """A display that writes to `file`, None for standard output. A terminal of sufficient size gets a live board, all else gets
+    lines.
 
-    If `live` is False, always as lines. `width` and `height` replace those of the terminal. If several games are shown at once,
-    the live board shows the first until it ends.
+    If `live` is False, all output is lines. `width` and `height` replace the size of the terminal. If several games are shown
+    at once, the live board shows the first game until this game ends.
     """
 
     def __init__(
@@ -153,7 +155,7 @@ class Display:
     ) -> None:
         self._wake, self._stop = threading.Event(), threading.Event()
         self._output = _QueuedFile(file if file is not None else sys.stdout, self._wake)
-        #: Prints above the live board or between the lines. It never blocks.
+        #: A console that prints above the live board or between the lines. It never blocks.
         self.console = terminal(file=cast("TextIO", self._output), width=width, height=height)
         self._live_board = live and self.console.is_terminal and not self.console.is_dumb_terminal
         self._running: list[GameDisplay] = []
@@ -174,13 +176,14 @@ class Display:
             self._thread.join(TIMEOUT)
 
     def game(self, names: Sequence[str], me: int, title: str = "") -> GameDisplay:
-        """Begin to show a game. `names` are of heroes 1..4, `me` is our hero (0..3). `title` tells the game from others."""
+        """Begin to show a game. `names` are the names of heroes 1..4, `me` is our hero (0..3). `title` distinguishes the game
+        from others."""
         game = GameDisplay(self, names, me, title)
         self._running.append(game)
         return game
 
     def add(self, game: GameDisplay, frame: Frame | None, *, ended: bool = False) -> None:
-        """Queue a frame of a game. The game's own thread calls this."""
+        """Queue a frame of a game. The thread that plays the game calls this method."""
         if game not in self._running:
             return
         if frame is not None:
@@ -237,14 +240,14 @@ class Display:
         self._live.update(SegmentLines(lines, new_lines=True), refresh=True)
 
     def _end_live(self) -> None:
-        """End the live board. Its last frame stays above the next lines."""
+        """End the live board. The board's last frame stays above the next lines."""
         if self._live is not None:
             self._live.stop()
             self._live = None
 
 
 def turn_line(frame: Frame) -> str:
-    """Return one line about a turn of ours: round, move, our hero, the milliseconds left, and traits without votes."""
+    """Return a line about a turn of ours: round, move, our hero, the milliseconds left, and the traits without votes."""
     hero, (played, total) = frame.games[0]["hero"][frame.me], rounds(frame.games)
     ballot = frame.ballot
     parts = [f"round {played}/{total}"]

@@ -1,4 +1,4 @@
-"""A client of the server-sent events of a live game. It connects again when a connection is lost."""
+"""A client for the server-sent events of a live game. When the connection is lost, it connects again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from vindibot.base import Redactor, ServerAddress, UsageError, VindibotError
 from vindibot.client import Transport, TransportError
 from vindibot.games import GameState, read_game
 
-#: Seconds between two attempts to connect again: the first time, and at most. The time doubles with each attempt.
+#: Seconds between two attempts to connect again. The time begins at `FIRST_BACKOFF` and doubles with each attempt, up to
+#: `LONGEST_BACKOFF`.
 FIRST_BACKOFF, LONGEST_BACKOFF = 0.25, 5.0
 #: Seconds without a connection after which no more attempts are made.
 TIMEOUT = 60.0
@@ -34,9 +35,10 @@ class GameAddress:
 
     @classmethod
     def parse(cls, text: str) -> GameAddress:
-        """Return the game at the address of its page (``http://localhost:9000/abcd1234``), of its events, or of a server.
+        """Parse the address of a game's page (``http://localhost:9000/abcd1234``), of a game's events, or of a server.
 
-        Raises `UsageError`, also for an address for moves. Its message does not repeat that address, which holds a token.
+        Raises `UsageError` for other texts. The URL for moves is refused too; the message does not repeat it, because it holds
+        a token.
         """
         if "/api/" in text:
             raise UsageError("this is an address for bots; give that of the game's page, such as http://localhost:9000/abcd1234")
@@ -46,9 +48,9 @@ class GameAddress:
 
 
 async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerSentEvent, None]:
-    """Yield the events with data in a body that comes in pieces, without an incomplete last one.
+    """Read a body that comes in pieces, and yield all events that have data. An incomplete last event is dropped.
 
-    Raises `VindibotError` if an event does not end within `LONGEST_EVENT` bytes.
+    Raises `VindibotError` if an event is longer than `LONGEST_EVENT` bytes.
     """
     pending = 0
 
@@ -69,7 +71,8 @@ async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerSentEvent
 
 
 class Watcher:
-    """Follows games of one server. It calls `note` with a line while it waits: for a connection, or for a game to begin."""
+    """A watcher of games on one server. It calls `note` with a message when it has to wait for a connection, or until a game
+    begins."""
 
     def __init__(self, server: ServerAddress, note: Callable[[str], None] = lambda text: None) -> None:
         self.server = server
@@ -77,7 +80,7 @@ class Watcher:
         self._transport = Transport(server, Redactor())
 
     async def newest(self) -> str:
-        """Return the id of the running game that began last; waits until there is one. Raises `VindibotError`."""
+        """Return the id of the running game that began last. If no game is running, wait for one. Raises `VindibotError`."""
         waiting = False
         async with aclosing(self._events("/now-playing", "there is no list of games")) as lists:
             async for event in lists:
@@ -93,7 +96,7 @@ class Watcher:
         raise VindibotError(f"{self.server} has ended its list of games")
 
     async def states(self, game: str) -> AsyncGenerator[GameState, None]:
-        """Yield the states of a game from its first ply to its end, each once.
+        """Yield each state of a game once, from the first ply to the end.
 
         Raises `VindibotError` if the game does not exist, or if the server can no longer be reached.
         """
@@ -112,10 +115,10 @@ class Watcher:
         await self._transport.aclose()
 
     async def _events(self, path: str, missing: str) -> AsyncGenerator[ServerSentEvent, None]:
-        """Yield the events of a stream; go on after the last one when the connection breaks.
+        """Yield the events of a stream. After a broken connection, go on with the event after the last one received.
 
-        The stream is over when the server ends it and a second request brings no further event. Without ids of events there is
-        no second request. Raises `VindibotError` with the text `missing` if there is no such stream.
+        The stream is over when the server ends it and a second request brings no further event. If the events have no ids,
+        there is no second request. Raises `VindibotError` with the text `missing` if there is no such stream.
         """
         last_id, began = "", False
         failing_since: float | None = None

@@ -25,7 +25,7 @@ from vindibot.terminal.stream import GameAddress, Watcher
 #: Plies per second at speed 1, and the range of speeds.
 PLIES_PER_SECOND = 4.0
 SLOWEST, FASTEST = 0.25, 64.0
-#: Plies by which a key moves forward.
+#: Number of plies by which a key moves forward; negative: backward.
 STEPS = {"right": 1, "left": -1, "down": 4, "up": -4, ".": 1, ",": -1, "n": 1, "p": -1, "l": 1, "h": -1, "j": 4, "k": -4}
 KEYS = "space, arrows, + -, Home End, q"
 _SEQUENCES = {"A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F": "end", "1~": "home", "4~": "end"}
@@ -42,10 +42,10 @@ def keys_in(text: str) -> Iterator[str]:
 
 
 class Playback:
-    """The position in a game that is shown, and its speed. It uses neither a terminal nor a clock: `now` is a time in seconds.
+    """The position in a game, and the speed of its playback. It uses neither a terminal nor a clock: `now` is a time in seconds.
 
-    `position` is the number of the state that is shown. If `following`, that is always the newest state of a live game. `turn`
-    is the wire's turn to begin at; playback pauses there. `quit` says that the user wants to leave.
+    `position` is the number of the state that is shown. While `following` is True, this is always the newest state of a live
+    game. `turn` is the turn (the wire's number) at which playback begins and pauses. `quit` says that the user wants to leave.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Playback:
         self._since = now  # when the state that is shown was due
 
     def press(self, key: str, now: float) -> None:
-        """Do what a key stands for (see `keys_in`). Other keys do nothing."""
+        """Perform the action of a key (see `keys_in`). A key without an action does nothing."""
         last = len(self.history)
         if key in ("q", "Q", "\x04"):
             self.quit = True
@@ -83,7 +83,7 @@ class Playback:
         self._since = now
 
     def advance(self, now: float) -> None:
-        """Go on to the state that is due now."""
+        """Move to the state that is due at the time `now`."""
         last = len(self.history)
         if self.following:
             self.position = last
@@ -94,13 +94,13 @@ class Playback:
                 return
             self._since += due / plies_per_second
             self.position = min(last, self.position + due)
-        if self.position >= last:  # follow a live game from its newest state on
+        if self.position >= last:  # at the newest state of a live game: follow it
             self._since = now
             self.following = self.following or not (self.history.complete or self.paused)
 
     @property
     def moving(self) -> bool:
-        """Whether the next state comes without a key."""
+        """Whether playback goes on to the next state by itself."""
         return not self.paused and not self.following and self.position < len(self.history)
 
     def wait(self, now: float) -> float | None:
@@ -108,7 +108,7 @@ class Playback:
         return max(0.0, self._since + 1 / (self.speed * PLIES_PER_SECOND) - now) if self.moving else None
 
     def frame(self) -> Frame:
-        """Return the state that is shown, with our votes if they are known, else with the last move or the ending."""
+        """Return the frame of the current state. It has our votes if they are known, else the last move or the ending."""
         history, number = self.history, self.position
         ply = history[number - 1] if number else None
         games = ply.after if ply is not None else history.state(0)
@@ -137,7 +137,8 @@ async def _follow(history: GameHistory, watcher: Watcher, game: str, changed: as
 
 @asynccontextmanager
 async def _live_history(address: GameAddress, console: Console, changed: asyncio.Event) -> AsyncIterator[GameHistory]:
-    """The history of a game on a server, which grows within this context. At the end it raises what ended the growth."""
+    """Yield the history of a game on a server, which grows within this block. On exit, raise the error that ended the stream,
+    if any."""
     watcher = Watcher(address.server, lambda text: say(console, printable(text), "dim"))
     try:
         game = address.game or await watcher.newest()
@@ -159,7 +160,7 @@ async def _live_history(address: GameAddress, console: Console, changed: asyncio
 
 @contextmanager
 def _keyboard(press: Callable[[str], None]) -> Iterator[bool]:
-    """Within this context, call `press` with each key, without echo. Yields False if standard input is no terminal.
+    """Within this block, call `press` with each key, and do not echo the keys. Yield whether standard input is a terminal.
 
     Needs a running event loop.
     """
@@ -198,7 +199,7 @@ def _keyboard(press: Callable[[str], None]) -> Iterator[bool]:
 
 
 async def _play_back(playback: Playback, display: GameDisplay, changed: asyncio.Event) -> None:
-    """Show the game until the user quits; without a keyboard, or without any state, until the game is over."""
+    """Show the game until the user quits. Without a keyboard or without a state, stop when the game is over."""
     history, before = playback.history, (-1, "")
 
     def press(key: str) -> None:
@@ -225,7 +226,8 @@ async def _play_back(playback: Playback, display: GameDisplay, changed: asyncio.
 
 
 def watch_game(source: str, *, game: str | None, turn: int | None, speed: float | None, lines: bool) -> None:
-    """Show a game from a file or on a server; see the command. Raises `VindibotError`."""
+    """Show a game from a file or from a server. The parameters are those of the command ``vindibot watch``. Raises
+    `VindibotError`."""
     console = terminal()
     live_board = not lines and console.is_terminal and not console.is_dumb_terminal
     found: GameHistory | GameAddress
@@ -242,7 +244,7 @@ def watch_game(source: str, *, game: str | None, turn: int | None, speed: float 
 
 
 def _is_address(source: str) -> bool:
-    """Whether a source is on a server: it has a scheme, or it has a port and no file has this name."""
+    """Return whether `source` is an address: it has a scheme, or it has a port and is not the name of a file."""
     return "://" in source or (not Path(source).exists() and re.match(r"[\w.-]+:\d+(/|$)", source) is not None)
 
 
@@ -271,7 +273,7 @@ async def _watch(
 
 
 async def _print(history: GameHistory, console: Console, turn: int, speed: float | None, changed: asyncio.Event) -> None:
-    """Print a line per state from `turn` on until the game is complete: at once, or at `speed`."""
+    """Print a line per state, from `turn` until the game is complete. With `speed`, pause between the lines."""
     printed = 0
     while True:
         changed.clear()

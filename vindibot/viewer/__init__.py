@@ -1,4 +1,4 @@
-"""The page of a game, its data (docs/viewer-format.md), and a server for the pages of our running games."""
+"""The page of a game, the page's data (docs/viewer-format.md), and a server for the pages of our running games."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Bundles: all that the page of a game shows, as one JSON document (docs/viewer-format.md)."""
+"""Bundles. A bundle is all data that the page of a game shows, as one JSON document (docs/viewer-format.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Patch = dict[str, Any]
 
 
 def empty_bundle(history: GameHistory, *, title: str, source: str, live: bool = False) -> Bundle:
-    """Return the bundle of a game without plies. The history must have a state."""
+    """Return the bundle of a game without its plies. The history must have a state."""
     writer, started = StateWriter(history.first), history.started
     return {
         "format": FORMAT,
@@ -45,7 +45,7 @@ def empty_bundle(history: GameHistory, *, title: str, source: str, live: bool = 
 
 
 def bundle_of(game: Recording | GameRecord) -> Bundle:
-    """Return the whole bundle of a game. Raises `GameRecordError`, or `RecordingError` for a recording without any state."""
+    """Return the complete bundle of a game. Raises `GameRecordError`, or `RecordingError` for a recording without any state."""
     history = GameHistory.of(game)
     if not history and isinstance(game, Recording):
         raise RecordingError(f"{game.path}: there is nothing to show, the game ended before our first turn", 2)
@@ -55,9 +55,9 @@ def bundle_of(game: Recording | GameRecord) -> Bundle:
 
 
 class BundleWriter:
-    """Writes a game as a bundle that grows with its history, which must have a state.
+    """A writer of a game's bundle, which grows with the game's history. The history must have a state.
 
-    `header` is the head of the recording of a bot. It is needed for the votes; without it the bundle has none.
+    `header` is the header of a bot's recording. Without `header`, the bundle has no votes.
     """
 
     def __init__(self, history: GameHistory, header: Header | None = None) -> None:
@@ -71,7 +71,7 @@ class BundleWriter:
             self.bundle["why"] = self._votes.head()
 
     def patch(self) -> Patch:
-        """Add the news of the history since the last call to the bundle, and return them as a patch."""
+        """Add to the bundle what the history has gained since the last call, and return these additions as a patch."""
         history, start = self._history, len(self.bundle["plies"])
         patch: Patch = {"from": start, "plies": [self._states.ply(ply) for ply in history.plies(start)]}
         self.bundle["plies"] += patch["plies"]

@@ -1,7 +1,7 @@
 """A server for the pages of our own running games, with the votes of our bot.
 
-It runs in the process that plays and listens to this machine only. It knows games and votes, but no keys. A page is updated after
-each turn of ours, because the plies between two turns become known at the second.
+The server runs in the process that plays, and only this machine can reach it. It knows games and votes, but no keys. A page is
+updated once per turn of ours, because the plies between two of our turns become known at the second of them.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from vindibot.viewer.bundle import Bundle, BundleWriter, Patch
 from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
 
 LOOPBACK = "127.0.0.1"
-#: Seconds after which a stream without events sends a comment, so that the connection stays open.
+#: Seconds without an event after which a stream sends a comment, so that the connection stays open.
 KEEP_ALIVE_SECONDS = 15.0
-#: Milliseconds after which a browser connects again.
+#: Milliseconds that a browser waits before it connects again.
 RETRY_MS = 500
-#: Largest number of stored games; the oldest go first.
+#: Largest number of stored games. If there are more, the oldest are removed.
 MAX_GAMES = 50
 
 _log = structlog.get_logger("vindibot.viewer")
 
 
 class LiveGame:
-    """One game of ours; an observer of its player. It belongs to one event loop."""
+    """One game of ours, as an observer of the player. Only one event loop may use it."""
 
     def __init__(self, viewer: LiveViewer) -> None:
         self._viewer = viewer
@@ -84,18 +84,18 @@ class LiveGame:
         self.wake()
 
     def wake(self) -> None:
-        """Let all streams look for new events."""
+        """Wake all streams, so that they look for new events."""
         self._changed.set()
         self._changed.clear()
 
     def start(self) -> Bundle:
-        """Return the bundle without the parts that the events add."""
+        """Return the bundle of the game before its first event. The events add the rest."""
         assert self._writer is not None
         whole = self._writer.bundle
         return whole | {"plies": [], "why": whole["why"] | {"turns": []}, "ending": None, "results": None}
 
     async def follow(self, after: int) -> AsyncIterator[str]:
-        """Yield the events after number `after`, to the end of the game."""
+        """Yield the events after the event with the number `after`, until the game ends."""
         yield f"retry: {RETRY_MS}\n\n"
         after = max(0, min(after, len(self._events) - self.over))
         while True:
@@ -136,7 +136,7 @@ class LiveViewer:
             Route("/plies/{id}", self._plies),
             Route("/viewer/{name}", self._file),
         ]
-        # A page of another host could otherwise read from here, if its name resolved to this machine.
+        # Without this check, the page of another host whose name resolves to this machine could read our pages.
         trusted = Middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost"])
         self._asgi = AsgiServer(Starlette(routes=routes, middleware=[trusted], exception_handlers={404: _missing}))
 
@@ -150,11 +150,11 @@ class LiveViewer:
         return f"{self.address}game/{quote(game_id, safe='')}"
 
     def game(self) -> LiveGame:
-        """Return a game that is about to begin. It is listed from our first turn on."""
+        """Return a new game, to observe a game that is about to begin. The list shows it from our first turn on."""
         return LiveGame(self)
 
     def began(self, game_id: str, game: LiveGame) -> None:
-        """List a game. It calls this after our first turn."""
+        """Add a game to the list. The game calls this method after our first turn."""
         self.games[game_id] = game
         while len(self.games) > MAX_GAMES:
             del self.games[next(iter(self.games))]
@@ -176,7 +176,8 @@ class LiveViewer:
         await self._asgi.end()
 
     async def all_sent(self, seconds: float) -> bool:
-        """Wait until a page has been opened and all pages have received all events; returns False after `seconds`."""
+        """Wait until a page has been opened and all open pages have received all events. Return whether this happened within
+        `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 await self._opened.wait()
@@ -209,7 +210,7 @@ class LiveViewer:
         return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
 
     async def _counted(self, game: LiveGame, after: int) -> AsyncIterator[str]:
-        """Yield the events of a game, and count this reader."""
+        """Yield the events of a game. Meanwhile, count the reader in `readers`."""
         self.readers += 1
         self._opened.set()
         try:

@@ -1,7 +1,8 @@
-"""The page of a game: one HTML file that needs no other file, or the same page as files of a server.
+"""The page of a game: one HTML file that needs no other file, or the same page served as several files.
 
-The scripts are modules that import each other by names (``viewer/board.js``). An import map in the page says where they are: on
-a server, or within the page. The page's policy allows its own scripts, by digest, and nothing from other hosts.
+The scripts are modules that import each other by names (``viewer/board.js``). An import map in the page gives the place of each
+module: on the server, or within the page. The page's content security policy allows only the page's own scripts, by digest, and
+nothing from other hosts.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from vindibot.base import render
 MAIN, STYLE = "main.js", "viewer.css"
 #: Media types by the suffix of a file.
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
-#: The beginning of a page that is one file.
+#: The mark in the first bytes of a page that is one file.
 MARK = '<meta name="generator" content="vindibot replay">'
 
 
@@ -33,12 +34,12 @@ def static_files(room: str = "viewer") -> dict[str, bytes]:
 
 
 def modules() -> list[str]:
-    """Return the names of the viewer's modules."""
+    """Return the file names of the viewer's modules."""
     return [name for name in static_files() if name.endswith(".js")]
 
 
 def _digest(text: str) -> str:
-    """Return the digest of a script or a style as a policy names it."""
+    """Return the digest of a script or a style, in the form that a content security policy uses."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -47,7 +48,7 @@ def _data_url(name: str) -> str:
 
 
 def whole_page(bundle: Mapping[str, Any]) -> str:
-    """Return one HTML file with the game, the style and the scripts. It loads nothing."""
+    """Return one HTML file with the game, the style and the scripts. The page loads nothing else."""
     style = static_files()[STYLE].decode()
     imports = _import_map({f"viewer/{name}": _data_url(name) for name in modules()})
     policy = (
@@ -67,16 +68,17 @@ def served_policy() -> str:
 
 
 def served_page(bundle: Mapping[str, Any], events: str, *, plain: str = "", **addresses: str) -> str:
-    """Return the page of a game that grows by the events from the address `events`. Its files are served below ``/viewer/``.
+    """Return the page of a game for a server. The page adds the events from the address `events` to `bundle`.
 
-    `addresses` are further data attributes: ``home``, ``record``. `plain` is the address of a page without scripts.
+    The server must serve the page's files below ``/viewer/``. `addresses` are further data attributes of the page: ``home``,
+    ``record``. `plain` is the address of a page without scripts.
     """
     data = {"events": events, **addresses}
     return render("viewer/game.html", bundle=bundle, imports=served_imports(), main=f"/viewer/{MAIN}", data=data, plain=plain)
 
 
 def served_imports() -> str:
-    """Return the import map of a served page in JSON. Pages of other rooms can use it as well."""
+    """Return the import map of a served page as JSON. Pages of other rooms can use this map too."""
     return _import_map({f"viewer/{name}": f"/viewer/{name}" for name in modules()})
 
 

@@ -11,10 +11,11 @@ from vindibot.viewer.page import MARK, whole_page
 
 
 def replay_file(path: Path, out: Path | None = None, game: str | None = None) -> Path:
-    """Write the page of the game in the file `path` to `out`, or into the current folder; returns the path of the page.
+    """Write the page of the game in the file `path` to `out`, or into the current folder. Return the path of the page.
 
-    `game` selects one of several records: an id, or a number from 1. An earlier page is replaced. Raises `VindibotError` for a
-    damaged file and for a file without a game, `UsageError` if `out` exists and is no such page.
+    If the file has several games, `game` selects one: an id, or a number from 1. An earlier page of this command is
+    overwritten. Raises `VindibotError` for a damaged file and for a file without a game, and `UsageError` if `out` exists and
+    is no page of this command.
     """
     target = out if out is not None else Path(f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}.html")
     if target.exists() and target.samefile(path):

@@ -1,4 +1,4 @@
-"""States and plies of a game in the form of a bundle (docs/viewer-format.md). A page can show them without the rules."""
+"""States and plies of a game in the form of a bundle (docs/viewer-format.md). The page shows them without knowing the rules."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _NEW_OWNERS = {events.TOOK_MINE, events.INHERITED}
 
 @cache
 def squares_of(size: int) -> Callable[[int], int]:
-    """Return a function from squares of `sim.game` to squares of a bundle, for boards of this size. It returns -1 for a square
-    that is not on the board."""
+    """Return a function that converts a square of `sim.game` to a square of a bundle, for boards of this size. The function
+    returns -1 for a square that is not on the board."""
     table = [
         (square // STRIDE - 1) * size + square % STRIDE - 1
         if 0 < square // STRIDE <= size and 0 < square % STRIDE <= size
@@ -42,7 +42,7 @@ def _hero(record: tuple[Any, ...], at: Callable[[int], int]) -> list[int]:
 
 
 class StateWriter:
-    """Writes the states and plies of one game. `first` is its first state (`sim.game.Game`)."""
+    """A writer of the states and plies of one game. `first` is the game's first state (`sim.game.Game`)."""
 
     def __init__(self, first: Games) -> None:
         self.first = first
@@ -50,12 +50,12 @@ class StateWriter:
         self.at = squares_of(self.size)
 
     def start(self, gap: bool = False) -> dict[str, Any]:
-        """Return the first state."""
+        """Return the first state. `gap` says that plies before it are missing."""
         heroes = [_hero(hero, self.at) for hero in self.first["hero"][0].tolist()]
         return {"turn": self.first["turn"].item(0), "heroes": heroes, "gap": gap}
 
     def tiles(self) -> str:
-        """Return the board of the first state, a character per square."""
+        """Return the board of the first state, with a character per square."""
         return "".join(_TILES.get(tile) or _owner_letter(tile) for tile in _board(self.first).tolist())
 
     def spawns(self) -> list[int]:
@@ -69,7 +69,7 @@ class StateWriter:
         return {name: [self.at(square) for square in np.flatnonzero(mask).tolist()] for name, mask in parts.items()}
 
     def ply(self, ply: Ply) -> dict[str, Any]:
-        """Return one ply: its move, the heroes and mines that it changed, and its events."""
+        """Return one ply: the move, the heroes and mines that the move changed, and the events."""
         written: dict[str, Any] = {"t": ply.turn}
         written |= {"gap": True} if ply.gap else {"h": ply.mover, "o": ply.move}
         occurred = ply.events.tolist()
@@ -108,12 +108,12 @@ class StateWriter:
 
 
 def _shown(hero: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the fields of a hero's record that are written: all but its spawn square and its last direction."""
+    """Return the fields of a hero's record that a bundle has: all but the spawn square and the last direction."""
     return (*hero[:4], hero[6])
 
 
 def owner_of(tile: int) -> int | None:
-    """Return the hero (0..3) that owns the mine with this tile code, None if no hero does."""
+    """Return the hero (0..3) that owns the mine with this tile code; None for a mine without an owner."""
     return tile - MINE - 1 if MINE < tile <= MINE + 4 else None
 
 
@@ -125,8 +125,8 @@ def _owner_letter(tile: int) -> str:
 def result_of(history: GameHistory) -> dict[str, Any]:
     """Return the ending and the results of a complete game.
 
-    The ending follows from the rules if the game is over, else from its history. If this does not know it, the game counts as
-    interrupted. The results are the heroes, best first; heroes with equal gold share a rank.
+    If the game is over by the rules, they give the ending; otherwise the history gives it. If the history does not know the
+    ending, the game counts as interrupted. The results list the heroes, best first. Heroes with equal gold share a rank.
     """
     status, gold = history.last["status"].item(0), history.last["hero"]["gold"][0].tolist()
     kind = history.ending if status == RUNNING and history.ending else reason_of(status)

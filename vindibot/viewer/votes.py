@@ -20,7 +20,8 @@ _LETTERS = ".NSEW"
 
 
 def rounded(value: float | None) -> float | int | None:
-    """Return a number with `_DIGITS` digits, as an int if it is whole; None for None, NaN and infinity."""
+    """Return a number rounded to `_DIGITS` significant digits, as an int if it is whole. Return None for None, NaN and
+    infinity."""
     if value is None or not np.isfinite(value):
         return None
     number = float(f"{value:.{_DIGITS}g}")
@@ -28,22 +29,23 @@ def rounded(value: float | None) -> float | int | None:
 
 
 class VotesWriter:
-    """Writes the turns of one bot. `header` is the head of its recording."""
+    """A writer of the turns of one bot. `header` is the header of the bot's recording."""
 
     def __init__(self, header: Header) -> None:
         self.header = header
         self.me = header.hero - 1
         combat = next((trait for trait in header.traits if trait.use == "combat"), None)
-        # The combat map of the bot's own trait. A bot without this trait gets the map with duels, which looks further ahead.
+        # Use the same kind of combat map as the bot's combat trait. For a bot without this trait, use the map with duels, which
+        # looks further ahead.
         self._duel = bool(combat.parameters.get("duel", False)) if combat is not None else True
 
     def head(self) -> dict[str, Any]:
-        """Return the bot and its traits, without turns."""
+        """Return the bot and the bot's traits, without turns."""
         traits = [trait.model_dump(mode="json") for trait in self.header.traits]
         return {"bot": self.header.bot, "traits": traits, "turns": []}
 
     def turn(self, ply: int, games: Games, ballot: Ballot) -> dict[str, Any]:
-        """Return one turn: the decision in state number `ply`."""
+        """Return one turn of the bot: the decision in the state with the number `ply`."""
         at = squares_of(games["size"].item(0))
         return {
             "ply": ply,
@@ -84,7 +86,8 @@ def _info(info: SearchInfo, games: Games, at: Callable[[int], int]) -> dict[str,
 
 
 def _path(info: SearchInfo, games: Games, at: Callable[[int], int]) -> list[int]:
-    """Return the squares of the principal variation: the mover's square after each ply, as far as the plies can be played."""
+    """Return the squares of the principal variation: for each ply, the square of the mover after it. Stop at the first ply that
+    cannot be played."""
     games = copy_of(games)
     path: list[int] = []
     for direction in info.pv:

@@ -1,7 +1,7 @@
-// Requests of the page: to its host, and to the game server like any other client. A failure is an `Error` whose message can be
-// shown.
+// The page's requests: to its host, and to the game server, as any client sends them. A failed request throws an `Error` whose
+// message can be shown to the person.
 
-/** Milliseconds between two attempts to send a move, and until the last attempt. */
+/** Milliseconds between two attempts to send a move, and from the first attempt to the last. */
 const RETRY_MS = 700, TIMEOUT_MS = 60_000;
 
 const LOST = 'The server does not answer. Has the command ended?';
@@ -34,17 +34,18 @@ export const begin = (wanted) => request('/challenge/games', { method: 'POST', h
 
 const bearer = (secret) => ({ Authorization: `Bearer ${secret}` });
 
-/** Return the votes after the first `after`, as soon as there are any. */
+/** Return the votes after the first `after`. If there are none yet, wait for them. */
 export const votes = (secret, after, signal) => request(`/challenge/game/votes?after=${after}`, { headers: bearer(secret), signal });
 
-/** Leave the game, also while the page is closed. */
+/** Leave the game. The request is sent even if the page is being closed. */
 export const leave = (secret) => request('/challenge/game', { method: 'DELETE', headers: bearer(secret), keepalive: true }).catch(() => null);
 
 /** Take the seat that is reserved for this key; return the state of our first turn. */
 export const join = (key) => request('/api/arena', { method: 'POST', body: new URLSearchParams({ key }) });
 
-/** Send the move of a turn; return the state of our next turn, or the last state. If the answer is lost, send the move again: the
- *  turn tells the server that this is the same move. `lost` is called with whether the connection is lost. */
+/** Send the move of a turn. Return the state of our next turn, or the last state. If the answer is lost, send the move again:
+ *  from the number of the turn the server knows that this is the same move. `lost` is called with true when the connection is
+ *  lost, and with false when it is back. */
 export async function sendMove(playUrl, dir, turn, lost) {
   const path = new URL(playUrl, location.href).pathname, until = performance.now() + TIMEOUT_MS;
   for (;;) {

@@ -1,4 +1,5 @@
-// The form: opponents, map, pace. The browser stores the last choice, and the form begins with it as far as it is still offered.
+// The form: opponents, map, pace. The browser stores the last choice. The form begins with those parts of it that are still
+// offered.
 
 import { mapOf } from './api.js';
 import { Board } from 'viewer/board.js';
@@ -8,7 +9,7 @@ import { HEROES } from 'viewer/sprites.js';
 const MEMORY = 'vindibot-challenge';
 const SIZES = [8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
 const LIMITS = [150, 300, 500, 1000, 2000, 5000];
-/** Seconds after which the hero stays without a move; 0: only the server's limit counts. */
+/** The paces: seconds after which the hero stays if there is no move; 0: only the server's limit counts. */
 export const PACES = [0, 5, 2, 1];
 const TILES = { '.': 0, '#': 1, T: 2, '-': 3 };
 
@@ -32,7 +33,7 @@ const seconds = (ms) => `${ms / 1000} s`;
 const count = (number, noun) => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 export class Choice {
-  /** The form inside `host`. It calls `start` with the request for a game and the pace. */
+  /** Make the form inside `host`. The form calls `start` with the request for a game and the pace. */
   constructor(host, offers, start) {
     this.offers = offers;
     this.seed = Math.floor(Math.random() * offers.largest_seed);
@@ -79,7 +80,7 @@ export class Choice {
     this.board?.setTheme(theme);
   }
 
-  /** Disable the form while bots start, with `text` on its button; enable it again if `text` is empty. */
+  /** Disable the form while bots start, and show `text` on its button. If `text` is empty, enable the form again. */
   busy(text) {
     for (const control of this.form.elements) control.disabled = Boolean(text);
     this.go.textContent = text || 'Play';
@@ -98,7 +99,8 @@ export class Choice {
     return limit ? `up to ${limit} s per move` : 'no time limit';
   }
 
-  /** Return the ids of the last bots, as far as they still exist, else of those that the command named. */
+  /** Return the ids of the bots to select: the bots that the command named, else the bots of the last game. A default bot replaces
+   *  each bot of the last game that no longer exists. */
   _bots(before) {
     const offered = new Set(this.offers.bots.filter((bot) => !bot.problem).map((bot) => bot.id));
     const { first } = this.offers;
@@ -116,7 +118,7 @@ export class Choice {
     return { select, number, row: el('div', { class: 'opponent' }, number, select) };
   }
 
-  /** Number the opponents: they take all heroes but the person's, in order. */
+  /** Number the opponents. In order, they take all heroes except the person's. */
   _number() {
     const heroes = [0, 1, 2, 3].filter((hero) => hero !== Number(this.hero.value) - 1);
     this.bots.forEach(({ number, select }, index) => {

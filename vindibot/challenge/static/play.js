@@ -1,5 +1,5 @@
-// One game. The person's moves go to the server like those of any client; the states come as events, ply by ply; the votes of
-// the bots come from the host.
+// One game. The page sends the person's moves to the server as any client does. The server sends the states as events, ply by
+// ply. The host sends the votes of the bots.
 
 import * as api from './api.js';
 import { keys, pad, touches } from './steer.js';
@@ -14,9 +14,9 @@ import { HEROES } from 'viewer/sprites.js';
 import { HeroTable } from 'viewer/table.js';
 import { Why } from 'viewer/why.js';
 
-/** Smallest speed at which the moves of the others are shown. If several are waiting, they are shown faster. */
+/** Smallest speed at which the moves of the opponents are shown. If several moves are waiting, they are shown faster. */
 const SPEED = 2;
-/** The page shows the seconds left from this number on. */
+/** When no more than this number of seconds is left, the page shows the number. */
 const COUNTDOWN_S = 15;
 const PLACES = ['', 'first', 'second', 'third', 'fourth'];
 const MARKS = new Set(['sums', 'line', 'goals']);
@@ -31,8 +31,8 @@ function votesWanted() {
 }
 
 export class Play {
-  /** `begun` is the host's answer. `pace` is the number of seconds after which the hero stays without a move (0: never), `limit`
-   *  is the server's limit in seconds (0: none). `done` has the functions for the end of the game: `again`, `choose`. */
+  /** `begun` is the host's answer. `pace` is the number of seconds after which the hero stays if there is no move (0: never).
+   *  `limit` is the server's limit in seconds (0: none). `done` has the functions for the end of the game: `again`, `choose`. */
   constructor(host, begun, { pace, limit, theme, still }, done) {
     this.begun = begun;
     this.pace = pace;
@@ -129,7 +129,8 @@ export class Play {
     this.id = state.game.id;
   }
 
-  /** Return the person's direction: the one queued while the others moved, else the next one; Stay when the pace is over. */
+  /** Return the person's direction: the direction that was queued while the opponents moved, else the next direction that the
+   *  person chooses. When the time of the pace is over, return Stay. */
   _decide() {
     return new Promise((decided) => {
       this.turn = this.state.game.turn;
@@ -150,7 +151,7 @@ export class Play {
     });
   }
 
-  /** Move in a direction. While the others move it is queued, unless it repeats because a key is held down. */
+  /** Move in a direction. While the opponents move, the direction is queued, unless it repeats because a key is held down. */
   move(direction, held) {
     if (this.over) return;
     if (this.decided) this.decided(direction);
@@ -192,7 +193,7 @@ export class Play {
     const turn = this.box?.checked ? this._decision(state) : null;
     if (state !== this.marked || turn !== this.markedTurn) {
       [this.marked, this.markedTurn] = [state, turn];
-      // The marks are those of the selected bot: the game from its side.
+      // The marks show the game from the side of the selected bot.
       const its = Object.create(game, { me: { value: this.bot } });
       this.board.mark(turn ? marksOf(MARKS, its, { state, turn, hero: this.bot }) : null);
       if (turn) this.why.show(turn, state);
@@ -224,7 +225,7 @@ export class Play {
     this.show();
   }
 
-  /** Return the last decision of the selected bot up to a state. */
+  /** Return the selected bot's last decision at or before a state. */
   _decision(state) {
     return this.turns[this.bot].findLast((turn) => turn.ply < Math.max(1, state)) ?? null;
   }
@@ -241,7 +242,7 @@ export class Play {
     if (on && !this.listening) this._listen();
   }
 
-  /** Get the votes while they are shown. */
+  /** Request the votes as long as they are shown. */
   async _listen() {
     this.listening = true;
     const { signal } = this.ends;
@@ -262,7 +263,7 @@ export class Play {
 
   // ---- The end ----
 
-  /** End the game for us: played to the end, with a problem, or because our move was too late. */
+  /** End the game on this page: it was played to the end, it had a problem, or our move was too late. */
   _finish(problem, late = false) {
     if (this.over) return;
     const whole = !problem && !late;
@@ -284,7 +285,7 @@ export class Play {
     this.leaving.hidden = this.pad.hidden = this.hint.hidden = true;
     this.turnNow.textContent = whole ? 'The game is over.' : 'The game has ended.';
     this.turnNow.classList.remove('ours-now');
-    // The focus goes to no button: a person who still presses the space bar does not want another game.
+    // No button gets the focus: a person who still presses the space bar does not want to start another game.
     this.result.firstChild.focus({ preventScroll: true });
     this.result.scrollIntoView({ block: 'nearest' });
     this.show();

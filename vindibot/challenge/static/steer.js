@@ -1,5 +1,5 @@
-// The ways to steer a hero: keys, a pad of buttons, swipes over the board, taps on the board. All call `move` with a direction
-// 0..4 (Stay, North, South, East, West) and whether it repeats because a key is held down.
+// The ways to steer a hero: keys, a pad of buttons, swipes over the board, taps on the board. All of them call `move` with a
+// direction 0..4 (Stay, North, South, East, West), and with true if the direction repeats because a key is held down.
 
 import { SQUARE } from 'viewer/model.js';
 import { button, el, icon } from 'viewer/dom.js';
@@ -14,7 +14,8 @@ const ARROWS = ['M12 12h.01', 'M12 19V5M6 11l6-6 6 6', 'M12 5v14M6 13l6 6 6-6', 
 const NAMES = ['Stay', 'North', 'South', 'East', 'West'];
 const HINTS = ['space', '↑', '↓', '→', '←'];
 
-/** Whether a key press is for another part of the page: a field, a button that it presses, a shortcut of the browser. */
+/** Return whether a key press is for another part of the page: a field, a button that the key presses, a shortcut of the
+ *  browser. */
 function elsewhere(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return true;
   if (event.target.closest?.('input:not([type=checkbox]), select, textarea, dialog')) return true;
@@ -36,7 +37,8 @@ export function pad(move) {
   return el('div', { class: 'pad', role: 'group', 'aria-label': 'Steer' }, [1, 4, 0, 3, 2].map(one));
 }
 
-/** Steer by swipes over the board, and by taps (or clicks): the hero moves towards the tapped square. A tap on the hero is Stay. */
+/** Steer by swipes over the board, and by taps or clicks. The hero moves towards the tapped square. A tap on the hero means
+ *  Stay. */
 export function touches(board, game, move, signal) {
   const { host } = board;
   let start = null;

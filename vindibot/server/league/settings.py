@@ -29,7 +29,9 @@ class LeagueSettings(Settings):
     )
     rounds: int = Field(default=300, ge=1, le=100_000, description="number of rounds (four plies) of a game")
     maps: tuple[str, ...] = Field(
-        default=(), max_length=100, description="names or texts of maps, one per day in turn; without them each day has a random map"
+        default=(),
+        max_length=100,
+        description="names or texts of maps, one per day in turn; without them each day has a random map",
     )
     seed: int = Field(default=1, ge=0, lt=2**63, description="seed of pairings, maps and random bots")
     time_limit_ms: int | None = Field(

@@ -1,11 +1,11 @@
-// A board of any size on three canvases: land and mines, painted again only where a mine changes its owner; overlays; heroes and
-// effects, painted again in each frame.
+// A board of any size on three canvases. The first has land and mines, and is painted again only where a mine changes its
+// owner. The second has overlays. The third has heroes and effects, and is painted again in each frame.
 //
 //   const board = new Board(element, { size, tiles, names, me, spawns });
 //   board.frame({ owners, heroes, effects });   // see scene.js, which makes scenes from states
 //   board.mark(marks);                          // see marks.js; null for none
 //
-// `tiles` has a number per square, row after row: 0 air, 1 wood, 2 tavern, 3 mine. Squares are numbered in the same way.
+// `tiles` has a number per square, row after row: 0 air, 1 wood, 2 tavern, 3 mine. Squares are numbered in the same order, from 0.
 
 import { drawEffects, drawNumbers } from 'viewer/effects.js';
 import { Marker } from 'viewer/marks.js';
@@ -26,7 +26,7 @@ export function shortName(name, length = NAME_LENGTH) {
 }
 
 export class Board {
-  /** A board inside `host`, an empty element whose width sets the size. `me` is our hero 0..3, or -1. */
+  /** Make a board inside `host`, an empty element whose width sets the size of the board. `me` is our hero 0..3, or -1. */
   constructor(host, { size, tiles, names = ['', '', '', ''], me = -1, spawns = [], label = 'The board' }) {
     this.host = host;
     this.size = size;
@@ -99,7 +99,7 @@ export class Board {
 
   _prepare() {
     if (!this.side) return;
-    // Where squares are small, heroes are drawn larger, so that they can be seen among the mines.
+    // On small squares, heroes are drawn larger than the square, so that they are visible among the mines.
     const pixels = this.side / this.ratio,
       grown = Math.max(1.12, Math.min(1.5, 1.12 + (32 - pixels) * 0.025));
     this.sheet = sheet(this.side, LANDS[this.theme], grown);
@@ -170,8 +170,8 @@ export class Board {
 
   // ---- Heroes and effects ----
 
-  /** Show a scene: `owners` (0 none, 1..4 heroes, per square), four `heroes` { x, y, life, crashed, alpha }, `effects`
-   *  { kind, x, y, hero, t } with t from 0 to 1. `hasty` leaves out the numbers. Positions are columns and rows, fractions
+  /** Show a scene: `owners` (per square: 0 none, 1..4 heroes), four `heroes` { x, y, life, crashed, alpha }, `effects` { kind,
+   *  x, y, hero, t } with t from 0 to 1. With `hasty`, no numbers are drawn. Positions are columns and rows; a fraction is
    *  between two squares. */
   frame(scene) {
     this.scene = scene;
@@ -204,7 +204,7 @@ export class Board {
     c.globalAlpha = 1;
   }
 
-  /** Draw name and life over a hero; in the topmost row below it. */
+  /** Draw the name and the life over a hero, or below a hero in the topmost row. */
   _tag(c, hero, index) {
     const s = this.side,
       pixel = this.ratio;

@@ -1,5 +1,5 @@
-// Charts of gold, mines and life of the four heroes over time. The curves are drawn after growth or a change of size; only one
-// line over them moves with the time.
+// Charts of gold, mines and life of the four heroes over time. The curves are drawn again only when the game grows or the size
+// changes. One line over the curves moves with the time.
 
 import { el } from 'viewer/dom.js';
 import { GOLD, LIFE, MINES } from 'viewer/model.js';
@@ -11,7 +11,7 @@ const LOOKS = {
   dark: { line: 'rgba(255,255,255,.12)', text: '#a3a89f', gap: 'rgba(200,200,200,.16)' },
 };
 
-/** Return the round numbers of an axis up to `most`: at most four. */
+/** Return at most four round numbers up to `most`, for the labels of an axis. */
 function steps(most) {
   const rough = Math.max(1, most / 3),
     power = 10 ** Math.floor(Math.log10(rough));
@@ -20,7 +20,7 @@ function steps(most) {
 }
 
 export class Charts {
-  /** `jump` is called with the state at a click. */
+  /** `jump` is called with the number of the state that was clicked. */
   constructor(host, game, jump) {
     this.game = game;
     this.theme = 'dark';
@@ -107,7 +107,7 @@ export class Charts {
     this.draw();
   }
 
-  /** Highlight the curve of a hero, none for -1. */
+  /** Highlight the curve of a hero; no curve for -1. */
   stress(hero) {
     this.hero = hero;
     this.draw();
@@ -145,7 +145,8 @@ export class Charts {
     }
   }
 
-  /** Return the points where a hero's value changes, a list per piece between gaps. */
+  /** Return the points where a hero's value changes. The result has a list of points for each part of the game between two
+   *  gaps. */
   _trace(c, field, hero, x, y) {
     const { game } = this;
     c.beginPath();
@@ -193,7 +194,7 @@ export class Charts {
     return [0, 1, 2, 3].sort((a, b) => (a === this.hero) - (b === this.hero));
   }
 
-  /** Draw the life of each hero in a band of its own, with crosses for deaths. In one plot the curves would hide each other. */
+  /** Draw the life of each hero in a separate band, because the curves would hide each other. Crosses mark deaths. */
   _bands(c, chart, width, height, look) {
     const { game } = this,
       each = height / 4,

@@ -3,7 +3,7 @@
 export const SPEEDS = [1, 2, 4, 8, 16, 32, 64];
 /** Plies per second at speed 1: a round per second, as on the original server. */
 export const PACE = 4;
-/** A clock that follows jumps to the end if it is more than this number of plies behind. */
+/** A clock that follows a live game jumps to the end if it is more than this number of plies behind. */
 const FAR = 40;
 
 export class Clock {
@@ -91,13 +91,13 @@ export class Clock {
     this.shown(this);
   }
 
-  /** The game is complete. A clock that follows goes on to the last state. */
+  /** Note that the game is complete. A clock that follows goes on to the last state. */
   settle() {
     this.over = true;
     if (!this._settling()) this.following = false;
   }
 
-  /** The game has grown. */
+  /** Note that the game has grown. */
   grown() {
     if (this.following) {
       if (this.last() - this.time > FAR || this.still) this.time = this.last();
@@ -119,7 +119,7 @@ export class Clock {
     const passed = this._before === null ? 0 : Math.min(0.25, (now - this._before) / 1000);
     this._before = now;
     const behind = this.last() - this.time;
-    // A clock that follows goes faster the further it is behind.
+    // The further a following clock is behind, the faster it goes.
     const pace = this._settling() ? Math.max(PACE * this.speed, behind * 4) : PACE * this.speed;
     const going = this.playing || this._settling();
     if (going) {

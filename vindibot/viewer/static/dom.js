@@ -1,7 +1,8 @@
 // Functions that make elements. Texts become text nodes: no text is ever parsed as markup.
 
-/** Return an element with attributes and children (elements or texts; null and false are left out). `text` is its text, `on` a
- *  table of listeners. true sets an attribute without a value, false removes it. */
+/** Return an element with attributes and children (elements or texts; null and false are left out). The attribute `text` is the
+ *  text of the element, `on` a table of listeners. The value true sets an attribute without a value, false removes the
+ *  attribute. */
 export function el(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   set(made, attributes);
@@ -18,14 +19,15 @@ export function set(element, attributes) {
   }
 }
 
-/** Return an element for a name or another foreign text. Its writing direction does not change the rest of the page. */
+/** Return an element for a name or another foreign text. The writing direction of this text does not affect the rest of the
+ *  page. */
 export function foreign(text, attributes = {}) {
   return el('bdi', { ...attributes, text });
 }
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** Return an icon of 24 x 24 from a path of strokes and a filled path. */
+/** Return an icon of 24 x 24 units, made from a path of strokes and a filled path. */
 export function icon(strokes, filled = '') {
   const made = document.createElementNS(SVG, 'svg');
   made.setAttribute('viewBox', '0 0 24 24');
@@ -45,7 +47,7 @@ export function icon(strokes, filled = '') {
   return made;
 }
 
-/** Return a button. `label` is its name; the tooltip has the label and the `key` that does the same. */
+/** Return a button. `label` is its name. The tooltip has the label, and `key`, the key with the same effect. */
 export function button(label, content, press, { key = '', ...attributes } = {}) {
   const title = key ? `${label} (${key})` : label;
   return el('button', { type: 'button', 'aria-label': label, title, on: { click: press }, ...attributes }, content);

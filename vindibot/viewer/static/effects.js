@@ -98,12 +98,12 @@ const EFFECTS = {
   },
 };
 
-/** Draw the effects under the heroes (`under`), or those over them. */
+/** Draw the effects under the heroes if `under` is true, else the effects over the heroes. */
 export function drawEffects(c, s, effects, under) {
   for (const effect of effects) if (UNDER.has(effect.kind) === under) EFFECTS[effect.kind]?.(c, s, effect);
 }
 
-/** A change of life: a number that rises. */
+/** Draw the changes of life, as numbers that move upwards. */
 export function drawNumbers(c, s, effects) {
   for (const effect of effects) {
     if (effect.kind === 'blow') floating(c, s, effect, '−20', '#ff8a80');

@@ -1,9 +1,9 @@
-// The keys, and the window that lists them.
+// The keys, and the window that lists the keys.
 
 import { button, el } from 'viewer/dom.js';
 import { OVERLAYS } from 'viewer/overlays.js';
 
-/** Return all keys with what they do. */
+/** Return all keys, each with a description of its effect. */
 export function keyList() {
   return [
     ['Space', 'play, pause'],

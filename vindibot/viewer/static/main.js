@@ -1,4 +1,4 @@
-// The page of a game: it reads the bundle, builds the parts, and shows the same time in all of them.
+// The page of a game. It reads the bundle, builds the parts of the page, and shows the same state in all parts.
 
 import { Board } from 'viewer/board.js';
 import { Charts } from 'viewer/charts.js';
@@ -20,11 +20,11 @@ const SUN = [
 ];
 /** Milliseconds between two updates of the texts during playback. The board is updated in each frame. */
 const PANELS_EVERY = 90;
-/** From this number of plies per second on, overlays are updated no more often than texts. */
+/** At this number of plies per second or more, overlays are updated as rarely as texts. */
 const HASTE = 24;
 /** Milliseconds between two updates of the charts of a growing game. */
 const CURVES_EVERY = 300;
-/** Milliseconds after the end of a live game until the page shows the next game, if it is set to do so. */
+/** Milliseconds from the end of a live game until the page shows the next game, if the page is set to do so. */
 const NEXT_AFTER = 8000;
 
 class Page {
@@ -164,7 +164,7 @@ class Page {
 
   // ---- The view ----
 
-  /** Show the clock's time: the board at once, the texts a few times per second during playback. */
+  /** Show the clock's time. The board is updated at once; during playback, the texts are updated a few times per second. */
   show() {
     const { clock, game, board } = this,
       state = clock.state,
@@ -206,7 +206,7 @@ class Page {
       : game.gaps[0]
         ? 'The beginning is not known.'
         : 'Before the first move.';
-    // During playback a screen reader would get many sentences per second.
+    // Otherwise a screen reader would get many sentences per second during playback.
     set(this.said, { 'aria-live': moving ? 'off' : 'polite' });
     this.said.textContent = said;
     if (!moving)

@@ -2,7 +2,8 @@
 
 import { FONT, TAU } from 'viewer/sprites.js';
 
-/** Draws marks on `context` for a board (its `size`, the `side` of a square and the `ratio` of device pixels, its `theme`). */
+/** Draws marks on `context` for a board. The board has a `size`, a `theme`, the `side` of a square, and the `ratio` of device
+ *  pixels to CSS pixels. */
 export class Marker {
   constructor(context, { size, side, ratio, theme }) {
     this.over = context;
@@ -12,8 +13,9 @@ export class Marker {
     this.theme = theme;
   }
 
-  /** Draw marks: `fills` and `hatches` [square, colour], `texts` [square, text], `paths` { squares, colour, shift } (`shift` is a
-   *  fraction of a square), `goals` { square, colour, text }, `arrows` { square, direction, colour, size }. Each may be missing. */
+  /** Draw marks: `fills` and `hatches` [square, colour], `texts` [square, text], `paths` { squares, colour, shift } (`shift` is
+   *  a fraction of a square), `goals` { square, colour, text }, `arrows` { square, direction, colour, size }. Each kind of mark
+   *  may be missing. */
   draw(marks) {
     const c = this.over,
       s = this.side;
@@ -137,7 +139,8 @@ export class Marker {
     }
   }
 
-  /** Draw an arrow from the middle of a square; `size` 0..1 is its length and thickness. Stay (0) is a ring. */
+  /** Draw an arrow from the middle of a square. `size` 0..1 sets the length and the thickness of the arrow. Stay (0) is drawn
+   *  as a ring. */
   _arrow({ square, direction, colour, size }, place) {
     const c = this.over,
       s = this.side,

@@ -1,4 +1,5 @@
-// The game of a page: the states of its bundle (docs/viewer-format.md), in any order. Patches add states while the game runs.
+// The game of a page. It gives access to all states of the bundle (docs/viewer-format.md), in any order. Patches add states
+// while the game runs.
 
 export const DIRECTIONS = ['Stay', 'North', 'South', 'East', 'West'];
 /** Fields of a hero in a state. */
@@ -50,7 +51,7 @@ export class Game {
     return this.values[state * PER_STATE + hero * FIELDS + field];
   }
 
-  /** A hero in a state as an object. */
+  /** Return a hero in a state as an object. */
   hero(state, hero) {
     const [square, life, gold, mines, crashed] = this.values.subarray(state * PER_STATE + hero * FIELDS);
     return { square, life, gold, mines, crashed: Boolean(crashed) };
@@ -65,7 +66,7 @@ export class Game {
     return this.turns[state] & 3;
   }
 
-  /** Return our last turn at or before a state; null if there is none, or a gap lies between. */
+  /** Return our last turn at or before a state; null if there is no such turn, or if a gap lies between the turn and the state. */
   turnFor(state) {
     let low = 0,
       high = this.whyPlies.length;
@@ -80,7 +81,7 @@ export class Game {
     return this.why.get(ply);
   }
 
-  /** Apply a patch; return true if it brought anything new. */
+  /** Apply a patch. Return true if the patch had any news. */
   apply(patch) {
     const before = this.last,
       votes = this.whyPlies.length;
@@ -130,7 +131,7 @@ export class Game {
     }
   }
 
-  /** Store the owners of the mines after a ply, and the events to which one can jump. */
+  /** Store the owners of the mines after a ply, and the events to which the user can jump. */
   _note(state, ply) {
     let owners = this.owners[state - 1];
     if (ply.m) {
@@ -154,7 +155,8 @@ export class Game {
     }
   }
 
-  /** Return the state of the next (`way` 1) or previous (-1) event of a kind; only events of `hero` unless this is -1. */
+  /** Return the state of the next (`way` 1) or the previous (-1) event of a kind. Only events of `hero` count, or all events if
+   *  `hero` is -1. */
   seek(kind, state, way, hero = -1) {
     const list = this.events[kind].filter((one) => hero < 0 || one.heroes.includes(hero));
     const found = way > 0 ? list.find((one) => one.state > state) : list.findLast((one) => one.state < state);
@@ -162,7 +164,7 @@ export class Game {
   }
 }
 
-/** Return the events of a ply in words, a sentence per event; `name` returns the name of a hero. */
+/** Return the events of a ply in words, a sentence per event. `name` is a function that returns the name of a hero. */
 export function describe(ply, name) {
   if (ply.gap) return ['Turns are missing here.'];
   const dead = new Set((ply.e ?? []).filter(([kind]) => kind === 'kill').map(([, , victim]) => victim));

@@ -4,7 +4,7 @@ import { AIR, MINE, TAVERN, WOOD } from 'viewer/board.js';
 import { DIRECTIONS, SQUARE } from 'viewer/model.js';
 import { HEROES } from 'viewer/sprites.js';
 
-/** The overlays with their keys; `votes` says that an overlay needs votes of ours. */
+/** The overlays with their keys. `votes` says that an overlay needs the votes of our bot. */
 export const OVERLAYS = [
   { id: 'line', key: 'E', label: 'Expected line', tip: 'the moves that the search expects of all heroes in turn', votes: true },
   { id: 'goals', key: 'G', label: 'Goals', tip: 'the square that each trait goes to', votes: true },
@@ -15,8 +15,8 @@ export const OVERLAYS = [
   { id: 'ends', key: 'X', label: 'Dead ends', tip: 'dead ends (hatched) and their choke points' },
 ];
 
-/** Return the number of moves of a hero to each square, over squares of air without heroes. The last square may be a mine or a
- *  tavern. -1 for walls and for squares out of reach. */
+/** Return the number of moves that a hero needs to reach each square. The way leads over squares of air without heroes; its
+ *  last square may be a mine or a tavern. The number is -1 for walls and for squares out of reach. */
 export function distances(game, state, hero) {
   const { size, tiles } = game,
     found = new Int16Array(size * size).fill(-1);
@@ -47,7 +47,7 @@ function neighbours(square, size) {
   return next;
 }
 
-/** Return the hero (0..3) that can be first on each square, -1 for none. Distances are in plies, so there are no ties. */
+/** Return for each square the hero (0..3) that can reach it first, -1 for none. Distances are in plies, so there are no ties. */
 export function territory(game, state) {
   const mover = game.mover(state),
     ways = [0, 1, 2, 3].map((hero) => distances(game, state, hero));
@@ -71,7 +71,7 @@ const rgba = (hex, alpha) =>
     .toString(16)
     .padStart(2, '0')}`;
 
-/** Return the votes of a turn that have a path, a principal variation or a goal; those with a principal variation first. */
+/** Return the votes of a turn that have a path, a principal variation or a goal. Votes with a principal variation come first. */
 function searches(turn) {
   return (turn?.votes ?? []).filter((vote) => vote.path?.length).sort((a, b) => (b.depth ?? 0) - (a.depth ?? 0));
 }
@@ -130,7 +130,7 @@ const DRAW = {
     const squares = [0, 1, 2, 3].map((hero) => [game.value(turn.ply, hero, SQUARE)]);
     search.path.forEach((square, i) => squares[(game.mover(turn.ply) + i) & 3].push(square));
     squares.forEach((way, hero) => {
-      // shifted, so that paths over the same squares are all visible
+      // each path has its own shift, so that all paths over the same squares are visible
       if (way[0] >= 0 && way.some((square) => square !== way[0])) {
         marks.paths.push({ squares: way, colour: HEROES[hero].main, shift: (hero - 1.5) * 0.09 });
       }
@@ -152,14 +152,14 @@ const DRAW = {
   },
 };
 
-/** Return the marks of the overlays in `shown` (ids) for { state, hero, turn }; `turn` is ours and may be null. */
+/** Return the marks of the overlays in `shown` (ids) for { state, hero, turn }. `turn` is a turn of ours, or null. */
 export function marksOf(shown, game, what) {
   const marks = { fills: [], hatches: [], texts: [], paths: [], goals: [], arrows: [] };
   for (const { id } of [...OVERLAYS].reverse()) if (shown.has(id)) DRAW[id](marks, game, what);
   return marks;
 }
 
-/** Return the moves of a principal variation as { hero, letter, name }, the mover of our turn first. */
+/** Return the moves of a principal variation as { hero, letter, name }. The first move is by the hero whose turn it is. */
 export function lineOf(vote, mover) {
   return Array.from(vote.pv ?? '', (letter, i) => ({
     hero: (mover + i) & 3,

@@ -1,8 +1,9 @@
-// Scenes for a board: the positions of the heroes at a time, in a state or between two, and the effects of events.
+// Scenes for a board. A scene has the positions of the heroes at a time, which may be between two states, and the effects of
+// events.
 
 import { CRASHED, LIFE, SQUARE } from 'viewer/model.js';
 
-/** From this number of plies per second on, no numbers are drawn over heroes: they would cover each other. */
+/** At this number of plies per second or more, no numbers are drawn over heroes, because the numbers would cover each other. */
 const HASTE = 40;
 /** The column and the row of a hero that is not on the board. */
 const NOWHERE = -9;
@@ -16,7 +17,7 @@ export function stretches(pace) {
   return { step: Math.max(1, Math.min(4, 0.12 * pace)), effect: Math.max(1, 0.35 * pace) };
 }
 
-/** Makes scenes of a game. It uses its arrays again for each frame, so that a frame allocates little memory. */
+/** Makes scenes of a game. The same arrays are used for all frames, so that a frame allocates little memory. */
 export class Scenes {
   constructor(game) {
     this.game = game;
@@ -28,8 +29,8 @@ export class Scenes {
     this.shownOwners = null;
   }
 
-  /** Return the scene at `time`, the number of a state or a fraction between two. If `pace` is 0, scenes show whole states with
-   *  the effects of the ply before them. */
+  /** Return the scene at `time`, which is the number of a state, or a fraction between two states. If `pace` is 0, a scene
+   *  shows a whole state, with the effects of the ply before it. */
   at(time, pace) {
     const { game, scene } = this;
     const state = Math.min(game.last, Math.ceil(time - 1e-9));
@@ -104,7 +105,8 @@ export class Scenes {
     }
   }
 
-  /** Return the square of a hero that was struck in the ply before `state`: its square in this state, or before its respawn. */
+  /** Return the square of a hero that was struck in the ply before `state`: the hero's square in this state, or before the
+   *  hero's respawn. */
   _struck(state, hero) {
     const respawn = this.game.plies[state - 1].e.find(([kind, who]) => kind === 'respawn' && who === hero);
     return respawn ? respawn[2] : this.game.value(state, hero, SQUARE);

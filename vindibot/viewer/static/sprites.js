@@ -1,5 +1,5 @@
-// Drawings of the things on a board: each function paints one square of side `s` (device pixels) whose top left corner is the
-// origin of the context. `sheet` paints all of them once for a size, so that frames only copy.
+// Drawings of the things on a board. Each function paints one square of side `s` (device pixels). The top left corner of the
+// square is the origin of the context. `sheet` paints all drawings once for a size, so that frames only copy them.
 
 export const FONT = 'system-ui, sans-serif';
 export const TAU = 2 * Math.PI;
@@ -54,7 +54,7 @@ export const LANDS = {
   },
 };
 
-/** Return a pseudo-random number 0..1 that is always the same for a square. */
+/** Return a pseudo-random number 0..1, which is always the same for the same square. */
 export function noise(x, y, salt = 0) {
   let h = (x * 374761393 + y * 668265263 + salt * 1442695041) | 0;
   h = Math.imul(h ^ (h >>> 13), 1274126177);
@@ -213,7 +213,7 @@ export function drawTavern(c, s, land) {
   disc(c, 0.5 * s, 0.33 * s, 0.075 * s, '#ffd978');
 }
 
-/** Paint a mine of hero `owner` (0..3), or without an owner (-1). */
+/** Paint a mine of hero `owner` (0..3; -1: no owner). */
 export function drawMine(c, s, land, owner) {
   const own = HEROES[owner];
   if (own) {
@@ -352,7 +352,7 @@ export function drawHero(c, s, hero, { crashed = false } = {}) {
   c.fillText(String(hero + 1), 0.5 * s, 0.715 * s);
 }
 
-/** Return a canvas outside the page, `width` x `height` device pixels. */
+/** Return a canvas of `width` x `height` device pixels that is not part of the page. */
 export function canvas(width, height) {
   const made = document.createElement('canvas');
   made.width = Math.max(1, Math.round(width));
@@ -360,8 +360,9 @@ export function canvas(width, height) {
   return made;
 }
 
-/** Return the drawings of all that moves or changes, for squares of `s` device pixels; frames copy them. Heroes are larger than
- *  their square by the factor `grown`: `heroes[i]` has the side `hero`, and its feet are in the middle of the square. */
+/** Return the drawings of all things that move or change, for squares of `s` device pixels. Frames copy these drawings. Heroes
+ *  are larger than a square by the factor `grown`: `heroes[i]` has the side `hero`, and the feet of the hero are in the middle
+ *  of the square. */
 export function sheet(s, land, grown) {
   const paint = (side, draw) => {
     const made = canvas(side, side);

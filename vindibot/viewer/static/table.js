@@ -6,7 +6,7 @@ import { HEROES } from 'viewer/sprites.js';
 const ENDINGS = { finished: 'Played to the end', 'all-crashed': 'Ended by crashes', interrupted: 'Interrupted' };
 
 export class HeroTable {
-  /** `chosen` is called with the selected hero 0..3, -1 for none. */
+  /** `chosen` is called with the selected hero 0..3, or -1 if no hero is selected. */
   constructor(host, game, chosen) {
     this.game = game;
     this.hero = -1;
@@ -32,7 +32,7 @@ export class HeroTable {
     );
   }
 
-  /** Select a hero 0..3; select none for -1, or if this hero is selected already. */
+  /** Select a hero 0..3. If this hero is selected already, or for -1, clear the selection. */
   choose(hero) {
     this.hero = this.hero === hero ? -1 : hero;
     this.rows.forEach(({ pick, row }, other) => {

@@ -1,4 +1,4 @@
-// Dark or light: the choice on this page, which is stored, else the preference of the system.
+// Dark or light colours. The choice made on this page is stored; without a choice, the preference of the system counts.
 
 const KEY = 'vindibot-theme';
 const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -21,7 +21,8 @@ function remember(theme) {
   }
 }
 
-/** Set the theme of the page and call `changed` with it, now and after each change. Return a function that switches it. */
+/** Set the theme of the page and call `changed` with the theme, now and after each change. Return a function that switches the
+ *  theme. */
 export function watchTheme(changed) {
   let theme = chosen() ?? (dark.matches ? 'dark' : 'light');
   const put = () => {
@@ -41,7 +42,7 @@ export function watchTheme(changed) {
   };
 }
 
-/** Call `changed` with whether the user prefers little motion, now and after each change. */
+/** Call `changed` now and after each change, with true if the user prefers little motion. */
 export function watchMotion(changed) {
   const reduced = matchMedia('(prefers-reduced-motion: reduce)');
   reduced.addEventListener('change', () => changed(reduced.matches));

@@ -16,7 +16,7 @@ const ICONS = {
   previous: ['M14.5 6l-6 6 6 6', ''],
   next: ['M9.5 6l6 6-6 6', ''],
 };
-/** The events to which one can jump: the key, the name, and the strokes of the icon. */
+/** The events to which the user can jump: the key, the name, and the strokes of the icon. */
 export const JUMPS = [
   { kind: 'kill', key: 'K', label: 'kill', sign: 'M5 5l14 14M19 5L5 19M4 15l5 5M20 15l-5 5' },
   { kind: 'death', key: 'D', label: 'death', sign: 'M12 3v18M7 8.5h10' },
@@ -30,7 +30,7 @@ export const JUMPS = [
   },
 ];
 
-/** `where` is an element with the turn in words, which the page puts where it wants. */
+/** The controls. `where` is an element with the turn in words; the page chooses the place for it. */
 export class Transport {
   /** `acts` has the functions that the controls call: toggle, halt, step, jump, speed, live. */
   constructor(host, game, clock, acts) {
@@ -120,8 +120,8 @@ export class Transport {
     set(this.live, { 'aria-pressed': String(following) });
   }
 
-  /** Draw the events again after growth or a change of size: kills and deaths as ticks in the colour of the killer, mines as small
-   *  ticks. */
+  /** Draw the events again, after the game has grown or the size has changed. Kills and deaths are ticks in the colour of the
+   *  killer, mines are small ticks. */
   draw() {
     const { game, marks } = this,
       ratio = Math.min(2, window.devicePixelRatio || 1);
@@ -132,7 +132,7 @@ export class Transport {
     marks.height = height * ratio;
     const c = marks.getContext('2d');
     c.scale(ratio, ratio);
-    // the slider's knob is 16 px wide: its middle goes from 8 to width - 8
+    // the slider's knob is 16 px wide, so the middle of the knob goes from 8 to width - 8
     const x = (state) => 8 + (state / game.last) * (width - 16);
     for (const { state, heroes } of game.events.mine) {
       c.fillStyle = `${HEROES[heroes[heroes.length - 1] ?? 0].main}66`;

@@ -23,13 +23,13 @@ export function amount(value) {
   return (Number(text) === 0 && value !== 0 ? value.toExponential(0) : text).replace('-', '−');
 }
 
-/** Return the votes times their weight; zeros if there are none. */
+/** Return the votes times the weight of the trait; zeros if there are no votes. */
 export function weighted(vote) {
   return vote.votes ? vote.votes.map((value) => value * vote.weight) : null;
 }
 
-/** Return the value at which bars begin: the one nearest to 0. A part that all candidates share does not matter; the numbers
- *  include it. */
+/** Return the value at which the bars begin: 0, or the value nearest to 0 if all values have the same sign. The bars leave out
+ *  the part that all candidates share; the numbers include it. */
 function baseline(values, candidates) {
   const some = candidates.map((direction) => values[direction]);
   const low = Math.min(...some),
@@ -44,10 +44,10 @@ export function runnerUp(turn) {
 }
 
 export class Why {
-  /** The panel inside `host`, an empty element. */
+  /** Make the panel inside `host`, an empty element. */
   constructor(host, game) {
     this.game = game;
-    this.other = null; // the direction that the move is compared with; null for the best of the others
+    this.other = null; // the direction that the move is compared with; null for the best of the other directions
     this.turn = undefined;
     this.head = el('h2', { id: 'why-title', text: 'Why' });
     this.chips = el('p', { class: 'chips' });
@@ -89,7 +89,7 @@ export class Why {
     host.append(el('div', { class: 'panel-head' }, this.head, this.chips), this.verdict, this.none, this.table, this.search);
   }
 
-  /** Show a turn of ours (null for none) in state `state`. */
+  /** Show our turn `turn` (null for none) at the state `state`. */
   show(turn, state) {
     const ago = turn ? state - turn.ply : 0;
     if (turn === this.turn && ago === this.ago) return;
@@ -234,7 +234,7 @@ export class Why {
     );
   }
 
-  /** Compare the move with another direction: its lead, and the traits that made the difference. */
+  /** Compare the move with another direction. Show the lead of the move, and the traits that made the difference. */
   _verdict() {
     const { turn } = this,
       other = this.other !== null && this.other !== turn.move ? this.other : runnerUp(turn);
