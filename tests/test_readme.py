@@ -121,6 +121,7 @@ def shorter(words: str) -> str:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_its_commands_work_one_after_the_other(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     text = README.partition("## Work on it")[0]

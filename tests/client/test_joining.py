@@ -96,7 +96,7 @@ async def test_joining_ends_after_the_time_limit() -> None:
     assert result.outcome.reason is Reason.UNREACHABLE
     assert result.outcome.exit_code == 1
     assert result.last is None
-    assert 5 <= sum(pauses.asked) < 15
+    assert 4.5 <= sum(pauses.asked) < 15  # real time counts too
     assert "connection refused" in result.outcome.message
 
 

@@ -186,6 +186,7 @@ def test_a_short_game_names_a_loop_without_an_end(folder: Path, where: list[str]
     assert re.match(r"the trait loops failed on turn \d+: it was still running when the time of the turn was over; ", told)
 
 
+@pytest.mark.slow
 def test_a_compiled_loop_in_process_ends_the_program_and_is_named(folder: Path) -> None:
     # The limit leaves time to compile the loop: a turn must still wait for it.
     words = ["--bot", "compiled.toml", "--rounds", "1", "--limit-ms", "6000", "--display", "none", "--in-process"]

@@ -110,6 +110,7 @@ class Raises(Behaviour):
 '''
 
 
+@pytest.mark.slow
 def test_what_traits_print_is_no_move(tmp_path: Path) -> None:
     (tmp_path / "prints.py").write_text(PRINTS)
     tables = [f'[traits.{name}]\nuse = "prints:{name.capitalize()}"\n' for name in ("prints", "raises")]
@@ -128,7 +129,7 @@ def test_what_traits_print_is_no_move(tmp_path: Path) -> None:
     [
         ("GET / HTTP/1.1\n", "line 1: the board's size must be a whole number from 1 to 28, not 'GET / HTTP/1.1'"),
         (OPENING + STATE + STATE.replace("MINE", "TREE"), "line 18: an entity is HERO id x y life gold"),
-        ("9" * 10_000, "line 1: the board's size"),
+        pytest.param("9" * 10_000, "line 1: the board's size", marks=pytest.mark.slow),
     ],
 )
 def test_bad_input(tmp_path: Path, text: str, words: str) -> None:

@@ -29,15 +29,9 @@ def view(
 ) -> View:
     """Return the view of a trait, with hero `me` (0..3) to move.
 
-<<<<<<< HEAD
-    `source` is a drawn board, a game (which is copied), a recording, or the path of one (a string that ends in ``.jsonl`` is a
-    path; ``last`` is the newest recording in ``recordings/``). `turn` is the protocol's number. The budget has `nodes` nodes
-    (None: no limit).
-=======
     `source` is a drawing of a board, a game (which is copied), a recording, or the path of a recording. A string that ends in
     ``.jsonl`` is a path. The string ``last`` is the newest recording in ``recordings/``. `turn` is the protocol's number. `nodes`
     is the search budget in nodes, None for no limit.
->>>>>>> ed2
 
     - With a drawing or a game: without `turn`, the game's turn advances to the next turn of `me`. Without `me`, our hero is the
       next hero to move that is on the board. `recent` are the boards of our earlier turns, oldest first.
