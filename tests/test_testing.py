@@ -25,7 +25,7 @@ BOARD = """
 
 
 class Coward(Behaviour):
-    """Step away from whoever is next to us."""
+    """Step away from enemies next to us."""
 
     fear: float = Field(1.0, ge=0, le=10)
 

@@ -27,7 +27,7 @@ from behaviours import Behaviour
 
 
 class Coward(Behaviour):
-    """Step away from whoever is next to us."""
+    """Step away from enemies next to us."""
 
     fear: float = Field({fear}, ge=0, le=10, description="vote against each threatened square")
     steps: int = 2

@@ -161,7 +161,7 @@ def test_every_line_of_results_tells_build_and_bots(tmp_path: Path) -> None:
         assert told["seed"] == (seed.version, seed.digest)
         assert told["mine"][0] == 3
         assert told["random"] == told["stay"] == (None, "")
-    assert build().sources in (tmp_path / "r.html").read_text()
+    assert f"vindibot {build()}" in (tmp_path / "r.html").read_text()
 
 
 def test_games_of_another_bot_or_build_are_only_added_where_that_is_asked_for(

@@ -101,7 +101,7 @@ class _Scene:
                 self._respawn(enemy, me)
 
     def _respawn(self, hero: int, heir: int | None) -> None:
-        """A dead hero comes back, and whoever stands where he does dies in turn."""
+        """Respawn a dead hero. A hero on its spawn square dies in turn."""
         while True:
             if self.mines[hero]:
                 self.note(INHERITED, hero, NO_HERO if heir is None else heir, amount=self.mines[hero])
