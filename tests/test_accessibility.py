@@ -34,6 +34,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 #: Pages with violations.
 LIGHT_GREEN = pytest.mark.xfail(reason="green and amber texts have too little contrast in light colours", strict=False)
 REFRESHES = pytest.mark.xfail(reason="the page loads itself again after some seconds", strict=False)
+#: What a browser says of a page, or of an icon of the server, that does not exist.
+MISSING = ["404 (Not Found)"]
 #: A variable with the folder of the web site of the documents.
 SITE = "TESTS_DOCUMENTS_SITE"
 #: Pages of a server. The names in braces are replaced by what the server has.
@@ -111,7 +113,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[
 @pytest.mark.parametrize("path", PAGES)
 async def test_the_pages_of_a_server(browser: Any, site: tuple[str, dict[str, str]], path: str) -> None:
     address, names = site
-    async with opened(browser, address + path.format(**names)):
+    async with opened(browser, address + path.format(**names), expected=MISSING):
         pass
 
 
@@ -119,13 +121,13 @@ async def test_the_pages_of_a_server(browser: Any, site: tuple[str, dict[str, st
 @pytest.mark.parametrize("path", MORE_PAGES)
 async def test_more_pages_of_a_server(browser: Any, site: tuple[str, dict[str, str]], path: str) -> None:
     address, names = site
-    async with opened(browser, address + path.format(**names), expected=["404 (Not Found)"]):
+    async with opened(browser, address + path.format(**names), expected=MISSING):
         pass
 
 
 @pytest.mark.slow
 async def test_the_page_after_a_registration(browser: Any, site: tuple[str, dict[str, str]]) -> None:
-    async with opened(browser, f"{site[0]}/register") as page:
+    async with opened(browser, f"{site[0]}/register", expected=MISSING) as page:
         await page.get_by_role("textbox").fill("a new bot")
         await page.keyboard.press("Enter")
         await page.locator("#user-key").wait_for()
