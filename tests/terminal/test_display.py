@@ -93,7 +93,7 @@ def test_the_panel_is_beside_the_board() -> None:
 
 def test_the_board_is_the_one_that_sim_draws() -> None:
     games = large()
-    for width, height in [(120, 40), (80, 50), (80, 28)]:
+    for width, height in [(120, 40), (80, 50), (80, 34)]:
         lines = text_of(layout(frame(games), width, height), width).splitlines()
         assert [line[:56] for line in lines[:28]] == [row.strip("|") for row in drawn(games).splitlines()[1:-1]]
 

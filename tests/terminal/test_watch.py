@@ -32,7 +32,8 @@ from vindibot.games.history import GameHistory
 from vindibot.games.protocol import GameState
 from vindibot.terminal.lines import ending_text, lines_of
 from vindibot.terminal.stream import GameAddress, Watcher, events
-from vindibot.terminal.watch import FASTEST, SLOWEST, Playback, keys_in
+from vindibot.terminal.keyboard import keys_in
+from vindibot.terminal.watch import FASTEST, SLOWEST, Playback
 
 # ---- Games ----
 
