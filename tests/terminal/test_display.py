@@ -34,6 +34,7 @@ from tests.support.recorded import BALLOT, record, states_of
 from tests.support.terminal_picture import svg_of, svg_of_turn
 from vindibot.base.text import printable
 from vindibot.games.ballot import STATUSES, Ballot, BallotEntry
+from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Outcome
 from vindibot.terminal.board import Frame, Line, layout
 from vindibot.terminal.display import Display, turn_line
@@ -141,6 +142,39 @@ def test_every_layout_fits_and_is_printable(width: int, height: int, colour: boo
 
 
 _SMALL, _LARGE = parse(BOARD), large()
+MANY = Ballot([BallotEntry(f"trait-{number}", 1, [0.5, -1, 0, 1, 1]) for number in range(6)], [1.0, -2, 0, 0, 0], (0, 1, 3), 1)
+
+
+@pytest.mark.parametrize("size", range(8, 29, 2))
+@pytest.mark.parametrize("height", [19, 23])
+def test_80_columns_and_24_lines_show_board_and_votes_of_every_size(size: int, height: int) -> None:
+    games = generate(3, size=size).new_game()
+    lines = layout(Frame(games, 0, NAMES, MANY, 212.5, status="keys"), 80, height)
+    assert lines is not None
+    assert len(lines) <= height
+    assert max(Segment.get_line_length(line) for line in lines) <= 80
+    text = text_of(lines, 80).splitlines()
+    small = text[0].startswith("▀")
+    assert small == (size > 14)
+    assert sum(line.startswith("▀") for line in text) == (size // 2 if small else 0)
+    if not small:
+        assert [line[: 2 * size] for line in text[:size]] == [row.strip("|") for row in drawn(games).splitlines()[1:-1]]
+    for word in ("trait-0", "trait-5", "sum", "round 1/300", "gold"):
+        assert word in "\n".join(text)
+    assert text[-1].rstrip() == "keys"
+    before_votes = layout(Frame(games, 0, NAMES, traits=6, status="keys"), 80, height)
+    assert text_of(before_votes, 80).splitlines()[0][:20] == text[0][:20], "the board does not change when votes come"
+
+
+def test_votes_of_an_earlier_turn_say_so() -> None:
+    text = text_of(layout(Frame(parse(BOARD), 0, NAMES, BALLOT, 212.5, move="@4 West", voted=209), 60, 24)).splitlines()
+    assert text[0][10:].rstrip() == "round 54/300  turn 212  @4 West"
+    assert text[7].strip() == "votes of turn 209: South  212 ms left"
+    ended = Frame(parse(BOARD), 0, NAMES, BALLOT, 212.5, ending="finished", message="hooray", voted=209)
+    text = text_of(layout(ended, 60, 24)).splitlines()
+    assert text[0][10:].rstrip() == "round 54/300  turn 212  finished"
+    assert text[1][10:].rstrip() == "hooray"
+    assert "votes of turn 209" in text[7]
 
 
 def test_many_traits_are_cut_to_the_height() -> None:
@@ -266,6 +300,31 @@ def test_the_last_frame_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     text = terminal.text()
     assert "round 100/300" in text
     assert text.count("round") < 100  # not every turn is drawn
+
+
+def test_plies_between_our_turns_keep_the_votes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    history = GameHistory.of(record(tmp_path, states_of(5, plies=40), 1))
+    terminal = Terminal(80, 24)
+    with colours(monkeypatch), Display(terminal.file, width=80, height=24, below=4) as display:
+        game = display.game(NAMES, 0, traits=3)
+        game.turn(history.state(0), BALLOT, 812.0)
+        game.played(history[0])
+        game.played(history[1])
+        display.leave_board()
+        game.finished(Outcome(message="hooray"), history.state(40))
+    text = terminal.text()
+    assert "turn 2  @2 " in text
+    assert "turn 40  finished" in text
+    assert "votes of turn 0: South  812 ms left" in text.partition("finished")[0]
+    assert "votes of turn 0: South  812 ms left" in text.partition("finished")[2]
+    assert "hooray" in text
+    file = io.StringIO()
+    with Display(file) as display:
+        game = display.game(NAMES, 0)
+        game.turn(history.state(0), BALLOT, 812.0)
+        game.played(history[0])
+        game.set_status("keys")
+    assert file.getvalue().count("\n") == 1, "no lines for plies of rivals"
 
 
 def test_lines_where_there_is_no_terminal() -> None:

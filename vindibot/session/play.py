@@ -162,6 +162,8 @@ class Session:
         invalid = report.last is None and report.outcome.reason is Reason.PROTOCOL_ERROR
         self._invalid_joins = self._invalid_joins + 1 if invalid else 0
         self.refused |= self._invalid_joins >= MAX_INVALID_JOINS if invalid else report.last is None
+        if self.settings.games == 1:
+            self._leave_board()  # so that the report is below the last board
         self._print_report(number, report)
 
     def _player(self, participant: Participant, seed: int, seat: int, number: int) -> GamePlayer:

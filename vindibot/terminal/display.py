@@ -140,7 +140,8 @@ class GameDisplay:
         """Show the end of the game on the live board, if there is a last state. Without a live board, print nothing."""
         self._status = ""
         if games is not None:
-            self.show(replace(self._last_votes(games.copy()), ending=outcome.reason, message=outcome.message, move=""))
+            ending = {"ending": outcome.reason, "message": outcome.message, "move": "", "status": ""}
+            self.show(replace(self._last_votes(games.copy()), **ending))
         self._display.end(self)
 
     def show(self, frame: Frame, *, line: bool = False) -> None:
