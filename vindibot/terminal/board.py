@@ -14,7 +14,7 @@ from functools import cache
 from itertools import groupby, zip_longest
 from typing import Any
 
-from rich.cells import set_cell_size
+from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 
@@ -327,7 +327,8 @@ def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_
         return None
     # The first of several maxima counts.
     _, lines_of = max(fitting, key=lambda one: min(one[0], wanted) if one[0] >= _LEAST_VOTES else 0)
-    return lines_of() + ([_fit([(printable(frame.status), _DIM)], width)] if frame.status else [])
+    status = printable(frame.status)
+    return lines_of() + ([_fit([(status, _DIM)], min(width, cell_len(status)))] if status else [])
 
 
 def _wide(board: list[Line], board_width: int, frame: Frame, width: int, height: int, sign: str) -> list[Line]:

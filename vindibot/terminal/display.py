@@ -140,8 +140,8 @@ class GameDisplay:
         """Show the end of the game on the live board, if there is a last state. Without a live board, print nothing."""
         self._status = ""
         if games is not None:
-            ending = {"ending": outcome.reason, "message": outcome.message, "move": "", "status": ""}
-            self.show(replace(self._last_votes(games.copy()), **ending))
+            last = self._last_votes(games.copy())
+            self.show(replace(last, ending=outcome.reason, message=outcome.message, move="", status=""))
         self._display.end(self)
 
     def show(self, frame: Frame, *, line: bool = False) -> None:
