@@ -30,6 +30,7 @@ from sim.game import (
     TILE_BITS,
     WALL,
     Games,
+    row_column,
 )
 from vindibot.base import printable, weight_text
 from vindibot.games import Ballot, BallotEntry
@@ -57,6 +58,8 @@ _HERO_TEXTS = tuple(Style(color=colour, bold=True) for colour in HERO_COLOURS)
 _PANEL, _WIDEST, _SLIM = 50, 60, 22
 # Lines of the wide panel without votes, of the slim panel, and of the smallest table of votes.
 _WIDE_LINES, _SLIM_LINES, _LEAST_VOTES = 7, 18, 4
+# The smallest part of the board that is shown, in squares.
+_LEAST_PART = 8
 _BAR = 10
 _GAP = Segment("  ")
 
@@ -141,13 +144,22 @@ def _rows(games: Games) -> list[list[int]]:
     return rows
 
 
-def _board(games: Games) -> list[Line]:
-    """Return the board with two characters per square."""
+def _board(rows: list[list[int]]) -> list[Line]:
+    """Return rows of the board with two characters per square."""
     lines = []
-    for row in _rows(games):
+    for row in rows:
         runs = groupby((_SQUARES[cell] for cell in row), key=lambda square: square[1])
         lines.append([Segment("".join(square[0] for square in run), style) for style, run in runs])
     return lines
+
+
+def _around(games: Games, hero: int, height: int, width: int) -> list[list[int]]:
+    """Return the part of the board around a hero (0..3), at most `height` x `width` squares."""
+    size = int(games[0]["size"])
+    row, column = row_column(int(games[0]["hero"][hero]["pos"]))
+    top = max(0, min(size - height, row - height // 2))
+    left = max(0, min(size - width, column - width // 2))
+    return [cells[left : left + width] for cells in _rows(games)[top : top + height]]
 
 
 def _small_board(games: Games) -> list[Line]:
@@ -306,8 +318,9 @@ def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_
     """Return the lines for a terminal of `width` columns and `height` lines, None if the terminal is too small.
 
     These layouts are possible: the board with two characters per square and the panel beside it; the same board with a slim
-    panel beside it and the votes below; in a terminal with colours, the board in half the size with the panel beside it. The
-    first of them that shows all votes is used. If none does, the one with the most votes is used.
+    panel beside it and the votes below; in a terminal with colours, the board in half the size with the panel beside it; in a
+    terminal without colours, the part of the board around our hero with the panel beside it. The first of them that shows all
+    votes is used. If none does, the one with the most votes is used.
     """
     size = int(frame.games[0]["size"])
     sign = "=" if ascii_only else "━"
@@ -317,12 +330,16 @@ def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_
     # For each layout that fits: the number of lines for votes, and a function that returns its lines.
     fitting: list[tuple[int, Callable[[], list[Line]]]] = []
     if max(size, _WIDE_LINES) <= height and 2 * size + 2 + _PANEL <= width:
-        fitting.append((height - _WIDE_LINES, lambda: _wide(_board(frame.games), 2 * size, frame, width, height, sign)))
+        fitting.append((height - _WIDE_LINES, lambda: _wide(_board(_rows(frame.games)), 2 * size, frame, width, height, sign)))
     if max(size, _SLIM_LINES) <= height and 2 * size + 2 + _SLIM <= width:
         below = height - max(size, _SLIM_LINES) if width >= _PANEL else 0
         fitting.append((below, lambda: _slim(frame, width, below, sign)))
     if colour and not ascii_only and max((size + 1) // 2, _WIDE_LINES) <= height and size + 2 + _PANEL <= width:
         fitting.append((height - _WIDE_LINES, lambda: _wide(_small_board(frame.games), size, frame, width, height, sign)))
+    part = min(size, (width - 2 - _PANEL) // 2)
+    if (ascii_only or not colour) and part >= _LEAST_PART and height >= max(_LEAST_PART, _WIDE_LINES):
+        rows = _around(frame.games, frame.me, min(size, height), part)
+        fitting.append((height - _WIDE_LINES, lambda: _wide(_board(rows), 2 * part, frame, width, height, sign)))
     if not fitting:
         return None
     # The first of several maxima counts.
@@ -341,7 +358,7 @@ def _wide(board: list[Line], board_width: int, frame: Frame, width: int, height:
 
 def _slim(frame: Frame, width: int, below: int, sign: str) -> list[Line]:
     """Return the board with the slim panel beside it, and the votes in the `below` lines below it."""
-    board = _board(frame.games)
+    board = _board(_rows(frame.games))
     lines = _beside(board, 2 * len(board), [*_heading(frame, _SLIM), *_slim_heroes(frame, sign)], _SLIM)
     return lines + _votes(frame, min(width, _WIDEST), below)
 
