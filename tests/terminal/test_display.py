@@ -155,7 +155,7 @@ def test_80_columns_and_24_lines_show_board_and_votes_of_every_size(size: int, h
     assert max(Segment.get_line_length(line) for line in lines) <= 80
     text = text_of(lines, 80).splitlines()
     small = text[0].startswith("▀")
-    assert small == (size > 14)
+    assert small == (size > 18)
     assert sum(line.startswith("▀") for line in text) == (size // 2 if small else 0)
     if not small:
         assert [line[: 2 * size] for line in text[:size]] == [row.strip("|") for row in drawn(games).splitlines()[1:-1]]
@@ -170,13 +170,36 @@ def test_80_columns_and_24_lines_show_board_and_votes_of_every_size(size: int, h
 @pytest.mark.parametrize("hero", [0, 3])
 def test_without_colours_the_part_around_our_hero_is_shown(size: int, hero: int) -> None:
     games = generate(3, size=size).new_game()
+    shown = size if size <= 18 else 14
     lines = text_of(layout(Frame(games, hero, NAMES, MANY, 212.5), 80, 19, colour=False), 80).splitlines()
     assert len(lines) <= 19
-    assert any(f"@{hero + 1}" in line[: 2 * min(size, 14)] for line in lines)
+    assert any(f"@{hero + 1}" in line[: 2 * shown] for line in lines)
     whole = [row.strip("|") for row in drawn(games).splitlines()[1:-1]]
-    part = [line[: 2 * min(size, 14)] for line in lines[: min(size, 19)]]
+    part = [line[: 2 * shown] for line in lines[: min(size, 19)]]
     assert any(all(small in row for small, row in zip(part, whole[top:], strict=False)) for top in range(size - len(part) + 1))
     assert any("trait-5" in line for line in lines)
+
+
+def test_the_narrow_panel_has_no_times() -> None:
+    entries = [*BALLOT.entries, BallotEntry("gone", 1, None, 0.0, "killed")]
+    ballot = Ballot(entries, BALLOT.sums, BALLOT.candidates, BALLOT.direction)
+    text = text_of(layout(Frame(parse(BOARD), 0, NAMES, ballot, 212.5), 50, 14), 50).splitlines()
+    assert [line[10:].rstrip() for line in text] == [
+        "round 54/300  turn 212",
+        "South  212 ms left",
+        "    hero    life             gold  mines",
+        " 1  seed    ━━━━━━━━━━  87    123      1",
+        " 2  [red]tw crashed     15      9      0",
+        " 3  三三三  ━━━━━━━━━━ 100      0      0",
+        " 4  four\\x1 ━━━━━━━━━━ 100   1234      1",
+        "",
+        "trait     times stay    N    S    E    W",
+        "tavern-fin  0.9    0  .90    0    -    -",
+        "combat      0.6",
+        "search        2    0 -2.0 1.00    -    -",
+        "gone          1 killed",
+        "sum                0 -1.1 1.00    -    -",
+    ]
 
 
 def test_votes_of_an_earlier_turn_say_so() -> None:

@@ -56,6 +56,8 @@ _HERO_TEXTS = tuple(Style(color=colour, bold=True) for colour in HERO_COLOURS)
 # Widths of the panel beside the board: the smallest and the largest with one line per hero, and the width with four short lines
 # per hero.
 _PANEL, _WIDEST, _SLIM = 50, 60, 22
+# Width of the narrow panel: it has no times of traits.
+_NARROW = 40
 # Lines of the wide panel without votes, of the slim panel, and of the smallest table of votes.
 _WIDE_LINES, _SLIM_LINES, _LEAST_VOTES = 7, 18, 4
 # The smallest part of the board that is shown, in squares.
@@ -230,6 +232,8 @@ def _heading(frame: Frame, width: int) -> list[Line]:
     head = head or [(printable(frame.move), _BOLD)]
     if width >= _PANEL:
         return [_fit([*time, ("  ", _PLAIN), *head], width), _fit([(printable(message), _DIM)], width)]
+    if width >= _NARROW:
+        return [_fit(time, width), _fit([*head, ("  ", _PLAIN), (printable(message), _DIM)], width)]
     return [_fit(time[:1], width), _fit(head, width)]
 
 
@@ -277,16 +281,24 @@ def _numbers(ballot: Ballot, values: Sequence[float], chosen: Style, column: int
     return pieces
 
 
-def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int) -> list[tuple[str, Style]]:
-    """Return a line of the table of votes: label, weight, weighted votes, and milliseconds or status."""
+def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int, with_times: bool) -> list[tuple[str, Style]]:
+    """Return a line of the table of votes: label, weight, weighted votes, and milliseconds or status.
+
+    Without times, the status of a trait that has no votes is in the place of the votes.
+    """
     answered = entry.votes is not None
     weight = weight_text(entry.weight)
     weight = weight.rjust(5) if len(weight) < 5 else _amount(entry.weight, 5)
     pieces = [(set_cell_size(printable(entry.label), label), _PLAIN if answered else _DIM), (weight, _DIM)]
-    pieces += _numbers(ballot, entry.weighted, _BOLD, column) if answered else [(" " * column * len(DIRECTIONS), _PLAIN)]
     if entry.status == "ok":
-        return [*pieces, (f"{entry.ms:7.1f}", _DIM)]
-    return [*pieces, (f"{entry.status:>7}", _WARN if entry.status == "late" else _BAD)]
+        end = f"{entry.ms:7.1f}", _DIM
+    else:
+        end = f"{entry.status:>7}", _WARN if entry.status == "late" else _BAD
+    if answered:
+        pieces += _numbers(ballot, entry.weighted, _BOLD, column)
+    elif with_times or entry.status == "ok":
+        pieces.append((" " * column * len(DIRECTIONS), _PLAIN))
+    return [*pieces, end] if with_times or (not answered and entry.status != "ok") else pieces
 
 
 def _votes(frame: Frame, width: int, height: int) -> list[Line]:
@@ -296,15 +308,16 @@ def _votes(frame: Frame, width: int, height: int) -> list[Line]:
     """
     ballot = frame.ballot
     entries = ballot.entries if ballot is not None else []
-    if ballot is None or not entries or height < _LEAST_VOTES or width < _PANEL:
+    if ballot is None or not entries or height < _LEAST_VOTES or width < _NARROW:
         return []
     column = 6 if width >= _PANEL + len(DIRECTIONS) else 5
-    label = width - 12 - column * len(DIRECTIONS)
+    with_times = width >= _PANEL
+    label = width - (12 if with_times else 5) - column * len(DIRECTIONS)
     shown = entries if len(entries) <= height - 3 else entries[: height - 4]
     words = "".join(f"{word:>{column}}" for word in ("stay", "N", "S", "E", "W"))
     caption = [] if frame.decided_now else [(f"votes of turn {frame.voted}: ", _DIM), *_decision(frame)]
-    rows = [caption, [(f"{'trait':{label}}times{words}{'ms':>7}", _DIM)]]
-    rows += [_trait(ballot, entry, label, column) for entry in shown]
+    rows = [caption, [(f"{'trait':{label}}times{words}{'ms' if with_times else '':>7}", _DIM)]]
+    rows += [_trait(ballot, entry, label, column, with_times) for entry in shown]
     if len(shown) < len(entries):
         rows.append([(f"and {len(entries) - len(shown)} more", _DIM)])
     rows.append([("sum".ljust(label + 5), _BOLD), *_numbers(ballot, ballot.sums, _CHOSEN, column)])
@@ -317,10 +330,13 @@ def _votes(frame: Frame, width: int, height: int) -> list[Line]:
 def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_only: bool = False) -> list[Line] | None:
     """Return the lines for a terminal of `width` columns and `height` lines, None if the terminal is too small.
 
-    These layouts are possible: the board with two characters per square and the panel beside it; the same board with a slim
-    panel beside it and the votes below; in a terminal with colours, the board in half the size with the panel beside it; in a
-    terminal without colours, the part of the board around our hero with the panel beside it. The first of them that shows all
-    votes is used. If none does, the one with the most votes is used.
+    The first of these layouts that shows all votes is used. If none does, the one with the most votes is used:
+
+    - the board with two characters per square, and the wide panel beside it;
+    - the same board with the slim panel beside it, and the votes below;
+    - the same board with the narrow panel beside it;
+    - in a terminal with colours: the board in half the size, and the wide panel beside it;
+    - in a terminal without colours: the part of the board around our hero, and the wide panel beside it.
     """
     size = int(frame.games[0]["size"])
     sign = "=" if ascii_only else "━"
@@ -332,8 +348,10 @@ def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_
     if max(size, _WIDE_LINES) <= height and 2 * size + 2 + _PANEL <= width:
         fitting.append((height - _WIDE_LINES, lambda: _wide(_board(_rows(frame.games)), 2 * size, frame, width, height, sign)))
     if max(size, _SLIM_LINES) <= height and 2 * size + 2 + _SLIM <= width:
-        below = height - max(size, _SLIM_LINES) if width >= _PANEL else 0
+        below = height - max(size, _SLIM_LINES) if width >= _NARROW else 0
         fitting.append((below, lambda: _slim(frame, width, below, sign)))
+    if max(size, _WIDE_LINES) <= height and _NARROW <= width - 2 * size - 2 < _PANEL:
+        fitting.append((height - _WIDE_LINES, lambda: _wide(_board(_rows(frame.games)), 2 * size, frame, width, height, sign)))
     if colour and not ascii_only and max((size + 1) // 2, _WIDE_LINES) <= height and size + 2 + _PANEL <= width:
         fitting.append((height - _WIDE_LINES, lambda: _wide(_small_board(frame.games), size, frame, width, height, sign)))
     part = min(size, (width - 2 - _PANEL) // 2)
