@@ -84,6 +84,8 @@ async def test_keys_pause_step_and_skip() -> None:
     before = game.played
     await nothing_happens(game)
     pace.end()
+    pace.press(" ")
+    assert not pace.paused, "the end does not pause"
     await game.until(before + 100)
 
 

@@ -51,7 +51,7 @@ class GamePace:
         self._held: list[_HeldPly] = []
         self._timer: asyncio.TimerHandle | None = None
         self._arrived = asyncio.Event()
-        self._resting = False
+        self._resting = self._ending = False
 
     # ---- Plies ----
 
@@ -100,7 +100,8 @@ class GamePace:
         self._change()
 
     def end(self) -> None:
-        """Play the rest without pauses."""
+        """Play the rest without pauses. From now on, only the key to quit has an effect."""
+        self._ending = True
         self.at_once, self.paused = True, False
         self.begin()
 
@@ -108,6 +109,8 @@ class GamePace:
         """Perform the action of a key. A key without an action does nothing."""
         if key in ("q", "Q", "\x04"):
             self._left()
+        elif self._ending:
+            return
         elif key == " ":
             self.paused, self.at_once = self._begun and not self.paused, False
         elif key in STEPS:
