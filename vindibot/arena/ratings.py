@@ -76,7 +76,7 @@ def rate(
     if not names:
         return []
     number = {name: index for index, name in enumerate(names)}
-    lines = sorted(games, key=lambda game: (game.block, game.game))
+    lines = sorted(games, key=lambda game: game.key)
     played = [(line.block, [number[bot] for bot in line.bots], [seat.place for seat in line.seats]) for line in lines]
     rankings = collect(played, len(names))
 

@@ -115,6 +115,16 @@ class GameLine(_Part):
     record: str = ""
 
     @property
+    def key(self) -> tuple[int, int]:
+        """The block and the number of the game in the block. They identify the game in the tournament."""
+        return self.block, self.game
+
+    @property
+    def has_forfeits(self) -> bool:
+        """Whether any bot forfeited."""
+        return not all(seat.outcome.finished for seat in self.seats)
+
+    @property
     def bots(self) -> tuple[str, ...]:
         """The labels of the four bots, hero 1 first."""
         return tuple(seat.bot for seat in self.seats)
@@ -167,7 +177,7 @@ def read_results(path: Path) -> list[GameLine]:
             raise ResultsError(f"{short(path)}, line {number}: {problem}") from None
         if games and game.tournament != games[0].tournament:
             raise ResultsError(f"{short(path)}, line {number}: this game belongs to another tournament than the first one")
-        if (before := seen.setdefault((game.block, game.game), number)) != number:
+        if (before := seen.setdefault(game.key, number)) != number:
             raise ResultsError(f"{short(path)}, line {number}: this game is already in line {before}")
         games.append(game)
     return games
