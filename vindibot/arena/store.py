@@ -15,9 +15,9 @@ off a line, it is removed before the next line is appended. Nothing is written i
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
+import mmap
 import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ import tomli_w
 
 from vindibot.arena.results import GameLine, read_results
 from vindibot.arena.sandbox import PlayedGame
-from vindibot.base import Output, Redactor, UsageError, VindibotError, begins_with, printable
+from vindibot.base import LineFile, Output, Redactor, UsageError, VindibotError, begins_with, printable
 from vindibot.config import dotted, short
 
 #: The first bytes of a line of results and of a game record. The marks tell configurations and reports that an arena made from
@@ -47,52 +47,22 @@ class StoreError(VindibotError):
     """Results cannot be written. The message gives the reason. All games that were written before are complete."""
 
 
-class _Lines:
-    """A file to which only whole lines are appended. Opening it locks the file and removes an unfinished last line."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        except OSError as problem:
-            raise StoreError(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._file)
-            raise UsageError(f"{short(path)}: another arena is writing to this file") from None
-        self._size = self._end_of_lines()
-        with contextlib.suppress(OSError):
-            os.ftruncate(self._file, self._size)
-
-    def _end_of_lines(self) -> int:
-        """Return the number of bytes up to the end of the last whole line."""
-        end = os.fstat(self._file).st_size
-        while end > 0:
-            start = max(0, end - 65536)
-            found = os.pread(self._file, end - start, start).rfind(b"\n")
-            if found >= 0:
-                return start + found + 1
-            end = start
-        return 0
-
-    def append(self, line: bytes) -> None:
-        """Append a line. If this fails, restore the file and raise `StoreError`."""
-        data = line + b"\n"
-        problem = "the disk is full"
-        try:
-            written = os.write(self._file, data)
-        except OSError as error:
-            problem, written = error.strerror or str(error), 0
-        if written != len(data):
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._file, self._size)
-            raise StoreError(f"{short(self.path)}: cannot be written: {problem}")
-        self._size += len(data)
-
-    def close(self) -> None:
-        os.close(self._file)
+def _open(path: Path) -> LineFile:
+    """Open a file for more lines, lock it, and remove an unfinished last line."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab+", buffering=0)
+    except OSError as problem:
+        raise StoreError(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise UsageError(f"{short(path)}: another arena is writing to this file") from None
+    if os.fstat(file.fileno()).st_size:
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            file.truncate(content.rfind(b"\n") + 1)
+    return LineFile(path, file)
 
 
 class Store:
@@ -132,8 +102,8 @@ class Store:
             raise UsageError(f"{short(records_path(path))} is there already and has no game records: move it away, or {INSTEAD}")
         setup_file = owned(setup_path(path), SETUP_MARK)
         setup_file.check()
-        self._results = _Lines(path)
-        self._records = _Lines(records_path(path)) if records else None
+        self._results = _open(path)
+        self._records = _open(records_path(path)) if records else None
         if not self.before:
             head = f"{SETUP_MARK}, which writes it anew: change a copy of it.\n"
             line = f"{COMMAND_MARK}{printable(Redactor()(command))}\n" if command else ""
@@ -141,9 +111,12 @@ class Store:
 
     def append(self, played: PlayedGame) -> None:
         """Append a game's record and its line of results. Raises `StoreError`."""
-        if self._records is not None:
-            self._records.append(played.record)
-        self._results.append(played.line.encode().encode())
+        for file, line in ((self._records, played.record), (self._results, played.line.encode().encode())):
+            try:
+                if file is not None:
+                    file.append(line)
+            except OSError as problem:
+                raise StoreError(f"{short(file.path)}: cannot be written: {problem.strerror or problem}") from None
 
     def close(self) -> None:
         """Close the files."""

@@ -10,6 +10,7 @@ from .bots import (
     named_modules as named_modules,
 )
 from .files import (
+    holds as holds,
     look_up as look_up,
     places as places,
     read as read,

@@ -29,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from sim.game import DIRECTIONS, GAME, Games
 from vindibot import __version__
-from vindibot.base import VindibotError, short
+from vindibot.base import LineFile, VindibotError, short
 from vindibot.games.ballot import Ballot
 from vindibot.games.lines import fault, is_no_json
 from vindibot.games.outcome import Outcome, Reason
@@ -124,12 +124,12 @@ class Recorder:
 
     def __init__(self, folder: Path, header: Header) -> None:
         self.path: Path | None = None
-        self._file = -1
-        self._size = 0  # size in bytes of all lines that were written completely
+        self._file: LineFile | None = None
         self._warned = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file, self.path = _create(folder, header)
+            self._file = _create(folder, header)
+            self.path = self._file.path
         except OSError as error:
             self._warn("this game is not recorded", error)
         self._write(header.model_dump(mode="json"))
@@ -154,12 +154,12 @@ class Recorder:
 
     def close(self) -> None:
         """Close the file. If `finish` was not called, the recording has no outcome."""
-        if self._file >= 0:
-            file, self._file = self._file, -1
-            try:
-                os.close(file)
-            except OSError as error:
-                self._warn("the recording may be incomplete", error)
+        file, self._file = self._file, None
+        try:
+            if file is not None:
+                file.close()
+        except OSError as error:
+            self._warn("the recording may be incomplete", error)
 
     def __enter__(self) -> Self:
         return self
@@ -168,18 +168,11 @@ class Recorder:
         self.close()
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        if self._file < 0:
+        if self._file is None:
             return
         text = json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=_plain)
-        data = text.encode("utf-8", "backslashreplace") + b"\n"
         try:
-            if os.lseek(self._file, 0, os.SEEK_END) != self._size:
-                os.ftruncate(self._file, self._size)  # remove the part of a line that was written when the disk got full
-                os.lseek(self._file, self._size, os.SEEK_SET)
-            written = 0
-            while written < len(data):
-                written += os.write(self._file, data[written:])
-            self._size += len(data)
+            self._file.append(text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             self._warn("the recording will lack turns", error)
 
@@ -211,8 +204,8 @@ def unwritable_reason(folder: Path) -> str:
     return ""
 
 
-def _create(folder: Path, header: Header) -> tuple[int, Path]:
-    """Create a new file, and return its descriptor and path.
+def _create(folder: Path, header: Header) -> LineFile:
+    """Create a new file, and return it.
 
     The game's id comes from a server. Its special characters are replaced, so the path cannot lead out of the folder.
     """
@@ -222,7 +215,7 @@ def _create(folder: Path, header: Header) -> tuple[int, Path]:
     for number in range(1000):
         path = folder / f"{name}{f'-{number}' if number else ''}{SUFFIX}"
         try:
-            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), path
+            return LineFile(path, path.open("xb", buffering=0))
         except FileExistsError:
             continue
     raise OSError(f"{folder} already has 1000 recordings of this game")
