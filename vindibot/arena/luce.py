@@ -131,7 +131,7 @@ def fit_strengths(
 
 def covariance(rankings: Rankings, strengths: Floats) -> Floats:
     """Return the covariance matrix (players x players) of the most likely strengths, from the curvature of the likelihood."""
-    return np.linalg.inv(_likelihood(rankings).at(strengths)[2])
+    return np.linalg.inv(_likelihood(rankings).at(strengths)[2]).astype(np.float64)
 
 
 @dataclass(frozen=True)

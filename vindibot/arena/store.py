@@ -20,7 +20,7 @@ import json
 import mmap
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ import tomli_w
 from vindibot.arena.results import GameLine, read_results
 from vindibot.arena.sandbox import PlayedGame
 from vindibot.base import LineFile, Output, Redactor, UsageError, VindibotError, begins_with, printable
-from vindibot.config import dotted, short
+from vindibot.config import dotted, flat, short
 
 #: The first bytes of a line of results and of a game record. The marks tell configurations and reports that an arena made from
 #: other files.
@@ -39,8 +39,8 @@ SETUP_MARK, REPORT_MARK = "# Made by vindibot arena", '<meta name="generator" co
 #: Begins the line of a configuration with the command that began the tournament.
 COMMAND_MARK = "# Command: "
 INSTEAD = "--results names another file"
-#: Keys of a configuration that may change when a tournament is resumed, or the beginnings of such keys.
-_CHANGEABLE = ("blocks", "workers", "results", "records", "replays", "logs", "max_forfeits", "log.", "sprt.")
+#: Keys and tables of a configuration that may change when a tournament is resumed.
+_CHANGEABLE = ("blocks", "workers", "results", "records", "replays", "logs", "max_forfeits", "log", "sprt")
 
 
 class StoreError(VindibotError):
@@ -112,9 +112,10 @@ class Store:
     def append(self, played: PlayedGame) -> None:
         """Append a game's record and its line of results. Raises `StoreError`."""
         for file, line in ((self._records, played.record), (self._results, played.line.encode().encode())):
+            if file is None:
+                continue
             try:
-                if file is not None:
-                    file.append(line)
+                file.append(line)
             except OSError as problem:
                 raise StoreError(f"{short(file.path)}: cannot be written: {problem.strerror or problem}") from None
 
@@ -196,26 +197,17 @@ def _refuse_others(results: Path, *, records: bool) -> None:
 def _differences(path: Path, setup: Mapping[str, Any]) -> str:
     """Return in words how the configuration `setup` differs from the configuration in a file."""
     try:
-        before = dict(_flat(tomllib.loads(path.read_text("utf-8"))))
+        before = dict(flat(tomllib.loads(path.read_text("utf-8"))))
     except (OSError, ValueError):
         return "its bots, maps, seed or limits were different"
-    now = dict(_flat(tomllib.loads(tomli_w.dumps(setup))))
+    now = dict(flat(tomllib.loads(tomli_w.dumps(setup))))
 
-    def shown(table: Mapping[str, Any], key: str) -> str:
-        return json.dumps(table[key]) if key in table else "not set"
+    def shown(table: Mapping[tuple[str, ...], Any], path: tuple[str, ...]) -> str:
+        return json.dumps(table[path]) if path in table else "not set"
 
     found = [
-        f"{key} was {shown(before, key)} and is {shown(now, key)}"
-        for key in dict.fromkeys([*before, *now])
-        if before.get(key) != now.get(key) and not key.startswith(_CHANGEABLE)
+        f"{dotted(path)} was {shown(before, path)} and is {shown(now, path)}"
+        for path in dict.fromkeys([*before, *now])
+        if before.get(path) != now.get(path) and path[0] not in _CHANGEABLE
     ]
     return "; ".join(found[:4]) or "another version of vindibot began it"
-
-
-def _flat(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Yield (key, value) for all values in nested tables. A key has the form ``maps.set``."""
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, (*path, key))
-        else:
-            yield dotted((*path, key)), value
