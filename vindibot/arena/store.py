@@ -68,9 +68,8 @@ def _open(path: Path) -> LineFile:
 class Store:
     """The files of a tournament, open for more games. `before` has the games that the results file had when it was opened.
 
-    `before` has the games that the results had. `digest` names the tournament, `setup` is its configuration. `changes` returns
-    the reasons why no game may be added to those before, as phrases. `command` is the command that begins the tournament.
-    Raises `UsageError` or `StoreError`.
+    `digest` names the tournament, `setup` is its configuration. `changes` returns the reasons why no game may be added to those
+    before, as phrases. `command` is the command that begins the tournament. Raises `UsageError` or `StoreError`.
     """
 
     def __init__(
