@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from tests.support.arenagames import SEATINGS, game_line, made_up, rotations
 from vindibot.arena.luce import PRIOR, collect, fit_strengths
-from vindibot.arena.ratings import MIN_BLOCKS, Running, elo, expected, rate
+from vindibot.arena.ratings import MIN_BLOCKS, elo, expected, rate
 
 
 def log_likelihood(games: list[tuple[list[int], list[float]]], found: np.ndarray) -> float:
@@ -130,24 +130,22 @@ def test_intervals_cover_the_truth_in_95_percent() -> None:
     assert 87 <= covered  # the binomial's 1 % quantile at 94 %; the bootstrap of 40 blocks is a little narrow
 
 
-def test_running_ratings_find_the_order() -> None:
-    running = Running()
-    for line in made_up(rotations("abcd"), {"a": 300.0, "b": 100.0, "c": -100.0, "d": -300.0}, 60, np.random.default_rng(8)):
-        running.add(line)
-    found = [running.rating(bot)[0] for bot in "abcd"]
-    assert found == sorted(found, reverse=True)
-    assert 300 < found[0] - found[3] < 900
-    assert running.rating("nobody")[0] == 0
-    assert running.rating("nobody")[1] > running.rating("a")[1]
+def test_ratings_so_far_have_intervals_at_once() -> None:
+    games = made_up(rotations("abcd"), {"a": 300.0, "b": 100.0, "c": -100.0, "d": -300.0}, 15, np.random.default_rng(8))
+    found = rate(games, ["nobody"], resamples=0)
+    assert [one.bot for one in found] == ["a", "b", "nobody", "c", "d"]
+    assert 400 < found[0].rating - found[-1].rating < 900
+    halves = {one.bot: ((one.high or 0) - (one.low or 0)) / 2 for one in found}
+    assert halves["nobody"] > 2 * halves["a"] > 0
+    assert all(one.los is None for one in found)
 
 
-def test_ratings_so_far_have_the_zero_of_the_final_ones() -> None:
-    running = Running()
-    for game in made_up([tuple("abcd")] * 4, {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 10, np.random.default_rng(5)):
-        running.add(game)
-    anchored, free = running.ratings("abcd", "b"), running.ratings("abcd", "elsewhere")
-    assert anchored["b"] == (0, 0)
-    assert sum(rating for rating, _ in free.values()) == pytest.approx(0)
-    assert anchored["a"][0] == pytest.approx(free["a"][0] - free["b"][0])
-    assert anchored["a"][1] == pytest.approx(math.hypot(free["a"][1], free["b"][1]))
-    assert running.ratings([]) == {}
+def test_intervals_so_far_are_those_of_the_difference_to_the_anchor() -> None:
+    rng = np.random.default_rng(5)
+    games = made_up([tuple("abcd")] * 4, {"a": 200.0, "b": 0.0, "c": 0.0, "d": -200.0}, 25, rng)
+    so_far = {one.bot: one for one in rate(games, anchor="b", resamples=0)}
+    final = {one.bot: one for one in rate(games, anchor="b", resamples=200)}
+    assert (so_far["b"].rating, so_far["b"].low, so_far["b"].high) == (0, 0, 0)
+    for bot in "acd":
+        assert so_far[bot].rating == final[bot].rating
+        assert so_far[bot].low == pytest.approx(final[bot].low, abs=60)

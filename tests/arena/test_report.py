@@ -176,20 +176,20 @@ def test_gold_over_time_is_recomputed_from_the_records(tmp_path: Path) -> None:
     path = tmp_path / "cup.games.jsonl"
     again = dumps(found[1][0])
     path.write_bytes(b"\n".join([*(dumps(played) for played, _ in found), again, again[:50]]) + b"\n")
-    curves, count = gold_curves(path, {"g0", "g1", "g2", "elsewhere"})
+    curves, count = gold_curves(tmp_path / "cup.jsonl", {"g0", "g1", "g2", "elsewhere"})
     assert count == 3  # g1 is there twice, and a last one is cut off
     golds = np.array([gold for _, gold in found], dtype=float)  # game, round, hero
     assert golds[:, -1].sum() > 0
     assert curves["a"] == pytest.approx(golds[:, :, [0, 2]].mean(axis=(0, 2)).tolist())
     assert curves["c"] == pytest.approx(golds[:, :, 3].mean(axis=0).tolist())
-    assert gold_curves(path, {"g0", "g1", "g2"}, most=1)[1] == 1
+    assert gold_curves(tmp_path / "cup.jsonl", {"g0", "g1", "g2"}, most=1)[1] == 1
 
 
 def test_games_of_different_lengths(tmp_path: Path) -> None:
     (short, few), (long, many) = record(1, 2), record(2, 60)
-    path = tmp_path / "r.jsonl"
+    path = tmp_path / "r.games.jsonl"
     path.write_bytes(dumps(short) + b"\n" + dumps(long) + b"\n")
-    curve = gold_curves(path, {"g1", "g2"})[0]["b"]
+    curve = gold_curves(tmp_path / "r.jsonl", {"g1", "g2"})[0]["b"]
     assert len(curve) == 61
     assert curve[0] == 0
     assert curve[-1] == many[-1][1]

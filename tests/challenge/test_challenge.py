@@ -146,7 +146,7 @@ async def test_leaving_ends_the_game_at_once(tmp_path: Path, monkeypatch: pytest
 async def test_offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bots").mkdir()
-    (tmp_path / "bots" / "mine.toml").write_text(f'name = "{NASTY}"\nextends = "stay"\n')
+    (tmp_path / "bots" / "mine.toml").write_text(f'name = "{NASTY}"\nversion = 2\nextends = "stay"\n')
     (tmp_path / "slip.toml").write_text("[traits.combat\n")
     (tmp_path / "train.toml").write_text('bot = "mine"\n')
     async with hosting(tmp_path, ("mine", "malvert")) as (_, _, client):

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from vindibot.arena.settings import ArenaSettings, EntrantSettings, LimitSettings
 from vindibot.base import UsageError
-from vindibot.config import LONGEST_NAME, Bot, Config, digest_of, file_digest, load_bot
+from vindibot.config import LONGEST_NAME, Bot, Config, digest_of, file_digest, holds, load_bot
 
 Kind = Literal["bot", "random", "stay", "http", "stdio"]
 BUILT_IN: tuple[Kind, ...] = ("random", "stay")
@@ -175,7 +175,7 @@ def _working_folder(folder: Path | None, beside: Path | None) -> Path:
 
 def _program_label(command: Sequence[str], folder: Path) -> str:
     """Return the label of a program: the script that an interpreter runs, or the program's own name."""
-    scripts = [word for word in command[1:] if not word.startswith("-") and _is_file(folder / word)]
+    scripts = [word for word in command[1:] if not word.startswith("-") and holds((folder / word).is_file)]
     return (Path((scripts or command)[0]).stem or "program")[:LONGEST_NAME]
 
 
@@ -183,14 +183,7 @@ def _files_digest(command: Sequence[str], folder: Path) -> str:
     """Return a digest of the files that a command names. A program on the search path, such as an interpreter, is left out."""
     program, *rest = command
     words = rest if shutil.which(Path(program).name) == program else command
-    return digest_of([file_digest(folder / word) for word in words if _is_file(folder / word)])
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a word that cannot be the name of a file
-        return False
+    return digest_of([file_digest(folder / word) for word in words if holds((folder / word).is_file)])
 
 
 def _command(text: str | Sequence[str], folder: Path) -> tuple[str, ...]:

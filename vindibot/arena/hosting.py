@@ -63,29 +63,21 @@ class HostedGame:
         """Play the game to its end, then kill all programs. Return the game."""
         began = time.monotonic()
         settings = ServerSettings(time_limit_ms=NO_LIMIT_MS, keys="registered")
-        async with contextlib.AsyncExitStack() as stack:
-            server = await stack.enter_async_context(EmbeddedServer(settings, (self,)))
+        async with EmbeddedServer(settings, (self,)) as server, contextlib.AsyncExitStack() as stack:
             stack.callback(self._close)
             self._start(server)
-            over = asyncio.create_task(self._over.wait())
-            tasks: list[asyncio.Task[object]] = [over, asyncio.create_task(self._watch_programs())]
+            # If a task fails because of an error in the arena itself, the group raises the error, and the game ends.
+            group = await stack.enter_async_context(asyncio.TaskGroup())
+            tasks = [group.create_task(self._watch_programs())]
             for number, seat in enumerate(self._seats):
                 if seat is not None:
                     pool = ThreadPoolExecutor(1, f"vindibot-seat-{number}")
                     stack.callback(pool.shutdown, wait=False, cancel_futures=True)
-                    tasks.append(asyncio.create_task(self._play_seat(number, seat, pool)))
-            try:
-                # If a task fails because of an error in the arena itself, the error is raised here and the game ends.
-                waiting = set(tasks)
-                while not over.done():
-                    done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                    for ended in done:
-                        ended.result()
-                await self._let_programs_end()
-            finally:
-                for one in tasks:
-                    one.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+                    tasks.append(group.create_task(self._play_seat(number, seat, pool)))
+            await self._over.wait()
+            await self._let_programs_end()
+            for task in tasks:
+                task.cancel()
         assert self._room is not None
         self._run.moves = list(self._room.moves)
         self._run.seconds = time.monotonic() - began
@@ -233,5 +225,11 @@ class HostedGame:
 
 
 def play_hosted(task: GameTask, seats: Sequence[Seat | None], journal: Journal, logs: Sequence[Path | None]) -> GameRun:
-    """Play a game in an event loop of its own, and return it. A seat that is None stands for a program that speaks HTTP."""
-    return asyncio.run(HostedGame(task, seats, journal, logs).play())
+    """Play a game in an event loop of its own, and return it. A seat that is None stands for a program that speaks HTTP.
+
+    Raises the first error of the arena itself.
+    """
+    try:
+        return asyncio.run(HostedGame(task, seats, journal, logs).play())
+    except ExceptionGroup as problems:
+        raise problems.exceptions[0] from None

@@ -21,12 +21,12 @@ from rich.table import Table
 from rich.text import Text
 
 from vindibot.arena.charts import shortened
-from vindibot.arena.ratings import Running
+from vindibot.arena.ratings import Rating, rate
 from vindibot.arena.reporter import Reporter, TournamentInfo
 from vindibot.arena.results import GameLine
 from vindibot.arena.sprt import run_sprt
 from vindibot.arena.summary import bot_stats
-from vindibot.arena.table import WIDTH, points, progress_lines, standings_table
+from vindibot.arena.table import COLUMNS_SO_FAR, WIDTH, points, progress_lines, standings_table
 from vindibot.base import counted, printable, terminal
 
 #: Updates per second in a terminal, and seconds between two lines elsewhere.
@@ -85,7 +85,6 @@ class ConsoleReporter(Reporter):
         self._queue: SimpleQueue[GameLine | str | None] = SimpleQueue()
         self._thread: Thread | None = None
         self._games: list[GameLine] = []
-        self._ratings = Running()
         self._forfeits: Counter[tuple[str, str]] = Counter()
         self._table: RenderableType = ""
         self._table_due = 0.0
@@ -93,8 +92,7 @@ class ConsoleReporter(Reporter):
     def begin(self, info: TournamentInfo) -> None:
         """Start the thread."""
         self._info, self._rate = info, GameRate()
-        for line in info.before:
-            self._add(line)
+        self._games += info.before
         self._thread = Thread(target=self._work, name="vindibot-arena-console", daemon=True)
         self._thread.start()
 
@@ -140,7 +138,7 @@ class ConsoleReporter(Reporter):
                 if isinstance(item, str):
                     self._print(item)
                 else:
-                    self._add(item)
+                    self._games.append(item)
                     self._rate.tick()
                     for text in self._forfeit_notes(item):
                         self._print(text)
@@ -155,10 +153,6 @@ class ConsoleReporter(Reporter):
     def _print(self, *lines: str) -> None:
         for line in lines:
             self.console.print(Text(printable(line)), soft_wrap=True)
-
-    def _add(self, line: GameLine) -> None:
-        self._games.append(line)
-        self._ratings.add(line)
 
     def _forfeit_notes(self, line: GameLine) -> list[str]:
         """Return a line for each seat that forfeited, if it is to be reported."""
@@ -189,17 +183,16 @@ class ConsoleReporter(Reporter):
         parts.append(counted(forfeits, "forfeit") if forfeits else "")
         return " · ".join(filter(None, parts))
 
-    def _ranked(self) -> dict[str, tuple[float, float]]:
-        """Return the bots, best first, with their ratings so far and the standard errors."""
-        ratings = self._ratings.ratings(self._info.bots, self._info.anchor)
-        return dict(sorted(ratings.items(), key=lambda one: -one[1][0]))
+    def _ranked(self) -> list[Rating]:
+        """Return the ratings so far, best first."""
+        return rate(self._games, self._info.bots, anchor=self._info.anchor, resamples=0)
 
     def lines(self) -> list[str]:
         """Return the progress and the first bots with their ratings so far in one line, then the state of a match of two. The
         first line has as many bots as fit `WIDTH`, at least one."""
         found = self.progress()
-        for number, (bot, (rating, _)) in enumerate(self._ranked().items()):
-            part = f"{', ' if number else ' · '}{shortened(printable(bot))} {points(rating)}"
+        for number, one in enumerate(self._ranked()):
+            part = f"{', ' if number else ' · '}{shortened(printable(one.bot))} {points(one.rating)}"
             if number and len(found) + len(part) > WIDTH:
                 break
             found += part
@@ -215,8 +208,7 @@ class ConsoleReporter(Reporter):
     def _picture(self) -> RenderableType:
         now = time.monotonic()
         if now >= self._table_due:
-            ranked = self._ranked()
-            table = standings_table([bot_stats(bot, self._games) for bot in ranked], ranked)
+            table = standings_table([bot_stats(one.bot, self._games, one) for one in self._ranked()], COLUMNS_SO_FAR)
             self._table = Group("", table, *(Text(line) for line in ["", *self._match()]))
             self._table_due = now + max(1.0, 20 * (time.monotonic() - now))
         progress = self.progress()

@@ -110,13 +110,7 @@ def fit_strengths(
     the strengths to begin with, None for 0. `prior` (players x 2) has each player's weights of the win and of the loss against
     the phantom, None for `PRIOR`.
     """
-    if prior is None:
-        prior = np.full((rankings.players, 2), PRIOR)
-    if weights is None:
-        weights = np.ones(rankings.blocks)
-    wins, choices = rankings.wins.weighted(weights), rankings.choices.weighted(weights)
-    used = choices > 0
-    task = _Likelihood(rankings.choice_sets[used], wins, choices[used], prior)
+    task = _likelihood(rankings, weights, prior)
     found = np.zeros(rankings.players) if start is None else start.copy()
     value, slope, curve = task.at(found)
     for _ in range(100):
@@ -133,6 +127,11 @@ def fit_strengths(
             scale /= 2
         found, value, slope, curve = tried, value_there, slope_there, curve_there
     return found
+
+
+def covariance(rankings: Rankings, strengths: Floats) -> Floats:
+    """Return the covariance matrix (players x players) of the most likely strengths, from the curvature of the likelihood."""
+    return np.linalg.inv(_likelihood(rankings).at(strengths)[2]).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -161,3 +160,14 @@ class _Likelihood:
         slope = self.wins - expected + won * (1 - chance) - lost * chance
         curve = np.diag(expected + (won + lost) * chance * (1 - chance)) - both.reshape(players, players)
         return value, slope, curve
+
+
+def _likelihood(rankings: Rankings, weights: Floats | None = None, prior: Floats | None = None) -> _Likelihood:
+    """Return the likelihood of the weighted rankings. For `weights` and `prior` see `fit_strengths`."""
+    if prior is None:
+        prior = np.full((rankings.players, 2), PRIOR)
+    if weights is None:
+        weights = np.ones(rankings.blocks)
+    wins, choices = rankings.wins.weighted(weights), rankings.choices.weighted(weights)
+    used = choices > 0
+    return _Likelihood(rankings.choice_sets[used], wins, choices[used], prior)

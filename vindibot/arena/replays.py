@@ -6,8 +6,8 @@ from the file of game records.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from vindibot.arena.results import GameLine
@@ -39,11 +39,12 @@ def choose(games: Sequence[GameLine], most: int) -> list[GameLine]:
 
     At most half of them are the latest games with forfeits; the others are the latest games.
     """
-    latest = sorted((game for game in games if game.record), key=_key, reverse=True)
-    forfeited = list(islice((game for game in latest if not _is_whole(game)), most // 2))
-    known = {_key(game) for game in forfeited}
-    others = islice((game for game in latest if _key(game) not in known), most - len(forfeited))
-    return sorted([*forfeited, *others], key=_key, reverse=True)
+    latest = sorted((game for game in games if game.record), key=lambda game: game.key, reverse=True)
+    chosen = {game.key: game for game in [game for game in latest if game.has_forfeits][: most // 2]}
+    for game in latest:
+        if len(chosen) < most:
+            chosen[game.key] = game
+    return [chosen[key] for key in sorted(chosen, reverse=True)]
 
 
 def write_pages(results: Path, games: Sequence[GameLine], most: int) -> dict[GameKey, Path]:
@@ -52,39 +53,29 @@ def write_pages(results: Path, games: Sequence[GameLine], most: int) -> dict[Gam
     A game without a readable record has no page. Raises `UsageError` or `VindibotError` if a page cannot be written.
     """
     chosen = choose(games, most)
-    records = readable_records(records_path(results)) if chosen else ()
-    wanted = {game.record for game in chosen}
-    found = {record.id: record for record in records if record.id in wanted}  # of two, the last counts
+    records = records_of(results, {game.record for game in chosen})
     pages: dict[GameKey, Path] = {}
     for game in chosen:
-        record = found.get(game.record)
-        if record is None:
-            continue
         try:
-            page = record_page(record)
-        except VindibotError:  # the game was aborted, or its record is damaged
+            page = record_page(records[game.record])
+        except (KeyError, VindibotError):  # the game has no record, was aborted, or its record is damaged
             continue
-        path = replays_path(results) / page_name(_key(game))
+        path = replays_path(results) / page_name(game.key)
         _output(path).write(page)
-        pages[_key(game)] = path
+        pages[game.key] = path
     return pages
 
 
-def readable_records(path: Path) -> Iterator[GameRecord]:
-    """Yield the records up to the first that cannot be read: after a crash the last may be unfinished."""
-    try:
-        yield from read_records(path)
-    except VindibotError:
-        return
+def records_of(results: Path, wanted: Collection[str]) -> dict[str, GameRecord]:
+    """Return the `wanted` game records of these results, by id. Of two records with the same id, the last one counts.
+
+    The file is read up to the first record that cannot be read: after a crash the last one may be unfinished.
+    """
+    found: dict[str, GameRecord] = {}
+    with suppress(VindibotError):
+        found.update((record.id, record) for record in read_records(records_path(results)) if record.id in wanted)
+    return found
 
 
 def _output(path: Path) -> Output:
     return page_output(path, INSTEAD)
-
-
-def _key(game: GameLine) -> GameKey:
-    return game.block, game.game
-
-
-def _is_whole(game: GameLine) -> bool:
-    return all(seat.outcome.finished for seat in game.seats)

@@ -23,7 +23,7 @@ import numpy as np
 from sim.game import PLIES_PER_ROUND
 from vindibot import __version__
 from vindibot.arena.charts import Curve, Range, colour, lines, ranges
-from vindibot.arena.replays import GameKey, readable_records, write_pages
+from vindibot.arena.replays import GameKey, records_of, write_pages
 from vindibot.arena.results import GameLine
 from vindibot.arena.store import (
     REPORT_MARK,
@@ -86,15 +86,13 @@ def report(
         ratings=_ratings(summary, number),
         gold=_gold(played, number),
         records=records is not None,
-        gold_over_time=_gold_over_time(records, games, played, number) if records is not None else "",
+        gold_over_time=_gold_over_time(results, games, played, number) if results is not None else "",
         sizes=sorted({size for one in played for size in one.sizes}),
         pairs=summary.pairs_that_met(),
         logs={"name": logs.name, "address": quote(logs.name)} if logs is not None else None,
         files=[(quote(path.name), text) for path, text in files if path is not None],
-        games=sorted(games, key=lambda game: (all(seat.outcome.finished for seat in game.seats), game.block, game.game)),
-        watched=sorted(
-            (game for game in games if (game.block, game.game) in addresses), key=lambda game: (game.block, game.game)
-        ),
+        games=sorted(games, key=lambda game: (not game.has_forfeits, game.key)),
+        watched=sorted((game for game in games if game.key in addresses), key=lambda game: game.key),
         addresses=addresses,
         replay=f"vindibot replay {shlex.quote(records.name)} --game RECORD --html game.html" if records is not None else "",
         facts=_facts(games, results),
@@ -160,20 +158,19 @@ def _gold(played: Sequence[BotStats], number: Mapping[str, int]) -> str:
     return ranges(rows, "Distribution of gold", "gold at the end: median, middle half, 5 % to 95 %")
 
 
-def _gold_over_time(records: Path, games: Sequence[GameLine], played: Sequence[BotStats], number: Mapping[str, int]) -> str:
+def _gold_over_time(results: Path, games: Sequence[GameLine], played: Sequence[BotStats], number: Mapping[str, int]) -> str:
     """Return the chart of mean gold after every round, or "" if no record is of these games."""
-    curves, recomputed = gold_curves(records, {line.record for line in games if line.record})
+    curves, recomputed = gold_curves(results, {line.record for line in games if line.record})
     series = [Curve(one.bot, number[one.bot], curves[one.bot]) for one in played if one.bot in curves]
     return lines(series, "Mean gold over time", "round", f"mean gold ({recomputed} games)") if series else ""
 
 
-def gold_curves(records: Path, wanted: set[str], most: int = RECOMPUTED) -> tuple[dict[str, list[float]], int]:
+def gold_curves(results: Path, wanted: set[str], most: int = RECOMPUTED) -> tuple[dict[str, list[float]], int]:
     """Return the mean gold of every bot before the first and after every round, and the number of records that it comes from.
 
-    These are at most `most` of the `wanted` records (ids), spread evenly over them. A file that was cut off is read up to there.
+    These are at most `most` of the `wanted` game records (ids) of the results, spread evenly over them.
     """
-    chosen = set(sorted(wanted)[:: max(1, math.ceil(len(wanted) / most))])
-    found = {record.id: record for record in readable_records(records) if record.id in chosen}  # of two, the last counts
+    found = records_of(results, set(sorted(wanted)[:: max(1, math.ceil(len(wanted) / most))]))
     golds: defaultdict[str, list[Sequence[int]]] = defaultdict(list)
     for record in found.values():
         by_round = [games["hero"]["gold"][0].tolist() for games in GameHistory.of(record).states(every=PLIES_PER_ROUND)]

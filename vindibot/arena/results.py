@@ -14,13 +14,11 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vindibot.base import VindibotError
-from vindibot.config import Build, dotted, explain, short
-from vindibot.games import Outcome, Reason, ranks
+from vindibot.config import Build, short
+from vindibot.games import Outcome, Reason, fault, ranks
 
 #: The version of the format of lines. This program reads and writes only this version.
 VERSION: Final = 3
-#: The release that reads version 1 of the format. Version 2 was never released.
-READER_BEFORE: Final = "0.1.0"
 
 #: The formats of a tournament: every group of four bots; the first bot against the others; two bots with two seats each.
 Format = Literal["all", "gauntlet", "ab"]
@@ -115,6 +113,16 @@ class GameLine(_Part):
     record: str = ""
 
     @property
+    def key(self) -> tuple[int, int]:
+        """The block and the number of the game in the block. They identify the game in the tournament."""
+        return self.block, self.game
+
+    @property
+    def has_forfeits(self) -> bool:
+        """Whether any bot forfeited."""
+        return not all(seat.outcome.finished for seat in self.seats)
+
+    @property
     def bots(self) -> tuple[str, ...]:
         """The labels of the four bots, hero 1 first."""
         return tuple(seat.bot for seat in self.seats)
@@ -135,16 +143,7 @@ def decode(text: str | bytes) -> GameLine:
     try:
         return GameLine.model_validate_json(text)
     except ValidationError as problem:
-        errors = problem.errors()
-        first = next((error for error in errors if error["loc"] == ("version",)), errors[0])
-        if first["type"] == "json_invalid":
-            raise ValueError("this is not JSON") from None
-        if first["loc"] == ("version",):
-            older = f", vindibot {READER_BEFORE} reads it" if first["input"] == 1 else ""
-            raise ValueError(
-                f"version {first['input']!r} of the results is not known here; this program knows {VERSION}{older}"
-            ) from None
-        raise ValueError(f"{dotted(first['loc']) or 'the line'} {explain(first)}".strip()) from None
+        raise ValueError(fault(problem, VERSION)) from None
 
 
 def read_results(path: Path) -> list[GameLine]:
@@ -167,7 +166,7 @@ def read_results(path: Path) -> list[GameLine]:
             raise ResultsError(f"{short(path)}, line {number}: {problem}") from None
         if games and game.tournament != games[0].tournament:
             raise ResultsError(f"{short(path)}, line {number}: this game belongs to another tournament than the first one")
-        if (before := seen.setdefault((game.block, game.game), number)) != number:
+        if (before := seen.setdefault(game.key, number)) != number:
             raise ResultsError(f"{short(path)}, line {number}: this game is already in line {before}")
         games.append(game)
     return games

@@ -14,7 +14,6 @@ import faulthandler
 import fcntl
 import gc
 import os
-import pickle
 import resource
 import select
 import signal
@@ -24,7 +23,7 @@ import traceback
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 from posix import _exit  # not that of os: while modules of bots are imported, another stands in its place
 from typing import NoReturn
@@ -154,28 +153,28 @@ class _Attempt:
 
     def __init__(self, task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal, deadline: float) -> None:
         self._task, self._scripts, self._journal, self._deadline = task, scripts, journal, deadline
-        self._answer = bytearray()
+        self._result: GameRun | str | None = None
         self._output = bytearray()
         self._began = time.monotonic()
 
     def run(self) -> GameRun | tuple[int, Forfeit]:
         """Play the game. Return it, or return the index of the seat at fault and its forfeit. Raises `GameError`."""
-        answer, answer_end = os.pipe()
+        answer, answer_end = Pipe(duplex=False)
         output, output_end = os.pipe()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # it warns of other threads, but a worker has none
             pid = os.fork()
         if pid == 0:
-            os.close(answer)
+            answer.close()
             os.close(output)
             _play_and_exit(self._task, self._scripts, self._journal, answer_end, output_end)
-        os.close(answer_end)
+        answer_end.close()
         os.close(output_end)
         try:
             overdue = self._listen(answer, output)
         finally:
             code = _kill(pid)
-            os.close(answer)
+            answer.close()
             os.close(output)
         path = _log_path(self._task, "game")
         if path is not None and self._output:
@@ -184,26 +183,24 @@ class _Attempt:
                 path.write_bytes(self._output)
         return self._judge(code, overdue)
 
-    def _listen(self, answer: int, output: int) -> Forfeit | None:
+    def _listen(self, answer: Connection, output: int) -> Forfeit | None:
         """Wait until the game ends, and return None. If a time limit passes first, return the forfeit for it.
 
         In the latter case the caller must kill the game's process.
         """
-        poll = select.poll()
-        poll.register(answer, select.POLLIN)
-        poll.register(output, select.POLLIN)
+        pipes: list[Connection | int] = [answer, output]
         checked = time.monotonic()
         while True:
-            for ready, _ in poll.poll(CHECK_SECONDS * 1000):
-                data = os.read(ready, 65536)
-                if ready == answer:
-                    if not data:
-                        return None
-                    self._answer += data
-                elif not data:
-                    poll.unregister(output)
-                else:
+            ready = wait(pipes, CHECK_SECONDS)
+            if output in ready:
+                if data := os.read(output, 65536):
                     self._output += data[: OUTPUT_BYTES - len(self._output)]
+                else:
+                    pipes.remove(output)
+            if answer in ready:
+                with contextlib.suppress(Exception):  # the process died before or while it wrote the answer
+                    self._result = answer.recv()
+                return None
             if time.monotonic() - checked > CHECK_SECONDS:
                 checked = time.monotonic()
                 if forfeit := self._overdue(checked):
@@ -218,14 +215,10 @@ class _Attempt:
         return None
 
     def _judge(self, code: int, overdue: Forfeit | None) -> GameRun | tuple[int, Forfeit]:
-        result: GameRun | str | None = None
-        if self._answer and overdue is None:
-            with contextlib.suppress(Exception):  # the answer is cut off if the process died while it wrote
-                result = pickle.loads(self._answer)
-        if isinstance(result, GameRun):
-            return result
-        if result is not None:
-            raise GameError(f"game {self._task.name} failed: {result}")
+        if isinstance(self._result, GameRun):
+            return self._result
+        if self._result is not None:
+            raise GameError(f"game {self._task.name} failed: {self._result}")
         seat, _ = self._journal.waiting_for()
         if overdue is not None and time.monotonic() > self._deadline:
             run = GameRun(moves=self._journal.moves(), stopped=Reason.TIMEOUT, seconds=time.monotonic() - self._began)
@@ -263,7 +256,9 @@ def _kill(pid: int) -> int:
 # ---- In the game's process ----
 
 
-def _play_and_exit(task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal, answer: int, output: int) -> NoReturn:
+def _play_and_exit(
+    task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal, answer: Connection, output: int
+) -> NoReturn:
     result: GameRun | str = "?"
     try:
         signal.signal(signal.SIGIO, signal.SIG_DFL)
@@ -275,9 +270,7 @@ def _play_and_exit(task: GameTask, scripts: Mapping[int, ScriptedSeat], journal:
     except BaseException:
         result = traceback.format_exc()[-2000:]
     try:
-        data = pickle.dumps(result)
-        while data:
-            data = data[os.write(answer, data) :]
+        answer.send(result)
     finally:
         os._exit(0)
 

@@ -7,8 +7,6 @@ machine. So the same configuration with the same node budgets gives the same gam
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -22,7 +20,7 @@ from vindibot.arena.results import Format
 from vindibot.arena.seeds import derive_seed
 from vindibot.arena.settings import ArenaSettings
 from vindibot.base import UsageError
-from vindibot.config import Build, build
+from vindibot.config import Build, build, digest_of
 
 #: Part of a tournament's identity. Raise it if the same configuration gives other games than before. Otherwise a resumed file
 #: would mix both kinds of games.
@@ -137,8 +135,7 @@ class Schedule:
 
     def digest(self) -> str:
         """Return the digest of `identity`: 16 hexadecimal digits that name the tournament."""
-        text = json.dumps(self.identity(), sort_keys=True, default=str)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return digest_of(self.identity())
 
     def tasks(self, *, logs: str = "", all_logs: bool = False) -> Iterator[GameTask]:
         """Yield every game, block by block. For `logs` and `all_logs` see `GameTask`."""

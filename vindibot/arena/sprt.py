@@ -94,7 +94,7 @@ def game_score(line: GameLine, a: str) -> float | None:
 def whole_blocks(games: Iterable[GameLine]) -> dict[int, list[GameLine]]:
     """Return the games of each complete block, by the block's number. Blocks and their games are sorted by number."""
     found: dict[int, list[GameLine]] = {}
-    for line in sorted(games, key=lambda line: (line.block, line.game)):
+    for line in sorted(games, key=lambda line: line.key):
         found.setdefault(line.block, []).append(line)
     return {block: lines for block, lines in found.items() if len(lines) >= lines[0].games}
 

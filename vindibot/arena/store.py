@@ -15,12 +15,12 @@ off a line, it is removed before the next line is appended. Nothing is written i
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
+import mmap
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,8 @@ import tomli_w
 
 from vindibot.arena.results import GameLine, read_results
 from vindibot.arena.sandbox import PlayedGame
-from vindibot.base import Output, Redactor, UsageError, VindibotError, begins_with, printable
-from vindibot.config import dotted, short
+from vindibot.base import LineFile, Output, Redactor, UsageError, VindibotError, begins_with, printable
+from vindibot.config import dotted, flat, short
 
 #: The first bytes of a line of results and of a game record. The marks tell configurations and reports that an arena made from
 #: other files.
@@ -39,68 +39,37 @@ SETUP_MARK, REPORT_MARK = "# Made by vindibot arena", '<meta name="generator" co
 #: Begins the line of a configuration with the command that began the tournament.
 COMMAND_MARK = "# Command: "
 INSTEAD = "--results names another file"
-#: Keys of a configuration that may change when a tournament is resumed, or the beginnings of such keys.
-_CHANGEABLE = ("blocks", "workers", "results", "records", "replays", "logs", "max_forfeits", "log.", "sprt.")
+#: Keys and tables of a configuration that may change when a tournament is resumed.
+_CHANGEABLE = ("blocks", "workers", "results", "records", "replays", "logs", "max_forfeits", "log", "sprt")
 
 
 class StoreError(VindibotError):
     """Results cannot be written. The message gives the reason. All games that were written before are complete."""
 
 
-class _Lines:
-    """A file to which only whole lines are appended. Opening it locks the file and removes an unfinished last line."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        except OSError as problem:
-            raise StoreError(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._file)
-            raise UsageError(f"{short(path)}: another arena is writing to this file") from None
-        self._size = self._end_of_lines()
-        with contextlib.suppress(OSError):
-            os.ftruncate(self._file, self._size)
-
-    def _end_of_lines(self) -> int:
-        """Return the number of bytes up to the end of the last whole line."""
-        end = os.fstat(self._file).st_size
-        while end > 0:
-            start = max(0, end - 65536)
-            found = os.pread(self._file, end - start, start).rfind(b"\n")
-            if found >= 0:
-                return start + found + 1
-            end = start
-        return 0
-
-    def append(self, line: bytes) -> None:
-        """Append a line. If this fails, restore the file and raise `StoreError`."""
-        data = line + b"\n"
-        problem = "the disk is full"
-        try:
-            written = os.write(self._file, data)
-        except OSError as error:
-            problem, written = error.strerror or str(error), 0
-        if written != len(data):
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._file, self._size)
-            raise StoreError(f"{short(self.path)}: cannot be written: {problem}")
-        self._size += len(data)
-
-    def close(self) -> None:
-        os.close(self._file)
+def _open(path: Path) -> LineFile:
+    """Open a file for more lines, lock it, and remove an unfinished last line."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab+", buffering=0)
+    except OSError as problem:
+        raise StoreError(f"{short(path)}: cannot be written: {problem.strerror or problem}", 2) from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise UsageError(f"{short(path)}: another arena is writing to this file") from None
+    if os.fstat(file.fileno()).st_size:
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            file.truncate(content.rfind(b"\n") + 1)
+    return LineFile(path, file)
 
 
 class Store:
     """The files of a tournament, open for more games. `before` has the games that the results file had when it was opened.
 
-    `before` has the games that the results had. `digest` names the tournament, `setup` is its configuration. `changes` returns
-    the reasons why no game may be added to those before, as phrases. `command` is the command that begins the tournament.
-    Raises `UsageError` or `StoreError`.
+    `digest` names the tournament, `setup` is its configuration. `changes` returns the reasons why no game may be added to those
+    before, as phrases. `command` is the command that begins the tournament. Raises `UsageError` or `StoreError`.
     """
 
     def __init__(
@@ -132,8 +101,8 @@ class Store:
             raise UsageError(f"{short(records_path(path))} is there already and has no game records: move it away, or {INSTEAD}")
         setup_file = owned(setup_path(path), SETUP_MARK)
         setup_file.check()
-        self._results = _Lines(path)
-        self._records = _Lines(records_path(path)) if records else None
+        self._results = _open(path)
+        self._records = _open(records_path(path)) if records else None
         if not self.before:
             head = f"{SETUP_MARK}, which writes it anew: change a copy of it.\n"
             line = f"{COMMAND_MARK}{printable(Redactor()(command))}\n" if command else ""
@@ -141,9 +110,13 @@ class Store:
 
     def append(self, played: PlayedGame) -> None:
         """Append a game's record and its line of results. Raises `StoreError`."""
-        if self._records is not None:
-            self._records.append(played.record)
-        self._results.append(played.line.encode().encode())
+        for file, line in ((self._records, played.record), (self._results, played.line.encode().encode())):
+            if file is None:
+                continue
+            try:
+                file.append(line)
+            except OSError as problem:
+                raise StoreError(f"{short(file.path)}: cannot be written: {problem.strerror or problem}") from None
 
     def close(self) -> None:
         """Close the files."""
@@ -223,26 +196,17 @@ def _refuse_others(results: Path, *, records: bool) -> None:
 def _differences(path: Path, setup: Mapping[str, Any]) -> str:
     """Return in words how the configuration `setup` differs from the configuration in a file."""
     try:
-        before = dict(_flat(tomllib.loads(path.read_text("utf-8"))))
+        before = dict(flat(tomllib.loads(path.read_text("utf-8"))))
     except (OSError, ValueError):
         return "its bots, maps, seed or limits were different"
-    now = dict(_flat(tomllib.loads(tomli_w.dumps(setup))))
+    now = dict(flat(tomllib.loads(tomli_w.dumps(setup))))
 
-    def shown(table: Mapping[str, Any], key: str) -> str:
-        return json.dumps(table[key]) if key in table else "not set"
+    def shown(table: Mapping[tuple[str, ...], Any], path: tuple[str, ...]) -> str:
+        return json.dumps(table[path]) if path in table else "not set"
 
     found = [
-        f"{key} was {shown(before, key)} and is {shown(now, key)}"
-        for key in dict.fromkeys([*before, *now])
-        if before.get(key) != now.get(key) and not key.startswith(_CHANGEABLE)
+        f"{dotted(path)} was {shown(before, path)} and is {shown(now, path)}"
+        for path in dict.fromkeys([*before, *now])
+        if before.get(path) != now.get(path) and path[0] not in _CHANGEABLE
     ]
     return "; ".join(found[:4]) or "another version of vindibot began it"
-
-
-def _flat(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Yield (key, value) for all values in nested tables. A key has the form ``maps.set``."""
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, (*path, key))
-        else:
-            yield dotted((*path, key)), value

@@ -135,7 +135,7 @@ def summarise(
     `anchor` is the bot with rating 0, None for a mean of 0. `planned` is the planned number of blocks: the difference of a match
     is estimated only if all are complete and the match was not to stop at a verdict.
     """
-    names = list(dict.fromkeys([*bots, *(bot for game in sorted(games, key=_key) for bot in game.bots)]))
+    names = list(dict.fromkeys([*bots, *(bot for game in sorted(games, key=lambda game: game.key) for bot in game.bots)]))
     standings = tuple(bot_stats(one.bot, games, one) for one in rate(games, names, anchor=anchor, resamples=resamples))
     whole = whole_blocks(games)
     known = {reason for one in standings for reason in one.reasons}
@@ -155,10 +155,6 @@ def summarise(
     )
 
 
-def _key(game: GameLine) -> tuple[int, int]:
-    return game.block, game.game
-
-
 def bot_stats(bot: str, games: Iterable[GameLine], rating: Rating | None = None) -> BotStats:
     """Return the figures of one bot in these games."""
     played = [(game, seat) for game in games for seat in game.seats if seat.bot == bot]
@@ -170,7 +166,7 @@ def bot_stats(bot: str, games: Iterable[GameLine], rating: Rating | None = None)
     sizes: defaultdict[int, list[float]] = defaultdict(list)
     for game, seat in played:
         sizes[game.map.size].append(seat.place)
-    own_games = {_key(game): game for game, _ in played}
+    own_games = {game.key: game for game, _ in played}
     means = {
         name: statistics.fmean(getattr(seat, name) for seat in seats) for name in ("place", "gold", "deaths", "kills", "mines")
     }

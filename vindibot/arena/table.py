@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -75,6 +75,8 @@ def figures(one: BotStats) -> dict[str, str]:
     if one.rating is not None:
         rating = one.rating
         found |= {"rating": points(rating.rating), "95 %": interval(rating.low, rating.high), "LOS": percent(rating.los)}
+        if rating.low is not None and rating.high is not None:
+            found["±"] = f"{(rating.high - rating.low) / 2:.0f}"
     if one.seats:
         found |= {
             "wins": percent(one.wins / one.games),
@@ -113,18 +115,13 @@ def fitting(make: Callable[[int], Table]) -> Table:
     )
 
 
-def standings_table(standings: Sequence[BotStats], ratings: Mapping[str, tuple[float, float]] | None = None) -> Table:
-    """Return a table with a line per bot. With `ratings` so far, as (rating, standard error) by bot, it has these in place of the
-    final ones, and other columns."""
-    columns = COLUMNS if ratings is None else COLUMNS_SO_FAR
+def standings_table(standings: Sequence[BotStats], columns: Sequence[str] = COLUMNS) -> Table:
+    """Return a table with a line per bot and these columns after the bot."""
 
     def make(length: int) -> Table:
         table = _table("bot", *columns)
         for one in standings:
             cells = figures(one)
-            if ratings is not None:
-                rating, error = ratings[one.bot]
-                cells |= {"rating": points(rating), "±": f"{1.96 * error:.0f}"}
             table.add_row(label(one.bot, length), *(cells.get(column, "") for column in columns))
         return table
 

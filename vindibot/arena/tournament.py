@@ -97,7 +97,7 @@ class Tournament:
                 logs_path(self.path).rmdir()
 
     def _missing_games(self) -> Iterator[GameTask]:
-        played = {(line.block, line.game) for line in self.lines}
+        played = {line.key for line in self.lines}
         logs = str(logs_path(self.path).resolve()) if self.settings.logs != "none" else ""
         for task in self.schedule.tasks(logs=logs, all_logs=self.settings.logs == "all"):
             if (task.block, task.game) not in played and not self._has_verdict():

@@ -48,6 +48,7 @@ from .text import (
     weight_text as weight_text,
 )
 from .writing import (
+    LineFile as LineFile,
     Output as Output,
     begins_with as begins_with,
     create as create,

@@ -40,7 +40,7 @@ def say(console: Console, text: str, style: str = "") -> None:
 
 
 def plain_table(*heads: str, left: Collection[str] = (), title: str = "") -> Table:
-    """An empty table in the one style of our commands: no lines, a column per head, numbers on the right.
+    """Return an empty table in the one style of our commands: no lines, a column per head, numbers on the right.
 
     The columns with the heads in `left` have texts on the left; they are cut where the terminal is too narrow.
     """

@@ -22,7 +22,7 @@ from typing import Any
 import structlog
 from rich.console import Console
 from rich.text import Text
-from structlog.dev import BRIGHT, CYAN, DIM, RED, RESET_ALL, YELLOW, Column, ConsoleRenderer, KeyValueColumnFormatter
+from structlog.dev import BRIGHT, CYAN, DIM, RED, RESET_ALL, YELLOW
 from structlog.stdlib import ProcessorFormatter, add_log_level, add_logger_name
 
 from vindibot.base.console import terminal
@@ -108,16 +108,16 @@ class _ForTerminal:
     def __init__(self, *, traces: bool) -> None:
         self._traces = traces
 
-    def __call__(self, _logger: Any, _method: str, event: _Event) -> _Event:
-        level, style = str(event["level"]), _STYLES.get(str(event["level"]), "")
-        about = [f"{mark}{_word(event[name])}" for name, mark in _ABOUT.items() if event.get(name) is not None]
-        line = {"clock": time.strftime("%H:%M:%S"), "level": f"{style}{level:<7}{RESET_ALL}"}
-        line |= {"about": " ".join(about)} if about else {}
-        line["event"] = f"{style}{printable(event['event'])}{RESET_ALL}"
-        line |= {printable(name): value for name, value in event.items() if name not in (*_FIRST, "logger", "traceback")}
-        if self._traces and "traceback" in event:
-            line["exception"] = f"{DIM}{printable_lines(event['traceback'].rstrip())}{RESET_ALL}"
-        return line
+    def __call__(self, _logger: Any, _method: str, event: _Event) -> str:
+        style = _STYLES.get(event["level"], "")
+        about = "".join(f"{mark}{_word(event[name])} " for name, mark in _ABOUT.items() if event.get(name) is not None)
+        words = [f"{DIM}{time.strftime('%H:%M:%S')}{RESET_ALL}", f"{style}{event['level']:<7}{RESET_ALL}"]
+        words += [f"{CYAN}{about}{RESET_ALL}"] if about else []
+        words.append(f"{style}{printable(event['event'])}{RESET_ALL}")
+        others = {printable(name): value for name, value in event.items() if name not in (*_FIRST, "logger", "traceback")}
+        words += [f" {DIM}{name}{RESET_ALL}={_word(value)}" for name, value in others.items()]
+        trace = f"\n{DIM}{printable_lines(event['traceback'].rstrip())}{RESET_ALL}" if "traceback" in event else ""
+        return " ".join(words) + (trace if self._traces else "")
 
 
 _ABOUT = {"game": "", "hero": "#", "turn": "turn "}
@@ -135,15 +135,6 @@ def _word(value: Any) -> str:
     return text if text and " " not in text else f'"{text}"'
 
 
-_COLUMNS = [
-    Column("clock", KeyValueColumnFormatter(None, DIM, RESET_ALL, str)),
-    Column("level", KeyValueColumnFormatter(None, "", "", str)),
-    Column("about", KeyValueColumnFormatter(None, CYAN, RESET_ALL, str, postfix=" ")),
-    Column("event", KeyValueColumnFormatter(None, "", "", str)),
-    Column("", KeyValueColumnFormatter(DIM, "", RESET_ALL, _word, prefix=" ")),
-]
-
-
 # ---- Outputs ----
 
 
@@ -153,9 +144,7 @@ class _ConsoleHandler(logging.Handler):
     def __init__(self, console: Console, level: int) -> None:
         super().__init__(level)
         self._console = console
-        self.setFormatter(
-            _formatter(_ForTerminal(traces=level <= logging.DEBUG), ConsoleRenderer(columns=_COLUMNS, sort_keys=False))
-        )
+        self.setFormatter(_formatter(_ForTerminal(traces=level <= logging.DEBUG)))
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a line. Ignore all errors, such as a closed terminal: they must not disturb a game."""

@@ -37,7 +37,7 @@ def counted(number: int, what: str) -> str:
 
 
 def weight_text(weight: float) -> str:
-    """The weight of a trait as tables and lists show it, and as a bot file has it: ``300``, ``0.9``, ``1e+07``."""
+    """Return the weight of a trait as tables and bot files have it: ``300``, ``0.9``, ``1e+07``."""
     return f"{weight + 0.0:g}"
 
 

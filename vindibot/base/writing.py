@@ -9,6 +9,7 @@ import os
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 
 from vindibot.base.errors import UsageError, VindibotError
@@ -77,6 +78,32 @@ class Output:
             raise UsageError(f"{short(self.path)} is there already: {self.instead}") from None
         except OSError as problem:
             raise VindibotError(f"{short(self.path)}: cannot be written: {problem.strerror or problem}") from None
+
+
+class LineFile:
+    """A file to which only whole lines are appended. `file` is the file at `path`, open for writing without a buffer."""
+
+    def __init__(self, path: Path, file: FileIO) -> None:
+        self.path, self._file = path, file
+        self._size = file.seek(0, os.SEEK_END)
+
+    def append(self, line: bytes) -> None:
+        """Append a line. If this fails, restore the file and raise `OSError`."""
+        data = line + b"\n"
+        size = self._size + len(data)
+        try:
+            while data:
+                data = data[self._file.write(data) or 0 :]
+        except OSError:
+            with suppress(OSError):
+                self._file.truncate(self._size)
+                self._file.seek(self._size)
+            raise
+        self._size = size
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
 
 def create(path: Path, content: bytes, *, mode: int = 0o666) -> None:

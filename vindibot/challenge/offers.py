@@ -15,14 +15,12 @@ from sim.game import MAX_SIZE
 from sim.generator import MIN_SIZE, GeneratorError, generate
 from sim.maps import NAMES, Map, named_map
 from vindibot.base import UsageError
-from vindibot.config import LONGEST_NAME, load_bot, load_map, places, shipped_folder, short, standard_maps
+from vindibot.config import LONGEST_NAME, BotFile, load_bot, load_map, places, shipped_folder, short, standard_maps
 
 #: The ids of a new random map, and of the map that the command names.
 RANDOM, NAMED = "random", "named"
 #: Number of seeds that are tried for a random map. With few seeds the generator fails.
 ATTEMPTS = 20
-#: The keys that a bot file may have.
-_KEYS = {"name", "extends", "traits"}
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,7 @@ def _offer(path: Path, named: bool) -> BotOffer | None:
         # The page also lists a bot file that has an error, and gives the reason.
         reason = f"{short(path)}: this is not TOML: {problem}"
         return _offer_of(path, path.stem, reason) if "[traits" in text or named else None
-    if not (data.keys() <= _KEYS and ("traits" in data or "extends" in data)):
+    if not (data.keys() <= BotFile.model_fields.keys() and ("traits" in data or "extends" in data)):
         return None
     name = data.get("name")
     return _offer_of(path, name[:LONGEST_NAME] if isinstance(name, str) and name.strip() else path.stem)

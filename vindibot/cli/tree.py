@@ -15,9 +15,8 @@ from vindibot.cli.parameters import PATH, RECORDING, recorded_bot_option, turn_o
 @click.option("--depth", type=click.IntRange(1, 60), default=8, metavar="D", help="search D plies deep  [default: 8]")
 @click.option("--top", type=click.IntRange(1, 12), default=3, metavar="K", help="show the first K plies  [default: 3]")
 @recorded_bot_option
-@click.option("--dot", type=PATH, metavar="FILE", help="write a drawing for Graphviz to FILE")
-@click.option("--svg", type=PATH, metavar="FILE", help="draw the tree into FILE; needs Graphviz (dot)")
-def tree_command(recording: Path, turn: int, depth: int, top: int, bot: str | None, dot: Path | None, svg: Path | None) -> None:
+@click.option("--dot", type=PATH, metavar="FILE", help="write a drawing for Graphviz to FILE; dot -Tsvg FILE makes a picture")
+def tree_command(recording: Path, turn: int, depth: int, top: int, bot: str | None, dot: Path | None) -> None:
     """Show the top of a search tree.
 
     The search of the bot that made the RECORDING ("last" is the newest one in recordings/), or of BOT, runs on one recorded
@@ -36,4 +35,4 @@ def tree_command(recording: Path, turn: int, depth: int, top: int, bot: str | No
 
     game = read_recording(recording)
     own = game.turn(turn)
-    show_tree(terminal(), game, own, find_bot(bot, game), depth=depth, top=top, dot=dot, svg=svg)
+    show_tree(terminal(), game, own, find_bot(bot, game), depth=depth, top=top, dot=dot)

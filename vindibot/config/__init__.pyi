@@ -1,15 +1,16 @@
 from .bots import (
-    LARGEST_VERSION as LARGEST_VERSION,
-    LARGEST_WEIGHT as LARGEST_WEIGHT,
     LONGEST_NAME as LONGEST_NAME,
     Bot as Bot,
+    BotFile as BotFile,
     TraitSpec as TraitSpec,
+    TraitTable as TraitTable,
     import_path as import_path,
     load_bot as load_bot,
     make_importable as make_importable,
     named_modules as named_modules,
 )
 from .files import (
+    holds as holds,
     look_up as look_up,
     places as places,
     read as read,
@@ -19,6 +20,7 @@ from .files import (
 )
 from .load import (
     Config as Config,
+    flat as flat,
     load_config as load_config,
     load_play as load_play,
     setting_fields as setting_fields,

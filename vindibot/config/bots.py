@@ -27,18 +27,18 @@ import importlib
 import json
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from behaviours.registry import BUILT_IN, BehaviourError, find as find_behaviour
 from vindibot.base import UsageError
 from vindibot.config.files import TomlFile, find, read_chain
-from vindibot.config.messages import dotted, explain, shown, unknown
+from vindibot.config.messages import dotted, explain, shown
 from vindibot.config.signature import bot_digest
 
 if TYPE_CHECKING:
@@ -53,8 +53,34 @@ LONGEST_NAME = 40
 #: Highest version of a bot.
 LARGEST_VERSION = 1_000_000
 
-_KEYS = ("name", "version", "extends", "traits")
-_TRAIT_KEYS = ("use", "weight", "enabled")
+
+def _check_name(name: str) -> str:
+    if not name.strip() or not name.isprintable():
+        raise ValueError(f"must have printable characters only, not {shown(name)}")
+    return name
+
+
+class TraitTable(BaseModel):
+    """The table of a trait in a bot file. The keys that are no fields are parameters of the trait."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    use: str = Field("", min_length=1, description="the trait: a name, or module:Class; default: the name of the table")
+    weight: float = Field(1.0, ge=-LARGEST_WEIGHT, le=LARGEST_WEIGHT, allow_inf_nan=False, description="factor of its votes")
+    enabled: bool = Field(True, description="false drops an inherited trait")
+
+
+class BotFile(BaseModel):
+    """The content of a bot file."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: Annotated[str, AfterValidator(_check_name)] = Field(
+        min_length=1, max_length=LONGEST_NAME, description="the name of the bot, as it is shown"
+    )
+    version: int = Field(1, ge=1, le=LARGEST_VERSION, description="raise it when the bot plays differently than before")
+    extends: str = Field("", min_length=1, description="a file of the same kind; its values count unless they are set here")
+    traits: dict[str, TraitTable] = Field({}, description="a table per trait")
 
 
 @dataclass(frozen=True)
@@ -123,16 +149,14 @@ def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:
     """
     chain, folders = _read(name, beside)
     tables: dict[str, _Table] = {}
-    for file in chain:
-        _merge(tables, file)
-    last = chain[-1]
-    shown_name = _name(last)
+    contents = [_merge(tables, file) for file in chain]
+    own, last = contents[-1], chain[-1]
     make_importable(folders)
     traits = tuple(_trait(label, table, folders) for label, table in tables.items() if table.enabled)
     if not traits:
         raise UsageError(f"{last.at(['traits'])}: this bot has no enabled trait: add a table [traits.NAME]")
     origins = {dotted(key): file.at(key) for table in tables.values() for key, file in table.origins.items()}
-    return Bot(shown_name, str(last.path.resolve()), folders, traits, _version(last), bot_digest(traits, folders), origins)
+    return Bot(own.name, str(last.path.resolve()), folders, traits, own.version, bot_digest(traits, folders), origins)
 
 
 def named_modules(name: str | Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -170,54 +194,39 @@ class _Table:
     origins: dict[tuple[str, ...], TomlFile] = field(default_factory=dict)
 
 
-def _name(file: TomlFile) -> str:
-    name = file.data.get("name", file.path.stem)
-    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
-        raise file.refuse(["name"], f"must be a text of 1 to {LONGEST_NAME} printable characters, not {shown(name)}")
-    return name
-
-
-def _version(file: TomlFile) -> int:
-    value = file.data.get("version", 1)
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_VERSION:
-        raise file.refuse(["version"], f"must be a whole number from 1 to {LARGEST_VERSION}, not {shown(value)}")
-    return value
-
-
-def _merge(tables: dict[str, _Table], file: TomlFile) -> None:
-    """Override `tables` with the traits of a file."""
-    for key in file.data:
-        if key not in _KEYS:
-            raise file.refuse([key], unknown(key, _KEYS))
-    traits = file.data.get("traits", {})
-    if not isinstance(traits, Mapping):
-        raise file.refuse(["traits"], f"must be tables, one per trait: [traits.NAME], not {shown(traits)}")
-    for label, entries in traits.items():
+def _merge(tables: dict[str, _Table], file: TomlFile) -> BotFile:
+    """Override `tables` with the traits of a file, and return the content of the file."""
+    try:
+        content = BotFile.model_validate({"name": file.path.stem} | file.data)
+    except ValidationError as problem:
+        raise _refused(problem, (), lambda path: file, [*BotFile.model_fields]) from None
+    for label, entries in content.traits.items():
         path = ("traits", label)
-        if not isinstance(entries, Mapping):
-            raise file.refuse(path, f"must be a table with a weight: [traits.{label}], not {shown(entries)}")
         table = tables.get(label)
-        use = entries.get("use", table.use if table else label)
-        if not isinstance(use, str):
-            raise file.refuse((*path, "use"), f"must be the name of a trait, not {shown(use)}")
+        use = entries.use or (table.use if table else label)
         if table is None or use != table.use:
             table = _Table(use, table.weight) if table else _Table(use)
             table.origins[path] = file
             tables[label] = table
-        table.weight = _weight(file, (*path, "weight"), entries.get("weight", table.weight))
-        table.enabled = entries.get("enabled", True)
-        if not isinstance(table.enabled, bool):
-            raise file.refuse((*path, "enabled"), f"must be true or false, not {shown(table.enabled)}")
-        for key, value in entries.items():
-            table.origins[*path, key] = file
-            if key not in _TRAIT_KEYS:
-                table.parameters[key] = value
+        if "weight" in entries.model_fields_set:
+            table.weight = entries.weight
+        table.enabled = entries.enabled
+        table.parameters |= entries.model_extra or {}
+        table.origins |= {(*path, key): file for key in entries.model_fields_set}
+    return content
 
 
-def _weight(file: TomlFile, path: Sequence[str], value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST_WEIGHT:
-        raise file.refuse(path, f"must be a number from {-LARGEST_WEIGHT:.0f} to {LARGEST_WEIGHT:.0f}, not {shown(value)}")
-    return float(value)
+def _refused(
+    problem: ValidationError, path: tuple[str, ...], file_of: Callable[[tuple[str, ...]], TomlFile], known: Sequence[str]
+) -> UsageError:
+    """Return an error with a line per refused value below `path`. `known` has the keys of the table at `path`."""
+    lines = []
+    for slip in problem.errors(include_url=False):
+        inner = tuple(map(str, slip["loc"]))
+        full = (*path, *inner)
+        words = explain(slip, known=known if len(inner) == 1 else ())
+        lines.append(f"{file_of(full).at(full)}: {dotted(full)} {words}")
+    return UsageError("\n".join(lines))
 
 
 def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
@@ -238,14 +247,11 @@ def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
     try:
         _build(kind, table.parameters)
     except ValidationError as problem:
-        lines = []
-        for slip in problem.errors(include_url=False):
-            inner = tuple(str(part) for part in slip["loc"])
-            full = (*path, *inner)
-            file = next((table.origins[full[:n]] for n in range(len(full), 1, -1) if full[:n] in table.origins), place)
-            words = explain(slip, known=[*kind.model_fields, *_TRAIT_KEYS] if len(inner) == 1 else [])
-            lines.append(f"{file.at(full)}: {dotted(full)} {words}")
-        raise UsageError("\n".join(lines)) from None
+
+        def file_of(full: tuple[str, ...]) -> TomlFile:
+            return next((table.origins[full[:n]] for n in range(len(full), 1, -1) if full[:n] in table.origins), place)
+
+        raise _refused(problem, path, file_of, [*kind.model_fields, *TraitTable.model_fields]) from None
     except Exception as problem:  # the user's own class may raise anything
         raise UsageError(f"{place.at(where)}: {dotted(path)} cannot be built: {type(problem).__name__}: {problem}") from problem
     return TraitSpec(label, table.use, table.weight, f"{kind.__module__}:{kind.__qualname__}", dict(table.parameters))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,21 +63,16 @@ def look_up(name: str, *, beside: Path | None = None, folder: str = "", not_this
         for text in texts:
             path = Path(text).expanduser()
             path = path if path.is_absolute() else place / path
-            if _is_file(path) and not (not_this and path.samefile(not_this)):
+            if holds(path.is_file) and not (not_this and path.samefile(not_this)):
                 return path
     return None
 
 
-def _is_file(path: Path) -> bool:
+def holds(check: Callable[[], bool]) -> bool:
+    """Return the result of a check such as ``path.is_file``. It is False for a name that no file can have, or in a folder without
+    permission to read."""
     try:
-        return path.is_file()
-    except (OSError, ValueError):  # a name that no file can have, or a folder without permission to read
-        return False
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
+        return check()
     except (OSError, ValueError):
         return False
 
@@ -92,7 +87,7 @@ def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", 
     if path is not None:
         return path
     there = [place / sub for place in places(beside) for sub in dict.fromkeys(("", folder))]
-    project = next((place / name for place in there if folder and name and _is_folder(place / name)), None)
+    project = next((place / name for place in there if folder and name and holds((place / name).is_dir)), None)
     if project is not None:
         raise UsageError(f"there is no {kind} {shown(name)}: the folder {short(project)} has no {BOT_FILE}")
     stems = sorted({found.stem for place in there if place.is_dir() for found in place.glob("*.toml")})

@@ -169,7 +169,7 @@ def load_config(
         nonlocal count
         count += 1
         _check(model, layer, origin_of)
-        for path, value in _values(layer, fields):
+        for path, value in flat(layer, fields):
             merged[path] = value
             origins[dotted(path)] = replace(origin_of(path), layer=count)
 
@@ -207,13 +207,13 @@ def setting_fields(model: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple
             yield (*path, name), info
 
 
-def _values(data: Mapping[str, Any], known: Collection[KeyPath], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+def flat(data: Mapping[str, Any], known: Collection[KeyPath] = (), path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
     """Yield the values in nested tables, each with its key. If the value of a `known` key is a table, the table counts as one
     value."""
     for name, value in data.items():
         key = (*path, name)
         if isinstance(value, Mapping) and key not in known:
-            yield from _values(value, known, key)
+            yield from flat(value, known, key)
         else:
             yield key, value
 

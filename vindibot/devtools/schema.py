@@ -9,21 +9,16 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from vindibot.config import LARGEST_VERSION, LARGEST_WEIGHT, LONGEST_NAME
+from vindibot.config import BotFile, TraitTable
 from vindibot.devtools.catalogue import AvailableTrait
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_EXTENDS = {
-    "type": "string",
-    "minLength": 1,
-    "description": "a file of the same kind; its values count unless they are set here",
-}
 
 
 def settings_schema(model: type[BaseModel], title: str) -> dict[str, Any]:
     """Return the schema of a configuration file with these settings."""
     schema = model.model_json_schema()
-    schema["properties"] = {"extends": _EXTENDS, **schema["properties"]}
+    schema["properties"] = {"extends": _fields(BotFile)["extends"], **schema["properties"]}
     return {"$schema": DIALECT, **schema, "title": title, "description": f"a configuration file of vindibot: {title}"}
 
 
@@ -50,49 +45,27 @@ def bot_schema(traits: Iterable[AvailableTrait]) -> dict[str, Any]:
         use: {"if": {"required": ["use"]}, "then": {"$ref": "#/$defs/any_trait"}, "else": {"$ref": f"#/$defs/{name}"}}
         for use, name in names.items()
     }
-    needed["any_trait"] = {"type": "object", "properties": _common(), "allOf": by_use}
+    needed["any_trait"] = {"type": "object", "properties": _fields(TraitTable), "allOf": by_use}
+    fields = _fields(BotFile)
+    fields["traits"] |= {"properties": by_label, "additionalProperties": {"$ref": "#/$defs/any_trait"}}
     return {
         "$schema": DIALECT,
         "title": "a bot",
         "description": "a bot of vindibot: weighted traits",
         "type": "object",
-        "properties": {
-            "name": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": LONGEST_NAME,
-                "description": "the name of the bot, as it is shown",
-            },
-            "version": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": LARGEST_VERSION,
-                "default": 1,
-                "description": "raise it when the bot plays differently than before",
-            },
-            "extends": _EXTENDS,
-            "traits": {
-                "type": "object",
-                "description": "a table per trait",
-                "properties": by_label,
-                "additionalProperties": {"$ref": "#/$defs/any_trait"},
-            },
-        },
+        "properties": fields,
         "additionalProperties": False,
         "$defs": needed,
     }
 
 
-def _common() -> dict[str, Any]:
-    weight = {"type": "number", "minimum": -LARGEST_WEIGHT, "maximum": LARGEST_WEIGHT, "default": 1}
-    return {
-        "use": {"type": "string", "description": "the trait: a name, or module:Class; default: the name of the table"},
-        "weight": {**weight, "description": "factor of its votes"},
-        "enabled": {"type": "boolean", "default": True, "description": "false drops an inherited trait"},
-    }
+def _fields(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the schemas of the fields of a model."""
+    fields: dict[str, Any] = model.model_json_schema()["properties"]
+    return fields
 
 
 def _table(schema: dict[str, Any], trait: AvailableTrait) -> dict[str, Any]:
     """Return the schema of a trait's table. No key is required, because each value may be inherited."""
-    properties = {**_common(), **schema.get("properties", {})}
+    properties = {**_fields(TraitTable), **schema.get("properties", {})}
     return {"type": "object", "description": trait.summary, "properties": properties, "additionalProperties": False}

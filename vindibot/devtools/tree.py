@@ -1,9 +1,7 @@
-"""``vindibot tree``: show the top of the search tree of a recorded turn, as text and as a drawing for Graphviz."""
+"""``vindibot tree``: show the top of the search tree of a recorded turn, as text and in the language of Graphviz."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from rich.tree import Tree
 from behaviours.common.evaluation import UNIT
 from behaviours.search import Search
 from sim.game import DIRECTIONS
-from vindibot.base import Output, UsageError, VindibotError, printable, say
+from vindibot.base import Output, UsageError, printable, say
 from vindibot.config import Bot
 from vindibot.devtools.asking import traits_of
 from vindibot.devtools.branches import Node, SearchTree, build_tree
@@ -27,8 +25,6 @@ MARK = "made by vindibot tree"
 #: Colours of the heroes 1..4 in drawings, and of the principal variation.
 _FILLS = ("#f6d5c4", "#cfe0f5", "#d5efd2", "#f3e9b5")
 _EXPECTED = "#c0392b"
-#: Longest time for Graphviz in seconds.
-_TIMEOUT = 60.0
 
 
 def find_search(bot: Bot) -> tuple[str, Search]:
@@ -48,24 +44,16 @@ def show_tree(
     depth: int,
     top: int,
     dot: Path | None = None,
-    svg: Path | None = None,
 ) -> SearchTree:
-    """Search a recorded turn with the bot's search, `depth` plies deep. Print the first `top` plies of the tree, and draw them
-    to files.
+    """Search a recorded turn with the bot's search, `depth` plies deep. Print the first `top` plies of the tree.
 
-    `dot` is the file for Graphviz, `svg` the file for the drawing. Raises `UsageError` for a bot without a search, for `svg` if
-    Graphviz is missing, and for a file that exists and is no drawing of this command. Raises `VindibotError` for a file that
-    cannot be written.
+    With `dot`, also write them to this file, in the language of Graphviz. Raises `UsageError` for a bot without a search, and for
+    a file that exists and is no drawing of this command. Raises `VindibotError` for a file that cannot be written.
     """
-    dot_file, svg_file = _output(dot, "--dot"), _output(svg, "--svg")
-    if dot is not None and svg is not None and dot.resolve() == svg.resolve():
-        raise UsageError(f"--dot and --svg both name {dot}: give them two files")
+    output = Output(dot, MARK, "vindibot tree", "--dot names another file") if dot is not None else None
+    if output is not None:
+        output.check()
     label, search = find_search(bot)
-    program = shutil.which("dot")
-    if svg is not None and program is None:
-        raise UsageError(
-            f"{svg}: Graphviz (the program dot) is not installed; --dot writes a file for Graphviz on another machine"
-        )
     warm(console)
     here = view(recording, own.turn)
     tree = build_tree(here, search.params(here), search.weights, depth, min(top, depth))
@@ -75,21 +63,9 @@ def show_tree(
     console.print()
     console.print(text_tree(tree.root), soft_wrap=True)
     say(console, "\nscores in gold for us; * principal variation; ≤ and ≥: an upper or a lower bound of the score", "dim")
-    drawing = "\n".join(dot_lines(tree, " / ".join(title)))
-    if dot_file is not None:
-        dot_file.write(f"// {MARK}\n{drawing}")
-    if svg_file is not None and program is not None:
-        svg_file.write(_draw(program, drawing))
+    if output is not None:
+        output.write(f"// {MARK}\n" + "\n".join(dot_lines(tree, " / ".join(title))))
     return tree
-
-
-def _output(path: Path | None, option: str) -> Output | None:
-    """Return the file of a drawing. Raises `UsageError` if a file is there that is no drawing of this command."""
-    if path is None:
-        return None
-    output = Output(path, MARK, "vindibot tree", f"{option} names another file")
-    output.check()
-    return output
 
 
 def describe(tree: SearchTree, search: Search) -> str:
@@ -155,15 +131,3 @@ def dot_lines(tree: SearchTree, title: str) -> Iterator[str]:
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-
-
-def _draw(program: str, drawing: str) -> bytes:
-    """Run Graphviz on a drawing in its language, and return the SVG."""
-    try:
-        done = subprocess.run([program, "-Tsvg"], input=drawing.encode(), capture_output=True, timeout=_TIMEOUT, check=True)
-    except subprocess.TimeoutExpired:
-        raise VindibotError(f"Graphviz took more than {_TIMEOUT:.0f} s; show fewer plies with --top") from None
-    except (OSError, subprocess.CalledProcessError) as problem:
-        raise VindibotError(f"Graphviz could not draw the tree ({problem})") from None
-    head, mark, rest = done.stdout.partition(b"<svg")
-    return head + f"<!-- {MARK} -->\n".encode() + mark + rest

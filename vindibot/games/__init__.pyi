@@ -25,6 +25,7 @@ from .line_protocol import (
     EXPERT as EXPERT,
     LineGame as LineGame,
 )
+from .lines import fault as fault
 from .newest import (
     find_recording as find_recording,
     newest_recording as newest_recording,

@@ -17,13 +17,11 @@ from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, PlainSer
 from sim.game import CRASH, STRIDE, TILE_BITS, Games, row_column
 from sim.maps import Map, MapError, parse_map
 from vindibot.base import VindibotError
-from vindibot.games.lines import read_lines
+from vindibot.games.lines import fault, read_lines
 from vindibot.games.outcome import Reason
 
 #: Version of the format that this program writes and reads.
 VERSION = 2
-#: The release that reads the previous version of the format.
-READER_BEFORE = "0.1.0"
 #: The letter of each move in a record: a digit for a direction, x for a crash.
 _LETTERS = {0: "0", 1: "1", 2: "2", 3: "3", 4: "4", CRASH: "x"}
 _CODES = {letter: code for code, letter in _LETTERS.items()}
@@ -38,7 +36,7 @@ def _read_moves(value: Any) -> Any:
         return value
     for place, letter in enumerate(value):
         if letter not in _CODES:
-            raise ValueError(f"move {place} is {letter!r}; it must be one of {''.join(_CODES)}")
+            raise ValueError(f"must consist of {''.join(_CODES)}, but move {place} is {letter!r}")
     return tuple(map(_CODES.__getitem__, value))
 
 
@@ -134,15 +132,8 @@ def loads(line: bytes | str, where: str = "game record") -> GameRecord:
     """Return the record in a line of JSON. Raises `GameRecordError` with a message that begins with `where`."""
     try:
         return _ADAPTER.validate_json(line)
-    except ValidationError as error:
-        errors = error.errors(include_input=False, include_url=False, include_context=False)
-    first = next((one for one in errors if one["loc"] == ("version",)), errors[0])
-    path = ".".join(map(str, first["loc"]))
-    if path == "version" and first["type"] == "greater_than_equal":
-        raise GameRecordError(f"{where}: this record has version {VERSION - 1}; vindibot {READER_BEFORE} reads it")
-    if path == "version":
-        raise GameRecordError(f"{where}: this record was written by a newer version of vindibot")
-    raise GameRecordError(f"{where}: {path + ': ' if path else ''}{first['msg']}")
+    except ValidationError as problem:
+        raise GameRecordError(f"{where}: {fault(problem, VERSION)}") from None
 
 
 def read_records(path: Path) -> Iterator[GameRecord]:

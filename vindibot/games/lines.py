@@ -1,4 +1,4 @@
-"""Reading of files with one JSON value per line, gzipped if the name of the file ends in ``.gz``."""
+"""Reading of files with one JSON value per line, gzipped if the name of the file ends in ``.gz``, and faults of their lines."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from vindibot.base import VindibotError
 
 #: Largest length of a line in bytes. A longer line is cut into pieces, which are not valid JSON.
 _LONGEST = 1 << 26
+#: The release that reads version 1 of all formats of lines.
+READER_OF_FIRST = "0.1.0"
 
 
 def read_lines(path: Path, error: type[VindibotError]) -> Iterator[tuple[int, bytes]]:
@@ -29,3 +33,23 @@ def read_lines(path: Path, error: type[VindibotError]) -> Iterator[tuple[int, by
         raise error(f"{path}, after line {number}: the file is cut off or damaged ({problem})") from None
     except OSError as problem:
         raise error(f"{path}: cannot be read: {problem.strerror or problem}") from None
+
+
+def is_no_json(problem: ValidationError) -> bool:
+    """Return whether a line is no JSON at all."""
+    return problem.errors(include_url=False)[0]["type"] == "json_invalid"
+
+
+def fault(problem: ValidationError, version: int) -> str:
+    """Return what is wrong with a line, in words. A wrong version of the format comes first: other faults follow from it.
+
+    `version` is the version that this program reads.
+    """
+    errors = problem.errors(include_url=False)
+    first = next((error for error in errors if error["loc"] == ("version",)), errors[0])
+    if first["type"] == "json_invalid":
+        return f"this is no JSON ({first['ctx']['error']})"
+    if first["loc"] != ("version",):
+        return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+    remedy = f"vindibot {READER_OF_FIRST} reads it" if first["input"] == 1 else "update vindibot"
+    return f"the format's version is {first['input']!r:.20}, this program reads {version}: {remedy}"

@@ -16,8 +16,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,17 +29,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from sim.game import DIRECTIONS, GAME, Games
 from vindibot import __version__
-from vindibot.base import VindibotError, short
+from vindibot.base import LineFile, VindibotError, short
 from vindibot.games.ballot import Ballot
+from vindibot.games.lines import fault, is_no_json
 from vindibot.games.outcome import Outcome, Reason
-from vindibot.games.protocol import UNKNOWN_PLAYERS, GameState, Player, ProtocolError, read_game, to_games
+from vindibot.games.protocol import UNKNOWN_PLAYERS, GameState, Player, ProtocolError, to_games
 from vindibot.games.vote_line import Five, VoteLine, read_number, write_entry, write_number
 
 #: The format of the file, and the version that this program writes and reads.
 FORMAT: Final = "vindibot-recording"
 VERSION: Final = 2
-#: The release that reads the previous version of the format.
-READER_BEFORE: Final = "0.1.0"
 #: The end of a recording's file name.
 SUFFIX = ".jsonl"
 
@@ -126,12 +124,12 @@ class Recorder:
 
     def __init__(self, folder: Path, header: Header) -> None:
         self.path: Path | None = None
-        self._file = -1
-        self._size = 0  # size in bytes of all lines that were written completely
+        self._file: LineFile | None = None
         self._warned = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file, self.path = _create(folder, header)
+            self._file = _create(folder, header)
+            self.path = self._file.path
         except OSError as error:
             self._warn("this game is not recorded", error)
         self._write(header.model_dump(mode="json"))
@@ -156,12 +154,12 @@ class Recorder:
 
     def close(self) -> None:
         """Close the file. If `finish` was not called, the recording has no outcome."""
-        if self._file >= 0:
-            file, self._file = self._file, -1
-            try:
-                os.close(file)
-            except OSError as error:
-                self._warn("the recording may be incomplete", error)
+        file, self._file = self._file, None
+        try:
+            if file is not None:
+                file.close()
+        except OSError as error:
+            self._warn("the recording may be incomplete", error)
 
     def __enter__(self) -> Self:
         return self
@@ -170,18 +168,11 @@ class Recorder:
         self.close()
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        if self._file < 0:
+        if self._file is None:
             return
         text = json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=_plain)
-        data = text.encode("utf-8", "backslashreplace") + b"\n"
         try:
-            if os.lseek(self._file, 0, os.SEEK_END) != self._size:
-                os.ftruncate(self._file, self._size)  # remove the part of a line that was written when the disk got full
-                os.lseek(self._file, self._size, os.SEEK_SET)
-            written = 0
-            while written < len(data):
-                written += os.write(self._file, data[written:])
-            self._size += len(data)
+            self._file.append(text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             self._warn("the recording will lack turns", error)
 
@@ -213,8 +204,8 @@ def unwritable_reason(folder: Path) -> str:
     return ""
 
 
-def _create(folder: Path, header: Header) -> tuple[int, Path]:
-    """Create a new file, and return its descriptor and path.
+def _create(folder: Path, header: Header) -> LineFile:
+    """Create a new file, and return it.
 
     The game's id comes from a server. Its special characters are replaced, so the path cannot lead out of the folder.
     """
@@ -224,7 +215,7 @@ def _create(folder: Path, header: Header) -> tuple[int, Path]:
     for number in range(1000):
         path = folder / f"{name}{f'-{number}' if number else ''}{SUFFIX}"
         try:
-            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), path
+            return LineFile(path, path.open("xb", buffering=0))
         except FileExistsError:
             continue
     raise OSError(f"{folder} already has 1000 recordings of this game")
@@ -251,13 +242,17 @@ class _TurnLine(_RecordingLine):
     candidates: tuple[Annotated[int, Field(ge=0, le=4)], ...]
     margin_ms: float | None = None
     fallback: bool = False
-    state: dict[str, Any]
+    state: GameState
+
+
+class _Ending(_RecordingLine):
+    reason: Reason
+    message: str = ""
+    state: GameState | None = None
 
 
 class _OutcomeLine(_RecordingLine):
-    reason: Reason
-    message: str = ""
-    state: dict[str, Any] | None = None
+    outcome: _Ending
 
 
 @dataclass(frozen=True)
@@ -325,93 +320,63 @@ def read_recording(path: Path | str) -> Recording:
     lines = data.split(b"\n")
     ended = not lines[-1]
     lines = lines[:-1] if ended else lines
-    objects: list[dict[str, Any]] = []
-    cut = False
-    for number, line in enumerate(lines, 1):
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            # After a power failure, some file systems leave zeros instead of the last line.
-            if number > 1 and number == len(lines) and (not ended or not line.strip(b"\0")):
-                cut = True
-                break
-            raise RecordingError(f"{path}, line {number}: this is no JSON ({error})") from None
-        if not isinstance(value, dict):
-            raise RecordingError(f"{path}, line {number}: every line is a JSON object, not a {type(value).__name__}")
-        objects.append(value)
-    if not objects:
-        raise RecordingError(f"{path}: the file is empty, it is no recording")
-    return _assemble(path, objects, cut)
-
-
-@contextmanager
-def _located(path: Path, number: int) -> Iterator[None]:
-    """If the block raises an error about a line, put the file and the number of the line before its message."""
-    try:
-        yield
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise RecordingError(f"{path}, line {number}: {where}: {first['msg']}") from None
-    except VindibotError as error:
-        raise RecordingError(f"{path}, line {number}: {error.message}") from None
-
-
-def _assemble(path: Path, objects: list[dict[str, Any]], cut: bool) -> Recording:
-    with _located(path, 1):
-        header = _read_header(objects[0])
+    header: Header | None = None
     turns: list[RecordedTurn] = []
     outcome: Outcome | None = None
     last: LastState | None = None
-    for number, value in enumerate(objects[1:], 2):
-        with _located(path, number):
-            if outcome is not None:
+    cut = False
+    for number, line in enumerate(lines, 1):
+        try:
+            if header is None:
+                header = Header.model_validate_json(line)
+            elif outcome is not None:
                 raise RecordingError("the outcome must be the last line")
-            if "outcome" in value:
-                outcome, last = _read_outcome(value["outcome"], header.mode == "training")
-                continue
-            turn = _read_turn(value, header.mode == "training")
-            if turns and turn.turn <= turns[-1].turn:
-                raise RecordingError(f"turn {turn.turn} comes after turn {turns[-1].turn}")
-            if turn.turn % 4 != header.hero - 1:
-                raise RecordingError(f"turn {turn.turn} is not one of hero {header.hero}, the recording's own")
-            turns.append(turn)
+            elif line.startswith(b'{"outcome"'):
+                outcome, last = _read_outcome(line, header)
+            else:
+                turns.append(_read_turn(line, header, turns[-1].turn if turns else -1))
+        except ValidationError as problem:
+            # After a power failure, some file systems leave zeros instead of the last line.
+            cut = 1 < number == len(lines) and is_no_json(problem) and (not ended or not line.strip(b"\0"))
+            if cut:
+                break
+            words = fault(problem, VERSION)
+            if header is None and FORMAT.encode() not in line and not is_no_json(problem):
+                words = f"this is no recording: its first line must have the format {FORMAT!r}"
+            raise RecordingError(f"{path}, line {number}: {words}") from None
+        except VindibotError as problem:
+            raise RecordingError(f"{path}, line {number}: {problem.message}") from None
+    if header is None:
+        raise RecordingError(f"{path}: the file is empty, it is no recording")
     return Recording(path, header, tuple(turns), outcome, last, cut)
 
 
-def _read_header(value: dict[str, Any]) -> Header:
-    if value.get("format") != FORMAT:
-        raise RecordingError(f"this is no recording: its first line must have the format {FORMAT!r}")
-    version = value.get("version")
-    if version == VERSION - 1:
-        raise RecordingError(f"the format's version is {version}; vindibot {READER_BEFORE} reads it")
-    if isinstance(version, int) and version > VERSION:
-        raise RecordingError(f"the format's version is {version}, this program reads {VERSION}: update vindibot")
-    return Header.model_validate(value)
-
-
-def _read_turn(value: dict[str, Any], training: bool) -> RecordedTurn:
-    line = _TurnLine.model_validate(value)
-    state, games = _read_state(line.state, training)
-    if state.turn != line.turn:
-        raise RecordingError(f"the line is of turn {line.turn}, its state of turn {state.turn}")
+def _read_turn(text: bytes, header: Header, before: int) -> RecordedTurn:
+    """Return the turn in a line. `before` is the number of the turn in the line before, -1 if there is none."""
+    line = _TurnLine.model_validate_json(text)
+    games = _games(line.state, header)
+    if line.state.turn != line.turn:
+        raise RecordingError(f"the line is of turn {line.turn}, its state of turn {line.state.turn}")
+    if line.turn <= before:
+        raise RecordingError(f"turn {line.turn} comes after turn {before}")
+    if line.turn % 4 != header.hero - 1:
+        raise RecordingError(f"turn {line.turn} is not one of hero {header.hero}, the recording's own")
     entries = [vote.entry() for vote in line.votes]
     direction, margin = DIRECTIONS.index(line.move), read_number(line.margin_ms)
     ballot = Ballot(entries, line.sums, line.candidates, direction, margin, line.fallback)
-    return RecordedTurn(line.turn, state, games, ballot)
+    return RecordedTurn(line.turn, line.state, games, ballot)
 
 
-def _read_outcome(value: Any, training: bool) -> tuple[Outcome, LastState | None]:
-    line = _OutcomeLine.model_validate(value)
-    last = LastState(*_read_state(line.state, training)) if line.state is not None else None
+def _read_outcome(text: bytes, header: Header) -> tuple[Outcome, LastState | None]:
+    line = _OutcomeLine.model_validate_json(text).outcome
+    last = LastState(line.state, _games(line.state, header)) if line.state is not None else None
     return Outcome(line.reason, line.message), last
 
 
-def _read_state(value: dict[str, Any], training: bool) -> tuple[GameState, Games]:
+def _games(state: GameState, header: Header) -> Games:
     try:
-        state = read_game(value)
         games = to_games(state)
     except ProtocolError as error:
         raise RecordingError(f"state: {error.message}") from None
-    games[0]["training"] = training
-    return state, games
+    games[0]["training"] = header.mode == "training"
+    return games
