@@ -183,7 +183,7 @@ SLIPS = [
     ("[traits.stay]\nenabled = false", ["this bot has no enabled trait"]),
     ("[trait.stay]", ["line 1: trait is no known key (did you mean 'traits'?)"]),
     ("traits = 3", ["line 1: traits must be a table, not 3"]),
-    ("[traits]\nstay = 2", ["line 2: traits.stay must be a table, not 2"]),
+    ("[traits]\nstay = 2", ["line 2: traits.stay must be a table with the key weight, not 2"]),
     ("name = 3\n[traits.stay]", ["line 1: name must be text, not 3"]),
     ('name = "a\\u001b[31m"\n[traits.stay]', ["name must have printable characters only", "\\x1b[31m"]),
     ("[traits.tavern-findr]", ["line 1: there is no trait 'tavern-findr' (did you mean 'tavern-finder'?)"]),

@@ -33,7 +33,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from behaviours.registry import BUILT_IN, BehaviourError, find as find_behaviour
 from vindibot.base import UsageError
@@ -68,6 +68,13 @@ class TraitTable(BaseModel):
     use: str = Field("", min_length=1, description="the trait: a name, or module:Class; default: the name of the table")
     weight: float = Field(1.0, ge=-LARGEST_WEIGHT, le=LARGEST_WEIGHT, allow_inf_nan=False, description="factor of its votes")
     enabled: bool = Field(True, description="false drops an inherited trait")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_table(cls, value: object) -> object:
+        if not isinstance(value, Mapping):
+            raise ValueError(f"must be a table with the key weight, not {shown(value)}")  # noqa: TRY004 (pydantic's own kind)
+        return value
 
 
 class BotFile(BaseModel):
