@@ -63,7 +63,7 @@ class SizeRow:
 
 @dataclass
 class RivalRow:
-    """The games of a bot with one rival, compared by gold. `lead` is the mean difference in gold, negative if the rival has more."""
+    """The games of a bot with one rival, compared by gold. `lead` is the mean lead in gold, negative if the rival has more."""
 
     rival: str
     games: int = 0
@@ -86,10 +86,10 @@ class BotResults:
 def latest_games(connection: sqlite3.Connection, bot: str, limit: int = LATEST) -> list[PlayedGame]:
     """Return those of the `limit` latest games of a bot that are finished and no training games, oldest first."""
     games = []
-    for _, rows in groupby(connection.execute(_QUERY, (bot, limit)), itemgetter(0)):
+    for (_, finished, size, gold), rows in groupby(connection.execute(_QUERY, (bot, limit)), itemgetter(0, 1, 2, 3)):
         bots: list[str | None] = [None] * SEATS
         elo = {}
-        for _number, finished, size, gold, seat, player, rating in rows:
+        for *_, seat, player, rating in rows:
             bots[seat] = player
             if rating is not None:
                 elo[player] = rating

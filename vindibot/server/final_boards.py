@@ -11,7 +11,7 @@ from vindibot.server.database import Database
 from vindibot.server.game_rows import find_record
 from vindibot.server.thumbnail import thumbnail
 
-#: Largest number of pictures in memory, of about 3 kB each. When there are more, the ones that were used least recently are dropped.
+#: Largest number of pictures in memory, of about 3 kB each. Beyond it, the ones that were used least recently are dropped.
 STORED = 500
 
 

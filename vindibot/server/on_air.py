@@ -15,8 +15,8 @@ def interest(ratings: Sequence[int | None], gold: Sequence[int]) -> tuple[int, i
 
     `ratings` has the Elo of each hero, None for a random bot of the server, which counts as 0. `gold` has the gold of each hero.
 
-    The first number is the mean rating in steps of `RATING_STEP`. The second one is the difference between the two largest amounts
-    of gold, with a minus sign.
+    The first number is the mean rating in steps of `RATING_STEP`. The second one is the difference between the two largest
+    amounts of gold, with a minus sign.
     """
     mean = sum(rating or 0 for rating in ratings) / len(ratings)
     second, first = sorted(gold)[-2:]

@@ -42,7 +42,7 @@ class RunningGames:
         self._lobby = lobby
         self._cards: WeakKeyDictionary[Room, tuple[float, RunningGame]] = WeakKeyDictionary()
 
-    def list(self, user_id: str | None = None) -> list[RunningGame]:
+    def newest(self, user_id: str | None = None) -> list[RunningGame]:
         """Return the running games, newest first. With `user_id`, return only the games of this bot."""
         rooms = (room for room in reversed(self._lobby.rooms.values()) if not room.finished)
         found = (room for room in rooms if user_id is None or room.has_user(user_id))

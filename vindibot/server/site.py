@@ -133,7 +133,7 @@ def _add_lists(app: FastAPI, lobby: Lobby, running: RunningGames, boards: FinalB
         archived = await _archived(lobby, SHOWN)
         return html(
             "home.html",
-            running=running.list(),
+            running=running.newest(),
             **archived,
             boards=await boards.draw([game.id for game in archived["archived"]]),
             best=nsmallest(BEST_BOTS, (user for user in lobby.users if user.games), key=_place),
@@ -145,8 +145,11 @@ def _add_lists(app: FastAPI, lobby: Lobby, running: RunningGames, boards: FinalB
     async def running_now(request: Request) -> Response:
         """The running games with their boards, newest first. Pages load their lists from here. Parameter: ai (the id of a bot:
         only its games)."""
-        user = request.query_params.get("ai")
-        return html("running.html", running=running.list(user), user=user, **next_steps(request, lobby.settings))
+        user_id = request.query_params.get("ai")
+        user = lobby.users.by_id(user_id)
+        if user_id is not None and user is None:
+            return not_found()
+        return html("running.html", running=running.newest(user_id), user=user, **next_steps(request, lobby.settings))
 
     @app.get("/games", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
     async def games(request: Request) -> Response:
@@ -197,7 +200,7 @@ def _add_bots(app: FastAPI, lobby: Lobby, running: RunningGames, boards: FinalBo
         return html(
             "bot.html",
             user=user,
-            running=running.list(user_id),
+            running=running.newest(user_id),
             **archived,
             boards=await boards.draw([game.id for game in archived["archived"]]),
             results=results,
