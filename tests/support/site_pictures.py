@@ -29,7 +29,7 @@ VINDIBOT = [sys.executable, "-m", "vindibot"]
 BOTS = {"anna": "malvert", "bruno": "seed", "carla": "malvert", "dario": "seed", "elena": "random", "fabio": "malvert"}
 LEAGUE = {f"team {name}": bot for name, bot in zip("ABCDEFGH", ["malvert", "seed", "random", "stay"] * 2, strict=True)}
 #: Number of arena games per bot before the pictures are taken.
-GAMES = 10
+GAMES = 6
 
 
 @dataclass(frozen=True)
