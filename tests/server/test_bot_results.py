@@ -11,15 +11,15 @@ import pytest
 
 from tests.support.serving import MAP, Bot, playing, serving
 from tests.support.waiting import until
-from vindibot.server.bot_results import PlayedGame, RivalRow, SizeRow, bot_results, latest_games
+from vindibot.server.bot_results import ArchivedGame, RivalRow, SizeRow, bot_results, latest_games
 from vindibot.server.database import Database
 from vindibot.server.game_rows import list_games
-from vindibot.server.rating_chart import POINTS, rating_chart
+from vindibot.server.rating_curve import POINTS, rating_curve
 
 GAMES = [
-    PlayedGame(10.0, 12, (5, 9, 1, 1), ("me", "you", None, None), {"me": 1190, "you": 1210}),
-    PlayedGame(20.0, 10, (8, 2, 8, 0), ("me", "you", "she", None), {"me": 1195, "you": 1200, "she": 1205}),
-    PlayedGame(30.0, 12, (6, 4, 30, 20), ("you", "you", "me", "me")),
+    ArchivedGame(10.0, 12, (5, 9, 1, 1), ("me", "you", None, None), {"me": 1190, "you": 1210}),
+    ArchivedGame(20.0, 10, (8, 2, 8, 0), ("me", "you", "she", None), {"me": 1195, "you": 1200, "she": 1205}),
+    ArchivedGame(30.0, 12, (6, 4, 30, 20), ("you", "you", "me", "me")),
 ]
 
 
@@ -36,11 +36,11 @@ def test_results_by_size_and_by_rival() -> None:
 
 
 def test_the_curve_of_the_ratings() -> None:
-    assert rating_chart([(0.0, 1200)]) == ""
-    drawn = rating_chart([(0.0, 1200), (60.0, 1200)])
+    assert rating_curve([(0.0, 1200)]) == ""
+    drawn = rating_curve([(0.0, 1200), (60.0, 1200)])
     assert 'aria-label="Elo over 2 rated games: from 1200 to 1200, lowest 1200, highest 1200"' in drawn
     for top in (1, 30, 700, 9000):
-        drawn = rating_chart([(float(game), 1200 + game * top // 1000) for game in range(1000)])
+        drawn = rating_curve([(float(game), 1200 + game * top // 1000) for game in range(1000)])
         points = [tuple(map(float, point.split(","))) for point in re.findall('points="([^"]*)"', drawn)[0].split()]
         assert len(points) <= POINTS + 1
         assert points == sorted(points)

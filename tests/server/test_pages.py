@@ -14,7 +14,7 @@ import httpx
 import numpy as np
 import pytest
 
-from sim.game import MINE, TAVERN, TILE_BITS, WALL, square
+from sim.game import MINE, TAVERN, TILE_BITS, WALL, Games, square
 from sim.generator import generate
 from tests.support.serving import MAP, Bot, playing, serving
 from tests.support.waiting import until
@@ -454,8 +454,13 @@ async def test_the_running_games_alone_and_those_of_a_bot() -> None:
 
 
 async def test_the_board_of_a_running_game_is_drawn_once_for_all_readers(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = []
-    monkeypatch.setattr("vindibot.server.running_games.thumbnail", lambda games: drawn.append(1) or thumbnail(games))
+    drawn: list[str] = []
+
+    def draw(games: Games) -> str:
+        drawn.append(thumbnail(games))
+        return drawn[-1]
+
+    monkeypatch.setattr("vindibot.server.running_games.thumbnail", draw)
     monkeypatch.setattr("vindibot.server.running_games.FRESH_SECONDS", 1000.0)
     async with serving() as server, playing(server, "ann") as [bot]:
         await bot.join(turns=5, map=MAP)

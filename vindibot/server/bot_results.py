@@ -31,7 +31,7 @@ ORDER BY games.number
 
 
 @dataclass(frozen=True)
-class PlayedGame:
+class ArchivedGame:
     """A finished game that is not a training game. It ended at `finished`, in seconds since 1970. `size` is the side of the board
     in squares.
 
@@ -83,7 +83,7 @@ class BotResults:
     rivals: Sequence[RivalRow]
 
 
-def latest_games(connection: sqlite3.Connection, bot: str, limit: int = LATEST) -> list[PlayedGame]:
+def latest_games(connection: sqlite3.Connection, bot: str, limit: int = LATEST) -> list[ArchivedGame]:
     """Return those of the `limit` latest games of a bot that are finished and no training games, oldest first."""
     games = []
     for (_, finished, size, gold), rows in groupby(connection.execute(_QUERY, (bot, limit)), itemgetter(0, 1, 2, 3)):
@@ -93,11 +93,11 @@ def latest_games(connection: sqlite3.Connection, bot: str, limit: int = LATEST) 
             bots[seat] = player
             if rating is not None:
                 elo[player] = rating
-        games.append(PlayedGame(finished, size, tuple(json.loads(gold)), tuple(bots), elo))
+        games.append(ArchivedGame(finished, size, tuple(json.loads(gold)), tuple(bots), elo))
     return games
 
 
-def bot_results(bot: str, games: Iterable[PlayedGame]) -> BotResults:
+def bot_results(bot: str, games: Iterable[ArchivedGame]) -> BotResults:
     """Return the results of a bot in these games. The bot must play in each of them."""
     played = list(games)
     sizes: dict[int, SizeRow] = {}

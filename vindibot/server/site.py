@@ -19,7 +19,7 @@ from vindibot.server.lobby import Lobby
 from vindibot.server.pages import HEADERS, address_of, find_asset, game_page, html, next_steps, not_found
 from vindibot.server.parameters import read_int, read_parameters
 from vindibot.server.ratelimit import client_address
-from vindibot.server.rating_chart import rating_chart
+from vindibot.server.rating_curve import rating_curve
 from vindibot.server.ratings import FIRST_ELO
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
@@ -205,7 +205,7 @@ def _add_bots(app: FastAPI, lobby: Lobby, running: RunningGames, boards: FinalBo
             boards=await boards.draw([game.id for game in archived["archived"]]),
             results=results,
             rivals=rivals,
-            chart=rating_chart([*start, *results.ratings]),
+            curve=rating_curve([*start, *results.ratings]),
             older=before is not None,
             **next_steps(request, lobby.settings),
         )

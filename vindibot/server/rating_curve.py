@@ -20,7 +20,7 @@ STEPS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 LINES = 5
 
 
-def rating_chart(ratings: Sequence[tuple[float, int]]) -> str:
+def rating_curve(ratings: Sequence[tuple[float, int]]) -> str:
     """Return the curve of these ratings as SVG, "" if there are fewer than two.
 
     `ratings` has the time in seconds since 1970 and the Elo after each rated game, oldest first. Each game is equally wide.
