@@ -114,6 +114,16 @@ async def test_the_page_for_a_projector_refreshes_itself(browser: Browser, tmp_p
         assert "data-refresh" not in await page.locator("#wall").evaluate("(wall) => wall.outerHTML.slice(0, 200)")
 
 
+async def test_the_page_off_air_goes_to_the_next_game(browser: Browser) -> None:
+    async with serving(rounds=50) as server, playing(server, *"abcd") as bots:
+        async with visiting(browser, f"{server.url}/tv") as page:
+            await page.get_by_role("heading", name="Nothing on").wait_for()
+            joins = [asyncio.create_task(bot.join("arena")) for bot in bots]
+            await page.get_by_role("heading", name="on air: game").wait_for()
+        server.lobby.close()
+        await asyncio.gather(*joins)
+
+
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
 async def test_no_page_is_wider_than_the_window(browser: Browser, size: tuple[int, int]) -> None:
     async with serving(rounds=1) as server, playing(server, *("W" * 19 + sign for sign in "abcd")) as bots:

@@ -84,14 +84,15 @@ def add_site(app: FastAPI, lobby: Lobby, streams: Streams, leagues: LeagueRegist
 
 def viewer_page(room: Room, following: str = "") -> HTMLResponse:
     """Return the page of a running game. If `following` is not empty, the browser goes to this address after the game."""
-    return _viewer(room.history, live=True, **{"next": following} if following else {})
+    title = f"on air: game {room.id}" if following else ""
+    return _viewer(room.history, title, live=True, **{"next": following} if following else {})
 
 
-def _viewer(history: GameHistory, *, live: bool = False, **addresses: str) -> HTMLResponse:
+def _viewer(history: GameHistory, title: str = "", *, live: bool = False, **addresses: str) -> HTMLResponse:
     """Return the page of a game. The page gets the plies as events. `addresses` are further addresses that the page uses."""
     if not live:
         addresses["record"] = f"/records/{history.id}"
-    bundle = empty_bundle(history, title=f"game {history.id}", source="server", live=live)
+    bundle = empty_bundle(history, title=title or f"game {history.id}", source="server", live=live)
     markup = served_page(bundle, f"/plies/{history.id}", plain=f"/{history.id}?ply", home="/", **addresses)
     return HTMLResponse(markup, headers=HEADERS | {"Content-Security-Policy": served_policy(), "Cache-Control": "no-cache"})
 

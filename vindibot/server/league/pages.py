@@ -17,7 +17,7 @@ from vindibot.server.running_games import RunningGames
 
 #: Seconds after which a browser without scripts loads the page again. With scripts, pages are refreshed in place.
 REFRESH_SECONDS = 5
-#: Number of boards of running games, and of results, on the page for a projector.
+#: Number of boards of running games, and of results, on the page for a projector. Without boards there is room for more results.
 WALL_BOARDS, WALL_RESULTS = 2, 4
 #: Number of rows of the table on the page for a projector: in one column, in two columns, and in two columns of smaller type.
 #: Further rows are left out.
@@ -113,7 +113,7 @@ def _wall(director: Director, running: RunningGames) -> dict[str, Any]:
         "others": len(table) - len(shown),
         "boards": running.of(rooms[:WALL_BOARDS]),
         "unseen": len(rooms[WALL_BOARDS:]),
-        "results": decided[-WALL_RESULTS:][::-1],
+        "results": decided[-WALL_RESULTS * (1 if rooms else 2) :][::-1],
     }
 
 

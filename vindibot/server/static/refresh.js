@@ -29,6 +29,7 @@ async function refresh(part) {
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById(part.id);
     if (fresh) update(part, fresh);
+    else location.reload(); // it has become another page: a game is on air now
   } catch {
     // There is no connection now; try again later.
   }
