@@ -1,4 +1,4 @@
-"""Pictures of the server's pages: ``python -m tests.support.site_pictures [FOLDER]``, five minutes.
+"""Pictures of the server's pages: ``python -m tests.support.site_pictures [FOLDER]``, ten minutes.
 
 A server is started, bots of the library play arena games and a league there, and its pages are looked at in a real browser while
 further games run.
@@ -21,7 +21,7 @@ from pathlib import Path
 import httpx
 from playwright.async_api import Browser, async_playwright
 
-from tests.support.browser import DESKTOP, PHONE, launch, visiting
+from tests.support.browser import DESKTOP, launch, visiting
 from tests.support.screenshots import FOLDER, keep
 
 VINDIBOT = [sys.executable, "-m", "vindibot"]
@@ -44,7 +44,6 @@ class PagePicture:
 
 PICTURES = [
     PagePicture("server-home", "/", DESKTOP, "dark"),
-    PagePicture("server-home-phone", "/", PHONE, "light"),
     PagePicture("server-bot", "/ai/BOT", DESKTOP, "light"),
     PagePicture("server-projector", "/leagues/spring/projector", DESKTOP, "dark"),
 ]
@@ -99,7 +98,7 @@ def new_league(folder: Path) -> dict[str, str]:
     """Make the league, and return the keys by name."""
     keys = {name: f"key-{number:04}" for number, name in enumerate(LEAGUE)}
     (folder / "class.csv").write_text("name,key\n" + "".join(f"{name},{key}\n" for name, key in keys.items()))
-    words = ["league", "new", "spring", "class.csv", "--rounds", "60", "--seatings", "2"]
+    words = ["league", "new", "spring", "class.csv", "--rounds", "60", "--seatings", "2", "--maps", "m3,m5"]
     subprocess.run([*VINDIBOT, *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     return keys
 

@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 
 from vindibot.games import GameHistory, GameRecord, dumps
-from vindibot.server.bot_results import bot_results, latest_games
+from vindibot.server.bot_results import LATEST, bot_results, latest_games
 from vindibot.server.description import BEFORE, BOT, DAYS, NAME, PAGE, PLY, operation, queries
 from vindibot.server.final_boards import FinalBoards
 from vindibot.server.game_rows import User, find_record, list_games
@@ -205,6 +205,7 @@ def _add_bots(app: FastAPI, lobby: Lobby, running: RunningGames, boards: FinalBo
             **archived,
             boards=await boards.draw([game.id for game in archived["archived"]]),
             results=results,
+            latest=LATEST,
             rivals=rivals,
             curve=rating_curve([*start, *results.ratings]),
             older=before is not None,

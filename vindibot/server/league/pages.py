@@ -18,7 +18,7 @@ from vindibot.server.running_games import RunningGames
 #: Seconds after which a browser without scripts loads the page again. With scripts, pages are refreshed in place.
 REFRESH_SECONDS = 5
 #: Number of boards of running games, and of results, on the page for a projector. Without boards there is room for more results.
-WALL_BOARDS, WALL_RESULTS = 2, 4
+WALL_BOARDS, WALL_RESULTS = 2, 3
 #: Number of rows of the table on the page for a projector: in one column, in two columns, and in two columns of smaller type.
 #: Further rows are left out.
 FEW_ROWS, MANY_ROWS, MOST_ROWS = 14, 28, 44
