@@ -111,7 +111,7 @@ async def test_the_page_for_a_projector_refreshes_itself(browser: Browser, tmp_p
         await page.get_by_text("paused").wait_for()
         director.set_state("over")
         await page.get_by_text("final standings").wait_for()
-        assert "data-refresh" not in await page.locator("#wall").evaluate("(wall) => wall.outerHTML.slice(0, 200)")
+        assert "data-refresh" not in await page.locator("#projector").evaluate("(part) => part.outerHTML.slice(0, 200)")
 
 
 async def test_the_page_off_air_goes_to_the_next_game(browser: Browser) -> None:

@@ -268,20 +268,20 @@ async def test_the_page_for_a_projector_shows_boards_and_results(tmp_path: Path)
     async with league_of(tmp_path, *names, system="swiss", days=1, seatings=1) as (director, bots):
         client = bots[0].client
 
-        async def wall() -> str:
+        async def shown() -> str:
             answer = await client.get("/leagues/cup/projector")
             assert answer.status_code == 200
             assert "script-src 'self';" in answer.headers["content-security-policy"]
             assert "key-" not in answer.text
             return answer.text
 
-        empty = await wall()
+        empty = await shown()
         assert "Not connected" in empty
         assert "&lt;e&gt;" in empty
         assert f"{bots[0].server.url}/leagues/cup" in empty
         joins = [asyncio.create_task(bot.join("arena")) for bot in bots]
         await until(lambda: len(director.running) == 3 and all(match.room for match in director.running.values()))
-        running = await wall()
+        running = await shown()
         assert "Now, and 1 more" in running
         assert running.count('<svg class="board"') == 2
         assert "Latest results" not in running
@@ -290,7 +290,7 @@ async def test_the_page_for_a_projector_shows_boards_and_results(tmp_path: Path)
         for fixture in director.league.pending():
             seats = (7, 5, 3, 1)
             director.league.decide(fixture, FixtureResult(kind="played", gold=seats, crashed=(False,) * 4, game_id="x"))
-        over = await wall()
+        over = await shown()
         assert "final standings" in over
         assert "data-refresh" not in over
         assert over.count('<span class="gold">7</span>') == len(director.league.fixtures)

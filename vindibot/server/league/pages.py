@@ -18,7 +18,7 @@ from vindibot.server.running_games import RunningGames
 #: Seconds after which a browser without scripts loads the page again. With scripts, pages are refreshed in place.
 REFRESH_SECONDS = 5
 #: Number of boards of running games, and of results, on the page for a projector. Without boards there is room for more results.
-WALL_BOARDS, WALL_RESULTS = 2, 3
+PROJECTOR_BOARDS, PROJECTOR_RESULTS = 2, 3
 #: Number of rows of the table on the page for a projector: in one column, in two columns, and in two columns of smaller type.
 #: Further rows are left out.
 FEW_ROWS, MANY_ROWS, MOST_ROWS = 14, 28, 44
@@ -49,7 +49,7 @@ def add_league_pages(app: FastAPI, leagues: LeagueRegistry) -> None:
         director = leagues.directors.get(name)
         if director is None:
             return not_found()
-        return html("projector.html", **_league(director), **_wall(director, running), **next_steps(request, settings))
+        return html("projector.html", **_league(director), **_for_projector(director, running), **next_steps(request, settings))
 
     @app.get("/leagues/{name}/standings.json", response_class=JSONResponse)
     async def as_json(name: str) -> Response:
@@ -100,7 +100,7 @@ def _league(director: Director) -> dict[str, Any]:
     }
 
 
-def _wall(director: Director, running: RunningGames) -> dict[str, Any]:
+def _for_projector(director: Director, running: RunningGames) -> dict[str, Any]:
     """Return the further values for the page for a projector: `columns` of the table, its `size`, boards and results."""
     table = director.league.table()
     shown = table[:MOST_ROWS]
@@ -111,9 +111,9 @@ def _wall(director: Director, running: RunningGames) -> dict[str, Any]:
         "columns": [shown[:rows], shown[rows:]] if len(shown) > rows else [shown],
         "size": "few" if len(shown) <= FEW_ROWS else "many" if len(shown) <= MANY_ROWS else "most",
         "others": len(table) - len(shown),
-        "boards": running.of(rooms[:WALL_BOARDS]),
-        "unseen": len(rooms[WALL_BOARDS:]),
-        "results": decided[-WALL_RESULTS * (1 if rooms else 2) :][::-1],
+        "boards": running.of(rooms[:PROJECTOR_BOARDS]),
+        "unseen": len(rooms[PROJECTOR_BOARDS:]),
+        "results": decided[-PROJECTOR_RESULTS * (1 if rooms else 2) :][::-1],
     }
 
 
