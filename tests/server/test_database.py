@@ -10,6 +10,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -123,14 +124,17 @@ def old_file(path: Path, version: int) -> None:
         for number, (game_id, state, moves) in enumerate(
             [("finished", "finished", (1, 2, 3, 4)), ("running1", "running", ())], 1
         ):
-            ending = "TurnMax" if state == "finished" else "Interrupted"
-            old = json.loads(dumps(record(game_id, moves))) | {"version": 1, "ending": ending}
-            old["orders"], old["who"] = old.pop("moves"), old.pop("player_ids")
+            old = json.loads(dumps(replace(record(game_id, moves), extra={"rated": {"u1": 1234}})))
+            if version < 3:
+                old |= {"version": 1, "ending": "TurnMax" if state == "finished" else "Interrupted"}
+                old["orders"], old["who"] = old.pop("moves"), old.pop("player_ids")
             text = json.dumps(old)
             values = (number, game_id, state, 5000.0 + number, "[3, 2, 1, 0]", text)
             sql = "INSERT INTO games (number, id, state, training, finished, gold, record) VALUES (?, ?, ?, 0, ?, ?, ?)"
             connection.execute(sql, values)
-            connection.execute("INSERT INTO seats VALUES ('u1', ?, 0)", (number,))
+            if version > 1 and state == "finished":
+                connection.execute("UPDATE games SET rated = 1 WHERE number = ?", (number,))
+            connection.execute("INSERT INTO seats (bot, game, seat) VALUES ('u1', ?, 0)", (number,))
 
 
 @pytest.mark.parametrize("version", range(1, VERSION))
@@ -147,11 +151,13 @@ async def test_an_older_layout_is_brought_up_to_date(tmp_path: Path, version: in
     games = await store.read(list_games)
     assert [(game.id, game.state) for game in games] == [("running1", "interrupted"), ("finished", "finished")]
     kept = await store.read(lambda connection: find_record(connection, "finished"))
-    assert kept == record("finished", (1, 2, 3, 4))
+    assert kept == replace(record("finished", (1, 2, 3, 4)), extra={"rated": {"u1": 1234}})
     Users(store).add("new")
     await store.close()
     assert rows(path, "PRAGMA user_version") == [(VERSION,)]
     assert rows(path, "SELECT count(*) FROM bots") == [(3,)]
+    assert rows(path, "SELECT size FROM games") == [(8,), (8,)]
+    assert rows(path, "SELECT bot, game, elo FROM seats") == [("u1", 1, 1234 if version > 1 else None), ("u1", 2, None)]
 
 
 async def test_every_way_leads_to_the_same_layout(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
 import time
@@ -13,12 +14,13 @@ import httpx
 import numpy as np
 import pytest
 
-from sim.game import MINE, TAVERN, TILE_BITS, WALL, square
+from sim.game import MINE, TAVERN, TILE_BITS, WALL, Games, square
 from sim.generator import generate
 from tests.support.serving import MAP, Bot, playing, serving
 from tests.support.waiting import until
 from vindibot.server import EmbeddedServer
-from vindibot.server.site import BOTS_PER_PAGE, LISTED, SHOWN
+from vindibot.server.running_games import LISTED
+from vindibot.server.site import BOTS_PER_PAGE, SHOWN, SHOWN_OF_BOT
 from vindibot.server.thumbnail import thumbnail
 
 #: Twenty characters each, as long as a name may be.
@@ -27,15 +29,23 @@ NASTY = ['"><script>1</script>', "<img src=x onerror=1>"[:20], "a&lt;b' onclick=
 KNOWN = {"html", "head", "meta", "link", "title", "body", "nav", "h1", "h2", "p", "a", "code", "table", "tr", "th", "td"}
 KNOWN |= {"bdi", "strong", "pre", "form", "label", "input", "button"}
 KNOWN |= {"div", "section", "span", "ul", "li", "progress", "svg", "path", "circle", "script"}
+KNOWN |= {"main", "header", "h3", "ol", "caption", "noscript", "polyline", "text"}
 VOID = {"meta", "link", "input"}
+#: Scripts of every page.
+SCRIPTS = ["/viewer/theme.js", "/assets/copy.js"]
 
 
 class Page(HTMLParser):
-    """A page as a browser reads it: `words` is its text, `elements` all elements with their attributes."""
+    """A page as a browser reads it: `words` is its text, `elements` all elements with their attributes.
+
+    `copied` has the texts beside the buttons that copy.
+    """
 
     def __init__(self, markup: str) -> None:
         super().__init__()
         self.words = ""
+        self.copied: list[str] = []
+        self.shown = ""
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.open: list[str] = []
         self.feed(markup)
@@ -47,17 +57,23 @@ class Page(HTMLParser):
         assert not any(name.startswith("on") or name == "style" for name, _ in attrs), attrs
         assert len({name for name, _ in attrs}) == len(attrs)
         self.elements.append((tag, dict(attrs)))
+        if tag == "pre":
+            self.shown = ""
+        if tag == "button" and ("class", "copy") in attrs:
+            self.copied.append(self.shown)
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in {"path", "circle"}
+        assert tag in {"path", "circle", "polyline"}
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
         self.words += data
+        if "pre" in self.open:
+            self.shown += data
 
     @property
     def links(self) -> list[str]:
@@ -81,10 +97,11 @@ def checked(response: httpx.Response) -> Page:
     assert response.headers["x-content-type-options"] == "nosniff"
     assert response.headers["content-type"] == "text/html; charset=utf-8"
     page = Page(response.text)
-    assert [attributes["href"] for tag, attributes in page.elements if tag == "link"] == ["/assets/style.css"]
+    styles = [attributes["href"] for tag, attributes in page.elements if tag == "link" and attributes["rel"] == "stylesheet"]
+    assert styles == ["/viewer/theme.css", "/assets/style.css"]
     scripts = [attributes for tag, attributes in page.elements if tag == "script"]
-    assert scripts in ([], [{"type": "module", "src": "/assets/lists.js"}])
-    assert ("script-src 'self'" in policy) == bool(scripts)
+    assert [script["src"] for script in scripts] in (SCRIPTS, [*SCRIPTS, "/assets/refresh.js"])
+    assert {script["type"] for script in scripts} == {"module"}
     assert response.text.count("<script") == len(scripts)
     return page
 
@@ -294,7 +311,7 @@ async def test_many_bots_and_games_come_in_pages() -> None:
 
         played = [await one("seed") for _ in range(LISTED + 3)]
         user = next(user for user in server.lobby.users if user.name == "seed")
-        for path, each in (("/games", LISTED), (f"/ai/{user.id}", LISTED), ("/", SHOWN)):
+        for path, each in (("/games", LISTED), (f"/ai/{user.id}", SHOWN_OF_BOT), ("/", SHOWN)):
             seen: list[str] = []
             page = await get(bot.client, path)
             while True:
@@ -303,7 +320,7 @@ async def test_many_bots_and_games_come_in_pages() -> None:
                 more = [link for link in page.links if "before=" in link]
                 if not more:
                     break
-                assert len(found) == (each if len(seen) == len(found) else LISTED)
+                assert len(found) == (each if path != "/" or len(seen) == len(found) else LISTED)
                 page = await get(bot.client, more[0])
             assert seen == played[::-1], path
 
@@ -316,7 +333,7 @@ async def test_a_bot_and_its_games() -> None:
         assert user is not None
         page = await get(bots[0].client, f"/ai/{user.id}")
         assert f"Elo {user.elo}, skill" in page.words
-        assert "1 rated games" in page.words
+        assert "1 rated game," in page.words
         running, played = page.words.split("Games played")
         assert bots[0].game["id"] in running
         assert game in played
@@ -365,3 +382,121 @@ async def test_the_picture_of_a_board_shows_every_square() -> None:
                 tile = int(games[0]["cell"][square(row, column)]) & TILE_BITS
                 assert shown.get((row, column)) == names.get(tile, "mine" if tile > MINE else None)
         assert len(re.findall("<circle", drawn)) == 4
+
+
+async def test_the_page_after_registering_shows_the_next_commands() -> None:
+    async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
+        page = checked(await client.post("/register", data={"name": "ann"}))
+        key, training, arena, own = commands(page)
+        assert re.fullmatch("[0-9a-z]{8}", key)
+        assert training == f"VINDIBOT_KEY={key} vindibot play --mode training --server {server.url}"
+        assert arena == f"VINDIBOT_KEY={key} vindibot play --config arena --server {server.url}"
+        assert own == "vindibot init mybot"
+
+
+def commands(page: Page) -> list[str]:
+    """The texts that have a button to copy them."""
+    assert len(page.copied) == page.words.count("Copy")
+    return page.copied
+
+
+async def test_how_to_play_tells_the_rules() -> None:
+    async with serving() as server, httpx.AsyncClient(base_url=server.url) as client:
+        words = (await get(client, "/doc")).words
+        told = [
+            "The hero with the most gold after 300 rounds wins",
+            "one second for a move",
+            "A blow takes 20 life",
+            "loses 1 life. Thirst never kills",
+            "1 gold for each mine",
+            "The goblin takes 20 life",
+            "A beer costs 2 gold and heals 50 life, up to 100",
+            "All mines of a dead hero go to the hero that killed it",
+            "returns at once to its spawn square with 100 life",
+            "If two heroes have the same, largest amount of gold, there is no winner",
+            "A hero whose answer is late has crashed",
+        ]
+        assert [rule for rule in told if rule not in " ".join(words.split())] == []
+
+
+@pytest.mark.parametrize("keys", ["any", "registered"])
+async def test_an_empty_page_shows_the_next_command(keys: str) -> None:
+    async with serving(keys=keys) as server, httpx.AsyncClient(base_url=server.url) as client:
+        for path in ("/", "/running", "/games", "/ai", "/tv"):
+            page = await get(client, path)
+            for command in commands(page):
+                assert command.startswith("VINDIBOT_KEY=" + ("mysecret" if keys == "any" else "YOUR-KEY"))
+                assert command.endswith(f"--server {server.url}")
+            assert commands(page), path
+            assert ("First register a bot" in page.words) == (keys == "registered")
+        [command] = commands(await get(client, "/leagues"))
+        assert command == "vindibot league new spring class.csv\nvindibot serve --lan --league spring.league.json"
+        server.register("ann")
+        [user] = server.lobby.users
+        assert commands(await get(client, f"/ai/{user.id}"))
+        assert "/games" in (await get(client, "/nothing0", 404)).links
+
+
+async def test_the_running_games_alone_and_those_of_a_bot() -> None:
+    async with serving() as server, playing(server, "ann", "bob") as bots:
+        for bot in bots:
+            await bot.join(turns=5, map=MAP)
+        first, second = (bot.game["id"] for bot in bots)
+        page = await get(bots[0].client, "/running")
+        assert [link for link in page.links if link in (f"/{first}", f"/{second}")] == [f"/{second}", f"/{first}"]
+        user = bots[0].state["hero"]["userId"]
+        own = await get(bots[0].client, f"/running?ai={user}")
+        assert f"/{first}" in own.links
+        assert f"/{second}" not in own.links
+        refreshed = [attributes["data-refresh"] for _, attributes in own.elements if "data-refresh" in attributes]
+        assert refreshed == [f"/running?ai={user}"]
+        await get(bots[0].client, "/running?ai=nobody00", 404)
+
+
+async def test_the_board_of_a_running_game_is_drawn_once_for_all_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+
+    def draw(games: Games) -> str:
+        drawn.append(thumbnail(games))
+        return drawn[-1]
+
+    monkeypatch.setattr("vindibot.server.running_games.thumbnail", draw)
+    monkeypatch.setattr("vindibot.server.running_games.FRESH_SECONDS", 1000.0)
+    async with serving() as server, playing(server, "ann") as [bot]:
+        await bot.join(turns=5, map=MAP)
+        for path in ("/", "/running", "/", f"/ai/{bot.state['hero']['userId']}"):
+            assert "<svg" in (await bot.client.get(path)).text
+        assert len(drawn) == 1
+
+
+async def test_last_boards_are_drawn_from_the_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vindibot.server.final_boards.STORED", 2)
+    async with serving(keep_finished_seconds=0) as server, playing(server, "ann") as [bot]:
+        games = []
+        for _ in range(3):
+            await bot.join(turns=1, map=MAP)
+            while not bot.game["finished"]:
+                await bot.move("East")
+            games.append(bot.game)
+        await until(lambda: not server.lobby.rooms)
+        for _ in range(2):
+            page = (await bot.client.get("/")).text
+            assert page.count('<svg class="board"') == 3
+            hero = games[0]["heroes"][0]["pos"]
+            assert f'<circle class="of1" cx="{hero["y"] + 0.5}" cy="{hero["x"] + 0.5}"' in page
+
+
+async def test_every_page_has_headings_and_labels() -> None:
+    async with serving(rounds=1) as server, playing(server, "alice", "bobby", "carol", "david") as bots:
+        await play_arena(bots)
+        game, user = bots[0].game["id"], bots[0].state["hero"]["userId"]
+        for path in ("/", "/running", "/games", "/ai", f"/ai/{user}", f"/{game}?ply", "/leagues", "/tv", "/doc", "/register"):
+            page = await get(bots[0].client, path)
+            tags = [tag for tag, _ in page.elements]
+            assert (tags.count("h1"), tags.count("main"), tags.count("nav")) == (1, 1, 1), path
+            assert tags.count("table") == tags.count("caption"), path
+            assert all("scope" in attributes for tag, attributes in page.elements if tag == "th"), path
+            ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+            assert len(set(ids)) == len(ids), path
+            levels = [int(tag[1]) for tag in tags if tag in ("h1", "h2", "h3")]
+            assert all(after - before <= 1 for before, after in itertools.pairwise(levels)), path

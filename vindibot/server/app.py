@@ -93,7 +93,7 @@ def create_app(
     for add_routes in routes:
         add_routes(app)
     add_original_pages(app, lobby, streams)
-    add_site(app, lobby, streams)
+    add_site(app, lobby, streams, leagues)
 
     @app.exception_handler(Refusal)
     async def refused(request: Request, refusal: Refusal) -> Response:

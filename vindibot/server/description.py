@@ -25,6 +25,7 @@ TURN = {
 DAYS = {"type": "integer", "minimum": 0, "description": "only bots whose last game ended within this number of days"}
 PAGE = {"type": "integer", "minimum": 1, "description": "page of the table"}
 BEFORE = {"type": "integer", "description": "only games with a number below this"}
+BOT = {"type": "string", "description": "the id of a bot"}
 PLY = {"type": "integer", "minimum": 0, "description": "number of plies played"}
 NAME = {"type": "string", "minLength": 3, "maxLength": 20, "description": "the name of the bot"}
 

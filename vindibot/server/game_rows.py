@@ -81,15 +81,19 @@ def rate_bot(connection: sqlite3.Connection, bot_id: str, elo: int, games: int, 
 
 def begin_game(connection: sqlite3.Connection, record: GameRecord) -> None:
     """Add a game that has just started. The record has no moves yet."""
-    game = (record.id, "running", record.training, record.finished.timestamp(), dumps(record).decode())
-    sql = "INSERT INTO games (id, state, training, finished, record) VALUES (?, ?, ?, ?, ?)"
+    size = len(record.map.partition("\n")[0]) // 2
+    game = (record.id, "running", record.training, record.finished.timestamp(), size, dumps(record).decode())
+    sql = "INSERT INTO games (id, state, training, finished, size, record) VALUES (?, ?, ?, ?, ?, ?)"
     number = connection.execute(sql, game).lastrowid
     seats = [(bot, number, seat) for seat, bot in enumerate(record.player_ids) if bot is not None]
     connection.executemany("INSERT INTO seats (bot, game, seat) VALUES (?, ?, ?)", seats)
 
 
 def end_game(connection: sqlite3.Connection, record: GameRecord, gold: Sequence[int], rated: bool) -> None:
-    """Store the complete record of a game that has ended. If it is finished, also set `played` of its bots."""
+    """Store the complete record of a game that has ended. If it is finished, also set `played` of its bots.
+
+    The entry ``rated`` of the record's `extra` has the new Elo by the id of the bot.
+    """
     finished = record.finished.timestamp()
     state = "interrupted" if record.ending is Reason.INTERRUPTED else "finished"
     connection.execute(
@@ -99,6 +103,9 @@ def end_game(connection: sqlite3.Connection, record: GameRecord, gold: Sequence[
     if state == "finished":
         played = [(finished, bot) for bot in set(record.player_ids) if bot is not None]
         connection.executemany("UPDATE bots SET played = ? WHERE id = ?", played)
+    ratings = [(elo, bot, record.id) for bot, elo in record.extra.get("rated", {}).items()]
+    sql = "UPDATE seats SET elo = ? WHERE bot = ? AND game = (SELECT number FROM games WHERE id = ?)"
+    connection.executemany(sql, ratings)
 
 
 def forget_games(connection: sqlite3.Connection, keep: int) -> None:
@@ -126,11 +133,15 @@ def list_games(
     if bot is None:
         chosen = "FROM games WHERE number < ?"
     else:
-        # Distinct, since a bot may have several seats in a game.
-        chosen = "FROM (SELECT DISTINCT game FROM seats WHERE bot = ?) JOIN games ON number = game WHERE number < ?"
+        # CROSS JOIN keeps the order of the tables: SQLite then stops after `limit` games. A bot may have several seats in a game.
+        chosen = (
+            "FROM seats CROSS JOIN games ON number = seats.game WHERE seats.bot = ? AND seats.game < ? AND seats.seat = "
+            "(SELECT min(seat) FROM seats AS own WHERE own.bot = seats.bot AND own.game = seats.game)"
+        )
         wanted.insert(0, bot)
+    order = "number" if bot is None else "seats.game"
     columns = "number, id, state, training, finished, gold, json_extract(record, '$.names'), json_extract(record, '$.player_ids')"
-    query = f"SELECT {columns} {chosen} AND state != 'running' ORDER BY number DESC LIMIT ?"
+    query = f"SELECT {columns} {chosen} AND state != 'running' ORDER BY {order} DESC LIMIT ?"
     return [
         GameRow(number, game_id, state, bool(training), finished, *(tuple(json.loads(text)) for text in texts))
         for number, game_id, state, training, finished, *texts in connection.execute(query, wanted)

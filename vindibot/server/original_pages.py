@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from secrets import randbits
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 
 from sim.generator import generate
 from vindibot.server.lobby import Lobby
-from vindibot.server.pages import REFRESH_SECONDS, html, not_found
+from vindibot.server.on_air import most_interesting
+from vindibot.server.pages import REFRESH_SECONDS, html, next_steps, not_found
 from vindibot.server.parameters import read_int
 from vindibot.server.site import viewer_page
 from vindibot.server.streams import Streams
@@ -33,11 +34,11 @@ def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
         return html("starters.html")
 
     @app.get("/tv", response_class=HTMLResponse)
-    async def tv() -> Response:
-        """The newest running arena game."""
-        room = next((room for room in reversed(lobby.rooms.values()) if not room.training and not room.finished), None)
-        if room is None or streams.feed(room.id) is None:
-            return html("off_air.html", refresh=REFRESH_SECONDS)
+    async def tv(request: Request) -> Response:
+        """The most interesting running arena game. When it ends, the page goes on to the next one."""
+        room = most_interesting(room for room in reversed(lobby.rooms.values()) if streams.feed(room.id) is not None)
+        if room is None:
+            return html("off_air.html", refresh=REFRESH_SECONDS, **next_steps(request, lobby.settings))
         return viewer_page(room, "/tv")
 
     @app.get("/map/{delay}", response_class=HTMLResponse)

@@ -1,42 +1,35 @@
-"""The server's plain pages: their headers, and the values for their templates (``templates/``). They work without scripts."""
+"""The server's pages: their headers, and the values for their templates (``templates/``). They work without scripts.
+
+With scripts, they are refreshed in place, have buttons that copy commands, and a switch between dark and light.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
+from pathlib import PurePath
 from typing import Any
 
+from fastapi import Request
 from fastapi.responses import HTMLResponse
 
 from sim.board import draw
-from sim.game import ALL_CRASHED, RUNNING, SEATS, Games
+from sim.game import ALL_CRASHED, RUNNING, Games
 from vindibot.base import render
 from vindibot.games import Player, Reason
 from vindibot.server.ratings import winner_of
-from vindibot.server.room import Room
-from vindibot.server.thumbnail import thumbnail
+from vindibot.server.settings import ServerSettings
+from vindibot.viewer import TYPES, static_files
 
-#: The headers of every page. They forbid scripts, frames, and anything from another address.
+#: The headers of every page. They forbid inline scripts and styles, frames, and anything from another address.
 HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-#: The headers of a page with a list that a script refreshes.
-LIST_HEADERS = {
-    "Content-Security-Policy": HEADERS["Content-Security-Policy"].replace(
-        "style-src 'self'", "style-src 'self'; script-src 'self'; connect-src 'self'"
-    )
-}
-#: The files of the pages and their types, by their name below ``/assets/``.
-ASSETS = {"style.css": ("site.css", "text/css"), "lists.js": ("lists.js", "text/javascript")}
-#: Number of running games that are shown with their boards. Further games are rows of a table.
-CARDS = 12
-#: Seconds after which the page of a running game loads itself again.
+#: Seconds after which a page that waits for something loads itself again.
 REFRESH_SECONDS = 3
 
 
@@ -50,45 +43,20 @@ def not_found() -> HTMLResponse:
     return html("missing.html", 404)
 
 
-@cache
 def find_asset(name: str) -> tuple[bytes, str] | None:
     """Return the file with this name below ``/assets/`` and its content type, or None if there is no such file."""
-    if name not in ASSETS:
-        return None
-    file, kind = ASSETS[name]
-    return (files("vindibot.server") / file).read_bytes(), kind
+    content = static_files("server").get(name)
+    return None if content is None else (content, TYPES[PurePath(name).suffix])
 
 
-@dataclass(frozen=True)
-class RunningGame:
-    """A running game as lists show it. It is at turn `turn` of `last` turns. `heroes` has the format of `GameRow.heroes`.
-
-    Only the first `CARDS` games in a list have gold and a picture of the `board` (SVG).
-    """
-
-    id: str
-    turn: int
-    last: int
-    heroes: Sequence[tuple[int, str, str | None, int | None]]
-    board: str = ""
+def address_of(request: Request) -> str:
+    """Return the address of this server, as the client that sends this request knows it."""
+    return f"{request.scope['scheme']}://{request.headers.get('host') or request.url.netloc}"
 
 
-def running_games(rooms: Sequence[Room]) -> list[RunningGame]:
-    """Return the games in these rooms as lists show them."""
-    return [_running_game(room, with_board=place < CARDS) for place, room in enumerate(rooms)]
-
-
-def _running_game(room: Room, *, with_board: bool) -> RunningGame:
-    games = room.games
-    gold = games["hero"]["gold"][0].tolist() if with_board else [None] * SEATS
-    players = room.history.players
-    return RunningGame(
-        id=room.id,
-        turn=games["turn"].item(0),
-        last=games["max_turns"].item(0),
-        heroes=[(index + 1, player.name, player.user_id, gold[index]) for index, player in enumerate(players)],
-        board=thumbnail(games) if with_board else "",
-    )
+def next_steps(request: Request, settings: ServerSettings) -> dict[str, Any]:
+    """Return two values for the commands in a page: `address` of this server, and whether `any_key` may play."""
+    return {"address": address_of(request), "any_key": settings.keys == "any"}
 
 
 def game_page(

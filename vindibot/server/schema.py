@@ -16,8 +16,9 @@ APPLICATION_ID = 0x766E6469
 SALT_BYTES = 16
 
 #: `bots.key` is a digest of the key with the file's salt, never the key itself. `games.record` is a game record as JSON
-#: (`vindibot.games.game_record`); the other columns of `games` are for lists of games. `seats` has a row for each hero that a
-#: registered bot plays.
+#: (`vindibot.games.game_record`); the other columns of `games` are for lists of games, `games.size` is the side of the board in
+#: squares. `seats` has a row for each hero that a registered bot plays. `seats.elo` is the Elo of the bot after the game, null if
+#: the game did not change it.
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
@@ -61,6 +62,15 @@ MIGRATIONS: tuple[str, ...] = (
         '$.player_ids', json_extract(record, '$.who'),
         '$.moves', json_extract(record, '$.orders'), '$.ending', CASE json_extract(record, '$.ending')
         WHEN 'TurnMax' THEN 'finished' WHEN 'AllCrashed' THEN 'all-crashed' ELSE 'interrupted' END);
+    """,
+    """
+    ALTER TABLE games ADD COLUMN size INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE seats ADD COLUMN elo INTEGER;
+    CREATE INDEX seats_of_game ON seats (game);
+    UPDATE games SET size = (instr(json_extract(record, '$.map') || char(10), char(10)) - 1) / 2;
+    UPDATE seats SET elo = (
+        SELECT json_extract(record, '$.extra.rated."' || seats.bot || '"') FROM games WHERE number = seats.game AND rated
+    );
     """,
 )
 VERSION = len(MIGRATIONS)

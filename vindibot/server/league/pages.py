@@ -5,32 +5,51 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from vindibot.server.league.director import Director
 from vindibot.server.league.fixtures import Fixture
 from vindibot.server.league.registry import LeagueRegistry
 from vindibot.server.league.standings import as_csv
-from vindibot.server.pages import html, not_found
+from vindibot.server.pages import html, next_steps, not_found
+from vindibot.server.running_games import RunningGames
 
-#: Seconds after which a browser loads the page again.
+#: Seconds after which a browser without scripts loads the page again. With scripts, pages are refreshed in place.
 REFRESH_SECONDS = 5
+#: Number of boards of running games, and of results, on the page for a projector. Without boards there is room for more results.
+PROJECTOR_BOARDS, PROJECTOR_RESULTS = 2, 3
+#: Number of rows of the table on the page for a projector: in one column, in two columns, and in two columns of smaller type.
+#: Further rows are left out.
+FEW_ROWS, MANY_ROWS, MOST_ROWS = 14, 28, 44
 
 
 def add_league_pages(app: FastAPI, leagues: LeagueRegistry) -> None:
-    """Add the routes ``/leagues``, ``/leagues/NAME``, ``/leagues/NAME/standings.json`` and ``/leagues/NAME/standings.csv``."""
+    """Add the routes ``/leagues``, and for each league ``/leagues/NAME``, ``/leagues/NAME/projector``,
+    ``/leagues/NAME/standings.json`` and ``/leagues/NAME/standings.csv``."""
+    running = RunningGames(leagues.lobby)
+    settings = leagues.lobby.settings
 
     @app.get("/leagues", response_class=HTMLResponse)
     async def all_leagues() -> Response:
         """All leagues of this server."""
-        return html("leagues.html", leagues={name: director.league.state for name, director in leagues.directors.items()})
+        return html("leagues.html", leagues={name: director.league for name, director in leagues.directors.items()})
 
     @app.get("/leagues/{name}", response_class=HTMLResponse)
-    async def league(name: str) -> Response:
-        """The standings of a league. The page loads itself again every few seconds."""
+    async def league(request: Request, name: str) -> Response:
+        """The standings of a league. The page refreshes itself every few seconds."""
         director = leagues.directors.get(name)
-        return not_found() if director is None else _page(director)
+        if director is None:
+            return not_found()
+        return html("league.html", **_league(director), **next_steps(request, settings))
+
+    @app.get("/leagues/{name}/projector", response_class=HTMLResponse)
+    async def projector(request: Request, name: str) -> Response:
+        """The standings and the running games of a league in large type, for a projector. The page refreshes itself."""
+        director = leagues.directors.get(name)
+        if director is None:
+            return not_found()
+        return html("projector.html", **_league(director), **_for_projector(director, running), **next_steps(request, settings))
 
     @app.get("/leagues/{name}/standings.json", response_class=JSONResponse)
     async def as_json(name: str) -> Response:
@@ -62,23 +81,40 @@ def overview(director: Director) -> dict[str, Any]:
     }
 
 
-def _page(director: Director) -> HTMLResponse:
-    """Return the page of a league: its state, its table, and the games of the current day."""
+def _league(director: Director) -> dict[str, Any]:
+    """Return the values for the pages of a league: its state, its table, and the games of the current day."""
     league = director.league
     pending = league.pending()
     day = pending[0].day if pending else max((fixture.day for fixture in league.fixtures), default=0)
     running = league.state == "running"
-    return html(
-        "league.html",
-        league=league,
-        state=f"{len(director.running)} running" if running else league.state,
-        missing=[] if league.over else director.missing(),
-        played=len(league.fixtures) - len(pending),
-        day=day,
-        games=[(fixture, director.room_id(fixture)) for fixture in league.fixtures if fixture.day == day],
-        gold=_gold,
-        refresh=REFRESH_SECONDS,
-    )
+    return {
+        "league": league,
+        "table": league.table(),
+        "state": f"{len(director.running)} running" if running else league.state,
+        "missing": [] if league.over else director.missing(),
+        "played": len(league.fixtures) - len(pending),
+        "day": day,
+        "games": [(fixture, director.room_id(fixture)) for fixture in league.fixtures if fixture.day == day],
+        "gold": _gold,
+        "refresh": REFRESH_SECONDS,
+    }
+
+
+def _for_projector(director: Director, running: RunningGames) -> dict[str, Any]:
+    """Return the further values for the page for a projector: `columns` of the table, its `size`, boards and results."""
+    table = director.league.table()
+    shown = table[:MOST_ROWS]
+    rows = len(shown) if len(shown) <= FEW_ROWS else -(-len(shown) // 2)
+    rooms = [match.room for match in director.running.values() if match.room is not None and not match.room.finished]
+    decided = [fixture for fixture in director.league.fixtures if fixture.result is not None and fixture.result.gold is not None]
+    return {
+        "columns": [shown[:rows], shown[rows:]] if len(shown) > rows else [shown],
+        "size": "few" if len(shown) <= FEW_ROWS else "many" if len(shown) <= MANY_ROWS else "most",
+        "others": len(table) - len(shown),
+        "boards": running.of(rooms[:PROJECTOR_BOARDS]),
+        "unseen": len(rooms[PROJECTOR_BOARDS:]),
+        "results": decided[-PROJECTOR_RESULTS * (1 if rooms else 2) :][::-1],
+    }
 
 
 def _gold(fixture: Fixture) -> list[int]:

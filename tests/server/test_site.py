@@ -1,0 +1,141 @@
+"""The server's pages in a real browser: the theme, boards that move, buttons that copy, the page for a projector."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser
+
+from tests.support.browser import DESKTOP, PHONE, until, visiting
+from tests.support.serving import MAP, playing, serving
+from vindibot.server import League, LeagueSettings
+from vindibot.server.league.roster import RosterEntry
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+THEME = "document.documentElement.dataset.theme"
+
+
+async def test_the_theme_is_that_of_the_viewer_and_is_remembered(browser: Browser) -> None:
+    async with serving() as server, playing(server, "ann") as [bot]:
+        await bot.join(turns=5, map=MAP)
+        async with visiting(browser, server.url, color_scheme="light") as page:
+            assert await page.evaluate(THEME) == "light"
+            light = await page.evaluate("getComputedStyle(document.body).backgroundColor")
+            await page.get_by_role("button", name="Switch between dark and light").click()
+            assert await page.evaluate(THEME) == "dark"
+            dark = await page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert dark != light
+            for path in ("/doc", f"/{bot.game['id']}"):  # a page of ours, and the page of a game
+                await page.goto(server.url + path)
+                await until(page, f"{THEME} === 'dark'")
+                assert await page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+
+
+async def test_boards_of_running_games_move_in_place(browser: Browser) -> None:
+    async with serving() as server, playing(server, "ann", "bob") as [bot, other]:
+        await bot.join(turns=50, map=MAP)
+        async with visiting(browser, server.url) as page:
+            link = page.locator("#running a.open")
+            await link.focus()
+            await page.evaluate("document.querySelector('#running .open').mark = 1")
+            await bot.move("South")
+            await page.get_by_text("turn 4 of 200").wait_for()
+            assert await page.evaluate("document.activeElement.mark") == 1, "the element stays, with its focus"
+            assert await page.locator("#running circle.of1").get_attribute("cy") == "1.5"
+            await other.join(turns=50, map=MAP)
+            await until(page, "document.querySelectorAll('#running li').length === 2")
+            assert await page.evaluate("document.activeElement.mark") == 1
+            first = await page.locator("#running a.open").first.get_attribute("href")
+            assert first == f"/{other.game['id']}", "the newest game comes first"
+            server.end_games()
+        async with visiting(browser, server.url, java_script_enabled=False) as page:
+            assert await page.get_by_role("link", name="On air", exact=True).is_visible()
+            assert not await page.get_by_role("button", name="Switch").is_visible()
+            assert not await page.locator("button.copy").first.is_visible()
+
+
+async def test_a_button_copies_the_command(browser: Browser) -> None:
+    async with (
+        serving() as server,
+        visiting(browser, server.url, permissions=["clipboard-read", "clipboard-write"]) as page,
+    ):
+        button = page.get_by_role("button", name="Copy").first
+        text = await page.locator(".command pre").first.text_content()
+        await button.click()
+        await page.get_by_role("button", name="Copied").wait_for()
+        assert await page.evaluate("navigator.clipboard.readText()") == text
+        await page.get_by_role("button", name="Copied").wait_for(state="detached")
+        await page.evaluate("delete Navigator.prototype.clipboard")  # as on a page of another machine without https
+        await page.get_by_role("button", name="Copy").first.click()
+        await page.locator("#running").get_by_role("button", name="Copied").wait_for()
+        assert await page.evaluate("getSelection().toString()") == text
+
+
+def league_file(path: Path, bots: int) -> Path:
+    """Make a league of so many bots."""
+    roster = [RosterEntry(f"team {number:02}", f"key-{number:04}") for number in range(bots)]
+    settings = LeagueSettings(table="duel", system="swiss", seatings=1, days=2, rounds=5)
+    League.create("cup", settings, roster, path).save(new=True)
+    return path
+
+
+@pytest.mark.parametrize(("bots", "size"), [(6, DESKTOP), (26, DESKTOP), (44, (1920, 1080)), (60, DESKTOP)])
+async def test_the_page_for_a_projector_fits_the_screen(
+    browser: Browser, tmp_path: Path, bots: int, size: tuple[int, int]
+) -> None:
+    path = league_file(tmp_path / "cup.league.json", bots)
+    async with (
+        serving(league=path) as server,
+        visiting(browser, f"{server.url}/leagues/cup/projector", size=size) as page,
+    ):
+        rows = page.locator(".standings th[scope='row']")
+        assert await rows.count() == min(bots, 44)
+        last = await rows.last.bounding_box()
+        assert last is not None
+        assert last["y"] + last["height"] <= size[1]
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+async def test_the_page_for_a_projector_refreshes_itself(browser: Browser, tmp_path: Path) -> None:
+    path = league_file(tmp_path / "cup.league.json", 2)
+    async with (
+        serving(league=path) as server,
+        visiting(browser, f"{server.url}/leagues/cup/projector") as page,
+    ):
+        await page.get_by_text("0 of 1 game decided").wait_for()
+        director = server.leagues.directors["cup"]
+        director.set_state("paused")
+        await page.get_by_text("paused").wait_for()
+        director.set_state("over")
+        await page.get_by_text("final standings").wait_for()
+        assert "data-refresh" not in await page.locator("#projector").evaluate("(part) => part.outerHTML.slice(0, 200)")
+
+
+async def test_the_page_off_air_goes_to_the_next_game(browser: Browser) -> None:
+    async with serving(rounds=50) as server, playing(server, *"abcd") as bots:
+        async with visiting(browser, f"{server.url}/tv") as page:
+            await page.get_by_role("heading", name="Nothing on").wait_for()
+            joins = [asyncio.create_task(bot.join("arena")) for bot in bots]
+            await page.get_by_role("heading", name="on air: game").wait_for()
+        server.lobby.close()
+        await asyncio.gather(*joins)
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+async def test_no_page_is_wider_than_the_window(browser: Browser, size: tuple[int, int]) -> None:
+    async with serving(rounds=1) as server, playing(server, *("W" * 19 + sign for sign in "abcd")) as bots:
+
+        async def play(number: int) -> None:
+            await bots[number].join("arena")
+            await bots[number].play_on()
+
+        await asyncio.gather(*map(play, range(4)))
+        await bots[0].join(turns=5)
+        user = bots[0].state["hero"]["userId"]
+        async with visiting(browser, server.url, size=size) as page:
+            for path in ("/", "/games", "/ai", f"/ai/{user}", "/leagues", "/doc", "/register"):
+                await page.goto(server.url + path)
+                assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path

@@ -1,0 +1,129 @@
+"""The results of one bot: its rating over time, and how it played on maps of each size and against each rival.
+
+Only the bot's latest games count, so that the time for a page does not grow with the number of games.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+
+from sim.game import SEATS
+from vindibot.server.ratings import winner_of
+
+#: Number of a bot's latest games that count, games of training included.
+LATEST = 1000
+#: Largest number of rivals, those of the most games first.
+RIVALS = 12
+
+_QUERY = """
+SELECT games.number, games.finished, games.size, games.gold, seats.seat, seats.bot, seats.elo
+FROM (SELECT DISTINCT game FROM seats WHERE bot = ? ORDER BY game DESC LIMIT ?) AS latest
+CROSS JOIN games ON games.number = latest.game
+CROSS JOIN seats ON seats.game = latest.game
+WHERE games.state = 'finished' AND NOT games.training
+ORDER BY games.number
+"""
+
+
+@dataclass(frozen=True)
+class ArchivedGame:
+    """A finished game that is not a training game. It ended at `finished`, in seconds since 1970. `size` is the side of the board
+    in squares.
+
+    `gold` and `bots` have one entry per hero. `bots` has the ids of the bots, None for a random bot of the server. `elo` has the
+    new Elo of the bots by id; it is empty if the game was not rated.
+    """
+
+    finished: float
+    size: int
+    gold: tuple[int, ...]
+    bots: tuple[str | None, ...]
+    elo: dict[str, int] = field(default_factory=dict)
+
+    def gold_of(self, bot: str) -> float:
+        """Return the mean gold of the heroes of a bot."""
+        own = [gold for gold, owner in zip(self.gold, self.bots, strict=True) if owner == bot]
+        return sum(own) / len(own)
+
+
+@dataclass
+class SizeRow:
+    """The games of a bot on boards of one size: how many it has won, and the mean gold of its heroes."""
+
+    size: int
+    games: int = 0
+    won: int = 0
+    gold: float = 0.0
+
+
+@dataclass
+class RivalRow:
+    """The games of a bot with one rival, compared by gold. `lead` is the mean lead in gold, negative if the rival has more."""
+
+    rival: str
+    games: int = 0
+    won: int = 0
+    drawn: int = 0
+    lost: int = 0
+    lead: float = 0.0
+
+
+@dataclass(frozen=True)
+class BotResults:
+    """The results of a bot. `ratings` has the time and the new Elo after each rated game, oldest first."""
+
+    games: int
+    ratings: Sequence[tuple[float, int]]
+    sizes: Sequence[SizeRow]
+    rivals: Sequence[RivalRow]
+
+
+def latest_games(connection: sqlite3.Connection, bot: str, limit: int = LATEST) -> list[ArchivedGame]:
+    """Return those of the `limit` latest games of a bot that are finished and no training games, oldest first."""
+    games = []
+    for (_, finished, size, gold), rows in groupby(connection.execute(_QUERY, (bot, limit)), itemgetter(0, 1, 2, 3)):
+        bots: list[str | None] = [None] * SEATS
+        elo = {}
+        for *_, seat, player, rating in rows:
+            bots[seat] = player
+            if rating is not None:
+                elo[player] = rating
+        games.append(ArchivedGame(finished, size, tuple(json.loads(gold)), tuple(bots), elo))
+    return games
+
+
+def bot_results(bot: str, games: Iterable[ArchivedGame]) -> BotResults:
+    """Return the results of a bot in these games. The bot must play in each of them."""
+    played = list(games)
+    sizes: dict[int, SizeRow] = {}
+    rivals: dict[str, RivalRow] = {}
+    for game in played:
+        own = game.gold_of(bot)
+        size = sizes.setdefault(game.size, SizeRow(game.size))
+        winner = winner_of(game.gold)
+        size.games += 1
+        size.won += winner is not None and game.bots[winner] == bot
+        size.gold += own
+        for rival in {other for other in game.bots if other is not None and other != bot}:
+            lead = own - game.gold_of(rival)
+            row = rivals.setdefault(rival, RivalRow(rival))
+            row.games += 1
+            row.won += lead > 0
+            row.drawn += lead == 0
+            row.lost += lead < 0
+            row.lead += lead
+    for size in sizes.values():
+        size.gold /= size.games
+    for row in rivals.values():
+        row.lead /= row.games
+    return BotResults(
+        games=len(played),
+        ratings=[(game.finished, game.elo[bot]) for game in played if bot in game.elo],
+        sizes=sorted(sizes.values(), key=lambda row: row.size),
+        rivals=sorted(rivals.values(), key=lambda row: (-row.games, row.rival))[:RIVALS],
+    )

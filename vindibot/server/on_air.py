@@ -1,0 +1,37 @@
+"""The choice of the game that the page "On air" shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from vindibot.server.room import Room
+
+#: Mean ratings that differ by less than this number of Elo points are about equal. Then the closer game is chosen.
+RATING_STEP = 50
+
+
+def interest(ratings: Sequence[int | None], gold: Sequence[int]) -> tuple[int, int]:
+    """Return how interesting a game is; the larger tuple is more interesting.
+
+    `ratings` has the Elo of each hero, None for a random bot of the server, which counts as 0. `gold` has the gold of each hero.
+
+    The first number is the mean rating in steps of `RATING_STEP`. The second one is the difference between the two largest
+    amounts of gold, with a minus sign.
+    """
+    mean = sum(rating or 0 for rating in ratings) / len(ratings)
+    second, first = sorted(gold)[-2:]
+    return round(mean / RATING_STEP), second - first
+
+
+def most_interesting(rooms: Iterable[Room]) -> Room | None:
+    """Return the most interesting room with a running arena game, None if there is none.
+
+    Games of leagues and private matches count as arena games. If rooms are equally interesting, return the first one.
+    """
+    running = [room for room in rooms if not room.training and not room.finished]
+    return max(running, key=_interest, default=None)
+
+
+def _interest(room: Room) -> tuple[int, int]:
+    gold: list[int] = room.games["hero"]["gold"][0].tolist()
+    return interest([player.elo for player in room.history.players], gold)
