@@ -88,7 +88,9 @@ class Rollout(SplitBehaviour):
         description="weight of past moves in the choice of a model for a rival (0: all models are equally likely)",
     )
     scale: float = Field(20, gt=0, le=1000, description="difference to the best direction, in gold, at which a vote is -1")
-    nodes: int = Field(1_000_000, ge=100, le=10**12, description="largest number of plies played out; a budget may allow fewer")
+    nodes: int = Field(
+        1_000_000, ge=100, le=10**12, description="largest number of plies played out per worker; a budget may allow fewer"
+    )
     params: PolicyParams = Field(
         default_factory=PolicyParams, description="parameters of our own policy, by which we play after a plan"
     )
