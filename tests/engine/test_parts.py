@@ -24,7 +24,7 @@ from tests.support.waiting import until
 from vindibot.config.bots import Bot, TraitSpec
 from vindibot.engine.agent import voters
 from vindibot.engine.health import STRIKES
-from vindibot.engine.parts import LAST_WAIT, Part, Parts, PartsLayout, lead, part_of
+from vindibot.engine.parts import LAST_WAIT, HelperPart, Parts, PartsLayout, lead, part_of
 from vindibot.engine.pool import Pool
 from vindibot.games.ballot import BallotEntry
 
@@ -128,8 +128,8 @@ def splits(**parameters: Any) -> SplitBehaviour:
     return found
 
 
-def part(number: int, steps: int, *, final: bool = True) -> Part:
-    return Part(np.array([float(number), float(steps)]), final)
+def part(number: int, steps: int, *, final: bool = True) -> HelperPart:
+    return HelperPart(np.array([float(number), float(steps)]), final)
 
 
 class OneStep(SplitBehaviour):
@@ -149,7 +149,7 @@ def test_without_helpers_the_answers_are_those_of_the_trait() -> None:
 
 
 def test_the_leader_adds_up_what_the_helpers_have_published() -> None:
-    published: list[list[Part]] = [[], [part(2, 7)], [part(2, 8), part(3, 1)], [part(2, 9), part(3, 4)]]
+    published: list[list[HelperPart]] = [[], [part(2, 7)], [part(2, 8), part(3, 1)], [part(2, 9), part(3, 4)]]
     answers = list(lead(splits(steps=3, pause=0.0), View(game(), 0), iter(published).__next__))
     assert [answer.votes[:3] for answer in answers] == [[1, 1, 0], [2, 2, 7], [3, 3, 9], [3, 3, 13]]
     assert [answer.nodes for answer in answers] == [1, 9, 12, 16]
@@ -160,7 +160,7 @@ def test_the_leader_waits_a_moment_for_the_last_statistics(ends: bool) -> None:
     budget, looks = Budget(), 0
     budget.stop[0] = 1
 
-    def helpers() -> Sequence[Part]:
+    def helpers() -> Sequence[HelperPart]:
         nonlocal looks
         looks += 1
         return [part(1, looks, final=ends and looks > 2)]

@@ -38,7 +38,7 @@ class PartsLayout(NamedTuple):
         return len(self.traits) * self.workers * _SLOT if self.workers > 1 else 0
 
 
-class Part(NamedTuple):
+class HelperPart(NamedTuple):
     """The latest statistics of a helper. `final` says that no more follow."""
 
     statistics: NDArray[np.float64]
@@ -77,12 +77,12 @@ class Parts:
         if head >> 32 == number and head & 0xFFFF == _PUBLISHED:
             self._words[slot] = head - _PUBLISHED + _FINAL
 
-    def get(self, number: int, trait: int) -> list[Part]:
+    def get(self, number: int, trait: int) -> list[HelperPart]:
         """Return the latest statistics of all helpers of a trait for request `number`, in the order of the workers."""
         found = (self._read(number, self._slot(worker, trait)) for worker in range(self._layout.workers))
         return [part for part in found if part is not None]
 
-    def _read(self, number: int, slot: int) -> Part | None:
+    def _read(self, number: int, slot: int) -> HelperPart | None:
         for _ in range(3):
             head = int(self._words[slot])
             if head >> 32 != number or head & 0xFFFF == _EMPTY:
@@ -97,7 +97,7 @@ class Parts:
                 start = body + 1 + MOST_DIMENSIONS
                 statistics = self._numbers[start : start + size].reshape(shape).copy()
                 if int(self._words[slot]) == head:
-                    return Part(statistics, head & 0xFFFF == _FINAL)
+                    return HelperPart(statistics, head & 0xFFFF == _FINAL)
         return None
 
     def _slot(self, worker: int, trait: int) -> int:
@@ -115,7 +115,7 @@ def part_of(worker: int) -> int:
     return worker + 1
 
 
-def lead(behaviour: SplitBehaviour, view: View, helpers: Callable[[], Sequence[Part]]) -> Iterator[Any]:
+def lead(behaviour: SplitBehaviour, view: View, helpers: Callable[[], Sequence[HelperPart]]) -> Iterator[Any]:
     """Play part 0 of a split trait, and yield the votes from all parts each time that part 0 yields.
 
     `helpers` returns the latest statistics of the helpers. When time is up, it is called until all of them are final, for at most
@@ -130,7 +130,7 @@ def lead(behaviour: SplitBehaviour, view: View, helpers: Callable[[], Sequence[P
         yield behaviour.combine(view, [own, *(part.statistics for part in parts)])
 
 
-def _last(helpers: Callable[[], Sequence[Part]]) -> Sequence[Part]:
+def _last(helpers: Callable[[], Sequence[HelperPart]]) -> Sequence[HelperPart]:
     """Return the statistics of the helpers when all of them are final, or after `LAST_WAIT` seconds."""
     limit = time.monotonic() + LAST_WAIT
     parts = helpers()
