@@ -76,6 +76,8 @@ def rows() -> list[Row]:
 
     On a busy machine two workers get no second core. There the plies per second of processor time still show what is lost.
     """
+    for plan in (ROLLOUT, SEARCH):
+        plan.build()  # imports the kernels
     kernels.warm()
     found = []
     for name, plans in (("rollout", (ROLLOUT,)), ("rollout, search", (ROLLOUT, SEARCH))):

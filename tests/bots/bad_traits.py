@@ -304,4 +304,4 @@ class WrongPart(Splits):
 
     def statistics(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:
         for found in super().statistics(view, part):
-            yield found.astype(np.int64) if part else found  # type: ignore[misc]
+            yield found.astype(np.int64) if part else found

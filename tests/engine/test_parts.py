@@ -88,7 +88,8 @@ def test_half_written_statistics_are_never_read() -> None:
             count += 1
             parts.put(4, 1, 0, np.full((100 + count % 3, 1000), float(count)))
     try:
-        parts, seen, limit = Parts(shared, layout), set(), time.monotonic() + 20.0
+        parts, limit = Parts(shared, layout), time.monotonic() + 20.0
+        seen: set[float] = set()
         while len(seen) < 50 and time.monotonic() < limit:
             for part in parts.get(4, 0):
                 (value,) = np.unique(part.statistics)
