@@ -157,7 +157,9 @@ def test_the_leader_adds_up_what_the_helpers_have_published() -> None:
 
 
 @pytest.mark.parametrize("ends", [True, False])
-def test_the_leader_waits_a_moment_for_the_last_statistics(ends: bool) -> None:
+def test_the_leader_waits_a_moment_for_the_last_statistics(ends: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if ends:
+        monkeypatch.setattr("vindibot.engine.parts.LAST_WAIT", 60.0)
     budget, looks = Budget(), 0
     budget.stop[0] = 1
 
