@@ -3,7 +3,7 @@
 The names, each loaded when it is first used:
 
 - for every trait: `Behaviour`, `View`, `Votes`, and the directions `STAY`, `NORTH`, `SOUTH`, `EAST`, `WEST`;
-- for anytime traits and searches: `Budget`, `SearchInfo`, `Answer`;
+- for anytime traits and searches: `Budget`, `SearchInfo`, `SplitBehaviour`, `Answer`;
 - about votes: `plain_votes`, `VoteError`; about the last turns: `RECENT_TURNS`;
 - about the board: `Game`, `Map`, `square`, `row_column`, the tiles `AIR`, `WALL`, `TAVERN`, `MINE`, and numbers of the rules such
   as `BLOW`;

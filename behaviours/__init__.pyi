@@ -4,6 +4,7 @@ from .base import (
     Behaviour as Behaviour,
     Budget as Budget,
     SearchInfo as SearchInfo,
+    SplitBehaviour as SplitBehaviour,
     View as View,
     VoteError as VoteError,
     Votes as Votes,

@@ -1,4 +1,4 @@
-"""The classes that the author of a trait uses: Behaviour, View, Votes, SearchInfo, Budget.
+"""The classes that the author of a trait uses: Behaviour, SplitBehaviour, View, Votes, SearchInfo, Budget.
 
 Each turn, the bot calls `Behaviour.vote` of each of its traits with a `View`: the game from our hero's side. The answer is
 **votes**: a direction, a weight per direction, or None for no opinion. By convention weights are between -1 and 1. The bot
@@ -44,6 +44,8 @@ Answer: TypeAlias = "Votes | SearchInfo | Iterator[Votes] | Iterator[SearchInfo]
 RECENT_TURNS = 24
 #: Largest length of `SearchInfo.pv`, in plies; the rest is cut off.
 LONGEST_PV = 24
+#: Largest number of numbers in the statistics of a `SplitBehaviour`, and the largest number of dimensions of this array.
+MOST_STATISTICS, MOST_DIMENSIONS = 1 << 17, 4
 
 _T = TypeVar("_T")
 
@@ -253,6 +255,50 @@ class Behaviour(BaseModel):
         before. Any answer may be a `SearchInfo`.
         """
         raise NotImplementedError
+
+
+class SplitBehaviour(Behaviour):
+    """The base class of anytime traits whose work can be split among workers. A subclass implements `statistics` and `combine`.
+
+    Each worker does a part of the work: `statistics` with a part number of its own. The bot combines the latest statistics of all
+    parts into the answer. Part 0 always exists. A worker without other work joins as a further part. So the number of parts may
+    differ from turn to turn, and a part may begin late, end early or be missing. With a budget of nodes there is only part 0, so
+    the answer does not depend on the number of workers.
+    """
+
+    def statistics(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:
+        """Yield the statistics of part `part` (0, 1, 2, ...), each time of all work of this part so far.
+
+        The statistics are an array of at most `MOST_STATISTICS` float64 numbers, in at most `MOST_DIMENSIONS` dimensions. Later
+        arrays of a part, and arrays of other parts, may have other shapes. Different parts must do different work: draw other
+        random numbers in each part. Yield when `view.budget` has expired, once more if there are new results, and return.
+        """
+        raise NotImplementedError
+
+    def combine(self, view: View, parts: Sequence[NDArray[np.float64]]) -> Votes | SearchInfo:
+        """Return votes, or a `SearchInfo`, from the latest statistics of one or more parts. Part 0 comes first.
+
+        It runs each time that part 0 yields, so it must be fast: it adds the statistics up. It must not change the arrays.
+        """
+        raise NotImplementedError
+
+    def vote(self, view: View) -> Iterator[Votes | SearchInfo]:
+        """Yield the votes from part 0 alone, each time that it yields statistics."""
+        for own in self.statistics(view, 0):
+            yield self.combine(view, [plain_statistics(own)])
+
+
+def plain_statistics(statistics: Any) -> NDArray[np.float64]:
+    """Return the statistics of a `SplitBehaviour` as a C-contiguous array. Raises `VoteError` for anything else."""
+    if not isinstance(statistics, np.ndarray) or statistics.dtype != np.float64:
+        kind = statistics.dtype if isinstance(statistics, np.ndarray) else type(statistics).__name__
+        raise VoteError(f"statistics are a numpy array of float64, not {kind}")
+    if statistics.size > MOST_STATISTICS or statistics.ndim > MOST_DIMENSIONS:
+        raise VoteError(
+            f"statistics are at most {MOST_STATISTICS} numbers in at most {MOST_DIMENSIONS} dimensions, not of shape"
+            f" {statistics.shape}"
+        )
+    return np.ascontiguousarray(statistics) if statistics.ndim else statistics
 
 
 def plain_votes(answer: Any) -> tuple[float, ...] | None:

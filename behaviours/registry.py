@@ -89,7 +89,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def _load(use: str, path: str) -> type[Behaviour]:
     """Return the class ``module:Class`` of `path`. `use` is the user's text, for messages. Raises `BehaviourError`."""
-    from behaviours.base import Behaviour
+    from behaviours.base import Behaviour, SplitBehaviour
 
     name, _, attribute = (part.strip() for part in path.partition(":"))
     shown = repr(use) if use == path else f"{use!r} ({path})"
@@ -106,6 +106,10 @@ def _load(use: str, path: str) -> type[Behaviour]:
         raise BehaviourError(f"the trait {shown} is not a subclass of behaviours.Behaviour")
     if found is Behaviour or found.vote is Behaviour.vote:
         raise BehaviourError(f"the trait {shown} has no method vote")
+    if issubclass(found, SplitBehaviour):
+        for method in ("statistics", "combine"):
+            if getattr(found, method) is getattr(SplitBehaviour, method):
+                raise BehaviourError(f"the trait {shown} is a SplitBehaviour and has no method {method}")
     return found
 
 

@@ -71,6 +71,7 @@ def test_the_session_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_anytime_trait(tmp_path: Path) -> None:
     printed = follow((TOP / "docs" / "anytime.md").read_text(), tmp_path, environment(shims(tmp_path / "bin")))
     assert "7 passed" in printed["python -m pytest"]
+    assert "2 passed" in printed["python -m pytest test_shared_dice.py"]
     (game,) = (tmp_path / "recordings").iterdir()
     assert '"nodes":' in game.read_text(), "a thought was yielded in time"
 

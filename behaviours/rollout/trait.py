@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from behaviours.base import Behaviour, SearchInfo, View
+from behaviours.base import SearchInfo, SplitBehaviour, View
 from behaviours.common.evaluation import NetWorthWeights, Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
 from behaviours.rollout.opponents import model_opponents
@@ -25,11 +26,15 @@ SCENARIOS = 2
 TWO_GOALS_FROM = 60_000
 #: A plan with few playouts counts at least this much less than the best plan with many playouts, in gold.
 UNSURE = 1.0
-#: Seed of all playouts. It is constant, so the same position always gets the same votes.
+#: Seed of the playouts of part 0. It is constant, so the same position always gets the same votes. Part k adds k to it, so all
+#: parts have scenarios of their own.
 _SEED = 1
+#: The fields of `PLAN_STATS` in the order in which `Rollout.statistics` yields them.
+_FIELDS = ("total", "count", "first", "plies")
+_TOTAL, _COUNT, _FIRST, _PLIES = range(4)
 
 
-class Rollout(Behaviour):
+class Rollout(SplitBehaviour):
     """Simulate plans and vote (outcome - best outcome) / scale for each direction, at least -1.
 
     A plan is one or two goals (a mine, a tavern, an enemy), or one move and then a goal. After the plan our hero plays by
@@ -38,7 +43,8 @@ class Rollout(Behaviour):
     predicted its last moves best. The outcome of a direction is that of the best plan that begins with it.
 
     Successive halving (Karnin, Koren and Somekh 2013) compares the plans. It runs again and again, each time with more playouts.
-    The trait is anytime: it answers after each halving, and its first answer is the move of our own policy.
+    The trait is anytime: it answers after each halving, and its first answer is the move of our own policy. Several workers can
+    share its work: each part compares all plans in scenarios of its own, and the votes come from the scenarios of all parts.
     """
 
     rounds: int = Field(25, ge=1, le=100, description="longest playout, in rounds")
@@ -82,7 +88,9 @@ class Rollout(Behaviour):
         description="weight of past moves in the choice of a model for a rival (0: all models are equally likely)",
     )
     scale: float = Field(20, gt=0, le=1000, description="difference to the best direction, in gold, at which a vote is -1")
-    nodes: int = Field(1_000_000, ge=100, le=10**12, description="largest number of plies played out; a budget may allow fewer")
+    nodes: int = Field(
+        1_000_000, ge=100, le=10**12, description="largest number of plies played out per worker; a budget may allow fewer"
+    )
     params: PolicyParams = Field(
         default_factory=PolicyParams, description="parameters of our own policy, by which we play after a plan"
     )
@@ -93,54 +101,73 @@ class Rollout(Behaviour):
         default_factory=NetWorthWeights, description="weights of the net worth, as in the evaluation"
     )
 
-    def vote(self, view: View) -> Iterator[SearchInfo]:
-        """Yield votes at once and after each halving."""
+    def statistics(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:
+        """Yield the statistics of the plans at once and after each halving: float64[stages, `_FIELDS`, plans].
+
+        Stage s has the sums over the stages 0 to s of this part. At first there are no stages.
+        """
         if view.plies_left < 1 or view.game.status:
             return
-        limit = self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
-        weights = compiled_weights(Weights(**self.weights.model_dump()))
-        yield self._first_info(view, weights)
-        plans = plans_of(view, self.mines, self.two_goal_plans and limit >= TWO_GOALS_FROM, self.uncontested_mines)
-        turns = _turns_on_squares(view)
-        for stats, values in self._compare(view, weights, plans, limit):
-            yield self._info(view, plans, stats, values, turns)
+        yield np.zeros((0, 0, 0))
+        yield from self._compare(view, part)
 
-    def _compare(
-        self, view: View, weights: NDArray[np.void], plans: NDArray[np.int16], limit: int
-    ) -> Iterator[tuple[NDArray[np.void], NDArray[np.float64]]]:
-        """Yield the statistics of all plans and their relative values in gold after each stage.
+    def combine(self, view: View, parts: Sequence[NDArray[np.float64]]) -> SearchInfo:
+        """Return the votes by the playouts of all parts; without playouts, the move of our own policy."""
+        played = [part for part in parts if len(part)]
+        if not played:
+            return self._first_info(view)
+        stages = _single_stages(played[0]) if len(played) == 1 else np.concatenate([_single_stages(part) for part in played])
+        gains, sure = _gains(stages[:, _TOTAL], stages[:, _COUNT])
+        sums = sum(part[-1] for part in played)
+        return self._info(view, played[0][-1, _FIRST], sums, np.where(sure, gains, np.minimum(gains, gains[sure].max() - UNSURE)))
+
+    def _plans(self, view: View) -> NDArray[np.int16]:
+        limit = self._limit(view)
+        wanted = self.mines, self.two_goal_plans and limit >= TWO_GOALS_FROM, self.uncontested_mines
+        return view.shared(("rollout plans", wanted), lambda: plans_of(view, *wanted))
+
+    def _limit(self, view: View) -> int:
+        """Return the largest number of plies of the playouts of one part."""
+        return self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
+
+    def _compare(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:
+        """Yield what `statistics` yields after each stage.
 
         In a cycle all plans meet some scenarios, then the better half of the plans meets more scenarios, and so on. Each cycle
-        has twice as many scenarios as the one before. `limit` is the largest number of plies of all playouts.
+        has twice as many scenarios as the one before.
         """
-        tables = map_tables_of(view.map)
+        tables, plans, limit = map_tables_of(view.map), self._plans(view), self._limit(view)
+        weights = self._compiled_weights(view)
         policies = compiled_policies((self.params, *(self.rivals or LIBRARY)))
         players = Players(policies, *model_opponents(view, weights, policies, self.likelihood_weight))
         stats = np.zeros(len(plans), PLAN_STATS)
-        setup, order = self._setup(view), np.arange(len(plans))
-        stages: list[NDArray[np.void]] = []
-        scenario, cycle, halvings = 0, 0, 0
-        while int(stats["plies"].sum()) < limit and not view.budget.expired():
+        setup, order = self._setup(view, part), np.arange(len(plans))
+        rows: list[NDArray[np.float64]] = []
+        scenario, cycle, halvings, plies = 0, 0, 0, 0
+        while plies < limit and not view.budget.expired():
             chosen, more = np.sort(order[: len(plans) >> halvings]), SCENARIOS << cycle + halvings
-            before = stats.copy()
-            left = limit - int(stats["plies"].sum())
-            batch = Batch(plans, chosen, scenario, scenario + more, left)
+            batch = Batch(plans, chosen, scenario, scenario + more, limit - plies)
             play_plans(view.games, tables, weights, players, setup, batch, stats, view.budget.stop)
             if stats["count"].min() == 0:
                 return  # there was no time for one whole scenario
-            stages.append(_stage_stats(before, stats))
-            gains, sure = compare_plans(np.array(stages))
-            yield stats, np.where(sure, gains, np.minimum(gains, gains[sure].max() - UNSURE))
+            plies = int(stats["plies"].sum())
+            rows.append(np.array([stats[name] for name in _FIELDS]))
+            found = np.array(rows)
+            yield found
             scenario += more
             halvings += 1
             if len(plans) >> halvings < 2:
                 cycle, halvings = cycle + 1, 0
-            order = np.argsort(-gains, kind="stable")
+            stages = _single_stages(found)
+            order = np.argsort(-_gains(stages[:, _TOTAL], stages[:, _COUNT])[0], kind="stable")
 
-    def _setup(self, view: View) -> NDArray[np.void]:
-        """Return the parameters of the playouts: an array of one `ROLLOUT_PARAMS` record."""
+    def _compiled_weights(self, view: View) -> NDArray[np.void]:
+        return view.shared(("rollout weights", self.weights), lambda: compiled_weights(Weights(**self.weights.model_dump())))
+
+    def _setup(self, view: View, part: int = 0) -> NDArray[np.void]:
+        """Return the parameters of the playouts of a part: an array of one `ROLLOUT_PARAMS` record."""
         setup = np.zeros(1, ROLLOUT_PARAMS)
-        setup["me"], setup["plies"], setup["seed"] = view.me, PLIES_PER_ROUND * self.rounds, _SEED
+        setup["me"], setup["plies"], setup["seed"] = view.me, PLIES_PER_ROUND * self.rounds, _SEED + part
         for name in ("round_discount", "death", "late_kill_penalty"):
             setup[name] = getattr(self, name)
         setup["epsilon"] = round(EPSILON_UNIT * self.epsilon)
@@ -148,36 +175,36 @@ class Rollout(Behaviour):
         setup["lead_scale"] = max(1.0, self.lead_scale * view.plies_left)
         return setup
 
-    def _first_info(self, view: View, weights: NDArray[np.void]) -> SearchInfo:
+    def _first_info(self, view: View) -> SearchInfo:
+        weights = self._compiled_weights(view)
         move = follow(view.games, 0, view.me, map_tables_of(view.map), weights, compiled_policies((self.params,)), 0, NO_GOAL)
         return SearchInfo({each: 0.0 if each == _effective(view, move) else -1.0 for each in view.moves}, nodes=0)
 
     def _info(
-        self,
-        view: View,
-        plans: NDArray[np.int16],
-        stats: NDArray[np.void],
-        values: NDArray[np.float64],
-        turns: Mapping[int, int],
+        self, view: View, first_moves: NDArray[np.float64], sums: NDArray[np.float64], values: NDArray[np.float64]
     ) -> SearchInfo:
-        """Return votes in which each direction has the value of the best plan that begins with it."""
-        firsts = [_effective(view, first) for first in stats["first"].tolist()]
+        """Return votes in which each direction has the value of the best plan that begins with it.
+
+        `first_moves` are the first moves of the plans, `sums` are the sums of their statistics (float64[`_FIELDS`, plans]).
+        """
+        plans: NDArray[np.int16] = self._plans(view)
+        turns: Mapping[int, int] = view.shared("rollout turns", lambda: _turns_on_squares(view))
+        firsts = [_effective(view, int(move)) for move in first_moves.tolist()]
         repeats = np.array([turns.get(view.landing(first), 0) for first in firsts])
         penalised = values - self.repetition_penalty * repeats
         best, outcome = int(penalised.argmax()), dict.fromkeys(view.moves, -np.inf)
         for first, gold in zip(firsts, penalised.tolist(), strict=True):
             outcome[first] = max(gold, outcome[first])
         votes = {move: max(-1.0, (gold - outcome[firsts[best]]) / self.scale) for move, gold in outcome.items()}
-        score, nodes = float(stats["total"][best] / stats["count"][best]), int(stats["plies"].sum())
+        score, nodes = float(sums[_TOTAL, best] / sums[_COUNT, best]), int(sums[_PLIES].sum())
         return SearchInfo(votes, score=score, nodes=nodes, goal=square_of(view, int(plans[best, 0])))
 
 
-def _stage_stats(before: NDArray[np.void], after: NDArray[np.void]) -> NDArray[np.void]:
-    """Return the statistics of one stage from the statistics `before` and `after` it."""
-    stage = after.copy()
-    stage["total"] -= before["total"]
-    stage["count"] -= before["count"]
-    return stage
+def _single_stages(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the totals and counts of each stage alone, from statistics as `Rollout.statistics` yields them."""
+    stages = statistics[:, : _COUNT + 1].copy()
+    stages[1:] -= statistics[:-1, : _COUNT + 1]
+    return stages
 
 
 def compare_plans(stages: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -188,7 +215,11 @@ def compare_plans(stages: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArra
     between scenarios than between plans. A gain is sure if the plan has at least half as many playouts as the reference plan: of
     many plans with few playouts, one always seems excellent.
     """
-    totals, counts = stages["total"], stages["count"]
+    return _gains(stages["total"], stages["count"])
+
+
+def _gains(totals: NDArray[Any], counts: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the same as `compare_plans`, from arrays [stages, plans]."""
     playouts = counts.sum(axis=0)
     most = np.lexsort((totals.sum(axis=0), playouts))[-1:]
     both = (counts > 0) & (counts[:, most] > 0)

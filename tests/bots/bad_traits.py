@@ -10,13 +10,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
-from behaviours import Behaviour, SearchInfo, View, Votes, square
+from behaviours import Behaviour, SearchInfo, SplitBehaviour, View, Votes, square
 
 
 class Raises(Behaviour):
@@ -261,3 +263,45 @@ class Guesses(Behaviour):
             "line": SearchInfo(1, pv=(1, 9)),
         }
         return thoughts[self.what]
+
+
+class Splits(SplitBehaviour):
+    """Counts steps of `pause` seconds in every part, `steps` of them at most. The parts from 1 on fail as `fails` says.
+
+    Votes: the number of parts for Stay, the steps of part 0 for North, the steps of all other parts for South.
+    """
+
+    steps: int = 1_000_000
+    pause: float = 0.002
+    fails: str = ""
+
+    def statistics(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:
+        for count in range(1, self.steps + 1):
+            if view.budget.expired() or (view.budget.nodes is not None and count > view.budget.nodes):
+                return
+            time.sleep(self.pause)
+            yield np.array([float(part), float(count)])
+            if part and count == 3:
+                self.fail()
+
+    def fail(self) -> None:
+        if self.fails == "raises":
+            raise RuntimeError("no idea")
+        if self.fails == "dies":
+            os._exit(5)
+        while self.fails == "hangs":
+            time.sleep(1)
+
+    def combine(self, view: View, parts: Sequence[NDArray[np.float64]]) -> SearchInfo:
+        assert parts[0][0] == 0
+        assert len({float(part[0]) for part in parts}) == len(parts)
+        own, others = parts[0][1], sum(part[1] for part in parts[1:])
+        return SearchInfo([len(parts), own, others, 0, 0], nodes=int(own + others))
+
+
+class WrongPart(Splits):
+    """Its part 1 has no statistics, but something else."""
+
+    def statistics(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:
+        for found in super().statistics(view, part):
+            yield found.astype(np.int64) if part else found

@@ -13,7 +13,7 @@ from sim.board import parse
 from sim.game import GAME, Games
 from tests.support.paths import BOTS
 from vindibot.config.bots import make_importable
-from vindibot.engine.health import TraitHealth, is_anytime
+from vindibot.engine.health import TraitHealth
 from vindibot.engine.pool import Pool
 from vindibot.engine.worker import TraitPlan
 from vindibot.games.ballot import BallotEntry
@@ -39,9 +39,7 @@ def trait(name: str, **parameters: Any) -> TraitPlan:
 def records(plans: Sequence[TraitPlan]) -> list[TraitHealth]:
     make_importable([str(BOTS)])
     built = [plan.build() for plan in plans]
-    return [
-        TraitHealth(f"{number}-{type(behaviour).__name__}", 1.0, is_anytime(behaviour)) for number, behaviour in enumerate(built)
-    ]
+    return [TraitHealth.of(f"{number}-{type(behaviour).__name__}", 1.0, behaviour) for number, behaviour in enumerate(built)]
 
 
 @asynccontextmanager

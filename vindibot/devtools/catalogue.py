@@ -251,6 +251,7 @@ def details(name: str, bot: Bot | None) -> Iterator[str | Text]:
     kind = trait.kind
     if kind is None:
         raise UsageError(trait.problem)
+    from behaviours.base import SplitBehaviour
     from vindibot.engine import is_anytime
 
     yield Text.assemble((printable(use), "bold"), f" ({kind.__module__}:{kind.__qualname__})")
@@ -258,6 +259,8 @@ def details(name: str, bot: Bot | None) -> Iterator[str | Text]:
     yield from ("", *textwrap.indent(text, "  ").splitlines(), "")
     if is_anytime(kind):
         yield "It uses all the time there is: each answer is better than the one before."
+        if issubclass(kind, SplitBehaviour):
+            yield "Workers without other work take parts of its work."
         yield ""
     yield from table(kind, spec) or ["    It has no parameters."]
     yield from ("", "In a bot file:", "")

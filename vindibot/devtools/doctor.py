@@ -245,7 +245,7 @@ async def check_bot(bot: Bot, settings: PlaySettings, network: float) -> AsyncIt
         yield Finding("workers", "broken", problem.message, "check_trait of vindibot.testing shows more")
         return
     try:
-        workers = min(pool.worker_count(), len(bot.traits))
+        workers = len(running.workers) if isinstance(running, Pool) else 0
         count = f"{workers} worker process{'' if workers == 1 else 'es'}"
         if isinstance(running, Pool) and not running.preloaded:
             advice = "it takes longer to replace a worker in a game: this system has no fork server, or a trait loads slowly"

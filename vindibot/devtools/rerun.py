@@ -15,7 +15,7 @@ from vindibot.base import printable, say
 from vindibot.config import Bot, short
 from vindibot.devtools.asking import LIMIT_WITH_NODES, SECONDS, ask, debug, traits_of
 from vindibot.devtools.explanation import heading, how_to_see, remarks, time_of, trait_table, verdict, vote_cells
-from vindibot.engine import TraitHealth, entry, is_anytime, warm
+from vindibot.engine import TraitHealth, entry, warm
 from vindibot.games import NODES, Ballot, BallotEntry, RecordedTurn, Recording, tally, view
 
 #: Default time limit of a trait, in multiples of the game's time limit for a turn.
@@ -60,7 +60,7 @@ def rerun_turn(
             votes.append(vote)
     else:
         votes = ask([behaviour for _, behaviour in traits], here, SECONDS if nodes is None else None, limit)
-    health_records = [TraitHealth(spec.label, spec.weight, is_anytime(behaviour)) for spec, behaviour in traits]
+    health_records = [TraitHealth.of(spec.label, spec.weight, behaviour) for spec, behaviour in traits]
     entries = [entry(health, vote) for health, vote in zip(health_records, votes, strict=True)]
     ballot = tally(entries, here.moves, lambda: here.rng("tie"), margin_ms=math.inf)
     for line in heading(recording, own):

@@ -20,7 +20,7 @@ from sim.game import GAME, STAY, Games
 from sim.maps import Map, map_of
 from vindibot.config import Bot
 from vindibot.engine.deadline import Deadline
-from vindibot.engine.health import STRIKES, TraitHealth, is_anytime
+from vindibot.engine.health import STRIKES, TraitHealth
 from vindibot.engine.inline import Inline
 from vindibot.engine.pool import Pool, Voters
 from vindibot.engine.runner import Vote, run
@@ -117,7 +117,7 @@ def fallback(view: View) -> int:
 
 def health_records(bot: Bot, strikes: int) -> list[TraitHealth]:
     """Return clean health records of a bot's traits. A trait is benched after `strikes` strikes."""
-    return [TraitHealth(spec.label, spec.weight, is_anytime(behaviour), strikes) for spec, behaviour in bot.build()]
+    return [TraitHealth.of(spec.label, spec.weight, behaviour, strikes) for spec, behaviour in bot.build()]
 
 
 def in_process_voters(bot: Bot, strikes: int = STRIKES) -> Inline:

@@ -11,7 +11,7 @@ from types import CodeType, TracebackType
 import behaviours
 import sim
 import vindibot
-from behaviours.base import Behaviour
+from behaviours.base import Behaviour, SplitBehaviour
 from vindibot.base import short
 
 #: Folders of code that does not belong to the user: the standard library, and this project with its traits.
@@ -26,8 +26,8 @@ class OutOfTime(BaseException):
 def own_traceback(problem: BaseException, behaviour: Behaviour) -> TracebackType | None:
     """Return the traceback of a trait's exception up to the innermost frame of the trait's own code.
 
-    A trait's own code is the file with its `vote`, and each file outside libraries and this project. Return None if no frame
-    belongs to the own code.
+    A trait's own code is the file with its `vote` (or `statistics`), and each file outside libraries and this project. Return
+    None if no frame belongs to the own code.
     """
     chain = []
     trace = problem.__traceback__
@@ -46,9 +46,9 @@ def own_traceback(problem: BaseException, behaviour: Behaviour) -> TracebackType
 def location(problem: BaseException, behaviour: Behaviour) -> str:
     """Return the innermost line of a trait's own code in the traceback of an exception, such as ``coward.py:12``.
 
-    Return the first line of `vote` if the traceback has no such line, and "" if `vote` is no Python function. The path is
-    relative to the current folder. For a file outside that folder it has only the last two parts, since other people may read
-    it and must not see the names of the folders above.
+    Return the first line of `vote` (or `statistics`) if the traceback has no such line, and "" if it is no Python function. The
+    path is relative to the current folder. For a file outside that folder it has only the last two parts, since other people may
+    read it and must not see the names of the folders above.
     """
     vote = _vote(behaviour)
     file, line = (vote.co_filename, vote.co_firstlineno) if vote is not None else ("", 0)
@@ -70,7 +70,9 @@ def debug_command(recording: Path, turn: int, label: str, bot: str = "") -> str:
 
 
 def _vote(behaviour: Behaviour) -> CodeType | None:
-    code: CodeType | None = getattr(unwrap(type(behaviour).vote), "__code__", None)
+    kind = type(behaviour)
+    method = kind.statistics if issubclass(kind, SplitBehaviour) else kind.vote
+    code: CodeType | None = getattr(unwrap(method), "__code__", None)
     return code
 
 

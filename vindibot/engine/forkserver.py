@@ -6,8 +6,8 @@ server forks a worker per request, reports the worker's process id, and later it
 kills the worker's descendants. Keeper and server have their own session, so Ctrl-C on a terminal does not reach them.
 
 A request is a message on a socket (see `request`), with these file descriptors: the reading end of the worker's requests, the
-writing end of its answers, the reading end of its leash, the writing end of its status, and its memory. The worker dies when the
-other end of its leash is closed.
+writing end of its answers, the reading end of its leash, the writing end of its status, its memory, and the memory that all
+workers of the pool share. The worker dies when the other end of its leash is closed.
 
 The status pipe carries two integers. The first is the worker's process id. The second is its exit code (negative for a signal),
 sent when no descendant of the worker is left. If the pipe ends without an exit code, the server has ended and the worker lives
@@ -34,7 +34,7 @@ PAUSES = (50, 1000)
 STATUS = struct.Struct("<i")
 
 _REQUEST = struct.Struct("<QQ")
-_DESCRIPTORS = 5
+_DESCRIPTORS = 6
 
 
 def request(board_size: int, setup_size: int) -> bytes:
@@ -192,7 +192,9 @@ class _Server:
                 for descriptor in descriptors:
                     os.close(descriptor)
 
-    def _fork(self, board: int, setup: int, requests: int, answers: int, leash: int, status: int, memory: int) -> None:
+    def _fork(
+        self, board: int, setup: int, requests: int, answers: int, leash: int, status: int, memory: int, parts: int
+    ) -> None:
         pid = os.fork()
         if not pid:
             try:
@@ -202,12 +204,12 @@ class _Server:
                     os.close(other)
                 from vindibot.engine import worker
 
-                worker.main(requests, answers, leash, memory, board, setup)
+                worker.main(requests, answers, leash, memory, parts, board, setup)
             finally:
                 os._exit(1)
         self._workers[pid] = status
         _send(status, pid)
-        for descriptor in (requests, answers, leash, memory):
+        for descriptor in (requests, answers, leash, memory, parts):
             os.close(descriptor)
 
     def _report_ends(self) -> None:

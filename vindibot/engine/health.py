@@ -15,7 +15,7 @@ from inspect import isgeneratorfunction
 
 import structlog
 
-from behaviours.base import Behaviour
+from behaviours.base import Behaviour, SplitBehaviour
 from vindibot.engine.runner import Vote
 from vindibot.games import BallotEntry, Status
 
@@ -40,6 +40,7 @@ class TraitHealth:
     - `failures`, `printed`: the number of failures, and the number of turns on which the trait printed something.
     - `strikes`: for each of the trait's last turns, whether it was a strike.
     - `suspect`: whether the trait must run alone.
+    - `split`: whether workers can share the trait's work (`behaviours.base.SplitBehaviour`).
     """
 
     label: str
@@ -52,10 +53,17 @@ class TraitHealth:
     printed: int = 0
     strikes: deque[bool] = field(default_factory=lambda: deque(maxlen=WINDOW))
     suspect: bool = False
+    split: bool = False
+
+    @classmethod
+    def of(cls, label: str, weight: float, behaviour: Behaviour, allowed: int = STRIKES) -> TraitHealth:
+        """Return a clean record of a behaviour with this label and weight in a bot."""
+        split = isinstance(behaviour, SplitBehaviour)
+        return cls(label, weight, is_anytime(behaviour), allowed, split=split)
 
     def fresh(self) -> TraitHealth:
         """Return a clean record of the same trait."""
-        return TraitHealth(self.label, self.weight, self.anytime, self.allowed)
+        return TraitHealth(self.label, self.weight, self.anytime, self.allowed, split=self.split)
 
     def note(self, status: Status, note: str, ms: float) -> None:
         """Record a final vote with its status, note and milliseconds."""

@@ -3,6 +3,9 @@
 `ask` returns at its deadline, whatever the traits do. The pool kills a worker that does not answer within a grace period after
 the deadline, and a warm worker replaces it. If a worker dies before the deadline, its replacement does the remaining work of the
 same turn. Each vote carries the number of its request, so a late vote never counts in another turn.
+
+A worker without work helps: it plays parts of the split traits that other workers lead (see `vindibot.engine.parts`). It stops
+when other work comes up.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from vindibot.engine import worker
 from vindibot.engine.blame import Blame
 from vindibot.engine.deadline import STOP_AHEAD
 from vindibot.engine.health import STILL_RUNNING, TraitHealth, entry
+from vindibot.engine.parts import PartsLayout
 from vindibot.engine.process import WorkerProcess
 from vindibot.engine.runner import Vote
 from vindibot.engine.worker import TraitPlan
@@ -86,6 +90,7 @@ class _Turn:
     votes: dict[int, Vote] = field(default_factory=dict)
     failures: dict[int, tuple[Status, str]] = field(default_factory=dict)
     rescued: set[int] = field(default_factory=set)
+    helped: set[tuple[int, int]] = field(default_factory=set)  # (index of a worker, trait) of the parts that were begun
 
     def is_final(self, trait: int) -> bool:
         """Return whether a trait has failed or published its final vote."""
@@ -101,8 +106,9 @@ class _Turn:
 class Pool:
     """Traits in worker processes (see `Voters`). A pool serves one event loop, and one game at a time.
 
-    A suspect (see `vindibot.engine.health`) has a worker of its own. The other traits share `workers` processes. The pool kills a
-    worker that has not answered `grace` seconds after the deadline. Workers import the traits from the Python path and `folders`.
+    A suspect (see `vindibot.engine.health`) has a worker of its own. The other traits share `workers` processes, or fewer if
+    there are fewer traits and none can be split. The pool kills a worker that has not answered `grace` seconds after the
+    deadline. Workers import the traits from the Python path and `folders`.
     """
 
     def __init__(
@@ -116,8 +122,9 @@ class Pool:
     ) -> None:
         self.plans, self.health_records = list(plans), list(health_records)
         self.grace = grace
-        self._count = max(1, min(workers, len(plans)))
-        self._workers = Workers(plans, folders, self)
+        self._split = tuple(trait for trait, health in enumerate(self.health_records) if health.split)
+        self._count = max(1, workers if self._split else min(workers, len(plans)))
+        self._workers = Workers(plans, folders, PartsLayout(self._split, self._count), self)
         self._blame = Blame(self.health_records)
         self._turn: _Turn | None = None
         self._number = 0
@@ -152,12 +159,12 @@ class Pool:
         self._number += 1
         recent_count, shared = worker.encode_turn(games, recent)
         turn = _Turn(self._number, shared, recent_count, me, deadline, seed, nodes)
-        hung = {_running(one) for one in self.workers if one.assigned}
+        hung = {_running(one) for one in self.workers if one.assigned and not one.helps}
         turn.waiting = [trait for trait, health in enumerate(self.health_records) if not health.benched and trait not in hung]
         self._turn = turn
         self._workers.log_context = contextvars.copy_context()
         try:
-            self._assign(turn)
+            self._give_work(turn)
             self._check_done(turn)
             self._poll(turn)
             if not turn.over:
@@ -197,13 +204,14 @@ class Pool:
         A worker that has not answered after the grace period is killed.
         """
         turn.over = True
-        for one in self._working(turn):
+        for one in [*self._working(turn), *self._helping(turn)]:
             one.board.stop[0] = 1
+            asyncio.get_running_loop().call_later(self.grace, self._kill_if_hung, one, turn.number)
+        for one in self._working(turn):
             self._collect(turn, one)
             running = int(one.board.running[0])
             if not turn.is_final(running) and not (self.health_records[running].anytime and running in turn.votes):
                 turn.failures[running] = "late", STILL_RUNNING
-            asyncio.get_running_loop().call_later(self.grace, self._kill_if_hung, one, turn.number)
 
     def begin_game(self) -> None:
         """Give every trait a clean health record for a new game."""
@@ -216,8 +224,19 @@ class Pool:
 
     # -- work for the workers --
 
-    def _assign(self, turn: _Turn) -> None:
-        """Give the waiting traits to the idle workers. A suspect runs alone. Cheap traits run first, anytime traits last."""
+    def _give_work(self, turn: _Turn) -> None:
+        """Give the waiting traits to the idle workers. The workers that are idle then help; if traits still wait, none helps."""
+        if self._assign(turn):
+            for one in self._helping(turn):
+                one.board.stop[0] = 1
+        elif self._split and turn.nodes is None and not turn.over:
+            self._help(turn)
+
+    def _assign(self, turn: _Turn) -> bool:
+        """Give the waiting traits to the idle workers. A suspect runs alone. Cheap traits run first, anytime traits last.
+
+        Return whether a trait waits for a worker that runs other traits too.
+        """
         own = self._workers_of_suspects()
         shared = []
         waiting, turn.waiting = turn.waiting, []
@@ -231,12 +250,26 @@ class Pool:
         free = [one for one in self.workers if one.idle and one.only is None]
         if not free:
             turn.waiting += shared
-            return
+            return bool(shared)
         shares: list[list[int]] = [[] for _ in free]
         self._spread(shared, shares)
         for one, share in zip(free, shares, strict=True):
             if share:
                 self._send(one, turn, share)
+        return False
+
+    def _help(self, turn: _Turn) -> None:
+        """Let the idle workers play parts of the split traits that other workers lead. A suspect gets no help.
+
+        A worker plays at most one part of a trait per turn. So the statistics of a part that was ended stay in the shared memory.
+        """
+        led = {trait for one in self._working(turn) if one.only is None for trait in one.assigned}
+        open_traits = [trait for trait in self._split if trait in led and not turn.is_final(trait)]
+        for one in self.workers:
+            traits = [trait for trait in open_traits if (one.index, trait) not in turn.helped]
+            if traits and one.idle and one.only is None:
+                turn.helped.update((one.index, trait) for trait in traits)
+                self._send(one, turn, traits, helps=True)
 
     def _workers_of_suspects(self) -> dict[int, WorkerProcess]:
         """Return the own worker of each suspect. Start the missing ones, and end those whose trait is no suspect any more."""
@@ -267,13 +300,14 @@ class Pool:
         for share in shares:
             share.sort(key=keys.__getitem__)
 
-    def _send(self, one: WorkerProcess, turn: _Turn, traits: list[int]) -> None:
-        one.assigned, one.number = tuple(traits), turn.number
+    def _send(self, one: WorkerProcess, turn: _Turn, traits: list[int], *, helps: bool = False) -> None:
+        one.assigned, one.number, one.helps = tuple(traits), turn.number, helps
         one.board.stop[0], one.board.running[0] = 0, worker.NO_TRAIT
         one.board.put_turn(turn.games)
         seconds = max(0.0, turn.deadline - time.monotonic())
+        trial = one.only is not None
         request = worker.TurnRequest(
-            turn.number, turn.me, turn.recent_count, seconds, self.grace, turn.nodes, turn.seed, traits, one.only is not None
+            turn.number, turn.me, turn.recent_count, seconds, self.grace, turn.nodes, turn.seed, traits, trial, helps
         )
         with contextlib.suppress(BrokenPipeError):  # the worker has just died, and `on_death` follows
             os.write(one.requests, request.encode())
@@ -297,7 +331,7 @@ class Pool:
                 health.raised(text, alone=not (one.ran | self._begun(one, trait)) - {trait})
             else:
                 health.voided(text)
-            if self._turn is not None and number == self._turn.number:
+            if self._turn is not None and number == self._turn.number and not one.helps:
                 self._turn.failures[trait] = status, text
 
     def _on_done(self, one: WorkerProcess, number: int) -> None:
@@ -306,7 +340,7 @@ class Pool:
             return
         if current := self._current(one):
             self._collect(current, one)
-        for trait in one.assigned:
+        for trait in () if one.helps else one.assigned:
             vote = one.board.get(number, trait)
             if vote is not None and vote.status == "ok":
                 self.health_records[trait].answered(vote.ms)
@@ -321,8 +355,11 @@ class Pool:
         return self._turn if self._turn is not None and one.number == self._turn.number else None
 
     def _collect(self, turn: _Turn, one: WorkerProcess) -> None:
-        """Take the votes that a worker has published for this turn. A vote that is already final is not replaced."""
-        for trait in one.assigned:
+        """Take the votes that a worker has published for this turn. A vote that is already final is not replaced.
+
+        A helper has no votes.
+        """
+        for trait in () if one.helps else one.assigned:
             vote = one.board.get(turn.number, trait)
             if vote is not None and not turn.is_final(trait):
                 turn.votes[trait] = vote
@@ -330,7 +367,7 @@ class Pool:
     def _continue(self) -> None:
         """Assign the waiting traits of the current turn to idle workers, or end the turn if it has no work left."""
         if self._turn is not None:
-            self._assign(self._turn)
+            self._give_work(self._turn)
             self._check_done(self._turn)
 
     def _rescue(self, turn: _Turn) -> None:
@@ -340,11 +377,15 @@ class Pool:
             queued = [trait for trait in one.assigned if not turn.is_final(trait) and trait not in turn.votes]
             turn.waiting += [trait for trait in queued if trait != _running(one) and trait not in (*turn.waiting, *turn.rescued)]
         turn.rescued.update(turn.waiting)
-        self._assign(turn)
+        self._give_work(turn)
 
     def _working(self, turn: _Turn) -> list[WorkerProcess]:
-        """Return the workers that work on a turn."""
-        return [one for one in self.workers if one.assigned and one.number == turn.number]
+        """Return the workers whose votes count in a turn and that still work on it."""
+        return [one for one in self.workers if one.assigned and one.number == turn.number and not one.helps]
+
+    def _helping(self, turn: _Turn) -> list[WorkerProcess]:
+        """Return the workers that help in a turn."""
+        return [one for one in self.workers if one.assigned and one.number == turn.number and one.helps]
 
     def _check_done(self, turn: _Turn) -> None:
         """End the turn if it has no work left. If there is work but no worker, set a timer that may end the turn."""
@@ -379,16 +420,16 @@ class Pool:
 
     def on_death(self, one: WorkerProcess) -> bool:
         """Blame a trait for the end of a worker, and assign the worker's traits again. Returns whether to replace the worker."""
-        lost = one.assigned
+        lost = () if one.helps else one.assigned
         current = self._current(one)
         if current is not None:
             self._collect(current, one)
         running = _running(one)
         if running is not None:
             self._blame.worker_ended(running, one.ran | self._begun(one, running), LOST)
-            if current is not None:
+            if current is not None and not one.helps:
                 current.failures.setdefault(running, ("killed", LOST))
-        elif not lost and one.only in one.ran:
+        elif not one.assigned and one.only in one.ran:
             self._blame.worker_ended(one.only, one.ran, "its worker process ended after it had run")
         if current is not None:
             current.waiting += [trait for trait in lost if not current.is_final(trait) and trait not in current.rescued]

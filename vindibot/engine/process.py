@@ -26,6 +26,7 @@ from typing import Any, BinaryIO, NamedTuple
 from sim import kernels
 from vindibot.config import import_path
 from vindibot.engine import forkserver, worker
+from vindibot.engine.parts import PartsLayout
 from vindibot.engine.worker import TraitPlan
 
 #: Seconds to wait for the end of the keeper, and then again for the end of the fork server if the keeper was killed.
@@ -173,6 +174,15 @@ def loading_beside(*needs: Needs) -> Iterator[None]:
         yield
 
 
+class SharedParts:
+    """The file of the `Parts` that all workers of a pool share."""
+
+    def __init__(self, layout: PartsLayout) -> None:
+        self.layout = layout
+        self.memory = _shared_file()
+        self.memory.truncate(layout.size)
+
+
 class WorkerProcess:
     """Handle of a worker: the process, its pipes, its shared memory, and its last request.
 
@@ -185,32 +195,37 @@ class WorkerProcess:
     - `exit_code`: the exit code, None unless the fork server has reported it.
     - `number`: the number of the last request.
     - `assigned`: the traits of the last request, empty after the answer.
+    - `helps`: whether the last request was to play parts of split traits that another worker leads.
     - `ran`: the traits whose code has run in this worker.
     """
 
-    def __init__(self, index: int, plans: Sequence[TraitPlan], folders: Sequence[str], only: int | None = None) -> None:
+    def __init__(
+        self, index: int, plans: Sequence[TraitPlan], folders: Sequence[str], shared: SharedParts, only: int | None = None
+    ) -> None:
         self.index, self.only = index, only
         self.ready = self.requested = self.dead = self.gone = False
         self.pid = 0
         self.exit_code: int | None = None
         self.number = 0
         self.assigned: tuple[int, ...] = ()
+        self.helps = False
         self.ran: set[int] = set()
         self.buffer = bytearray()
         self._status_bytes = bytearray()
-        setup, size = worker.setup(plans, folders), worker.Board.size(len(plans))
+        setup, size = worker.setup(plans, folders, index, shared.layout), worker.Board.size(len(plans))
         with _shared_file() as memory:
             memory.truncate(size + len(setup))
-            shared = mmap.mmap(memory.fileno(), size + len(setup))
-            shared[size:] = setup
-            self.board = worker.Board(memoryview(shared)[:size])
+            mapped = mmap.mmap(memory.fileno(), size + len(setup))
+            mapped[size:] = setup
+            self.board = worker.Board(memoryview(mapped)[:size])
             self._message = forkserver.request(size, len(setup))
             request_end, self.requests = os.pipe()
             self.answers, answer_end = os.pipe()
             leash_end, self._leash = os.pipe()
             self.status, status_end = os.pipe()
             # The descriptors for the fork server. This process closes its copies once the server has them.
-            self._theirs = [request_end, answer_end, leash_end, status_end, os.dup(memory.fileno())]
+            copies = [os.dup(memory.fileno()), os.dup(shared.memory.fileno())]
+            self._theirs = [request_end, answer_end, leash_end, status_end, *copies]
         for pipe in (self.answers, self.status):
             os.set_blocking(pipe, False)
 

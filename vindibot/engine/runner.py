@@ -43,6 +43,8 @@ class Vote(NamedTuple):
 
 Publish = Callable[[Vote], None]
 BeforeTrait = Callable[[int], None]
+#: Calls a trait (number, behaviour) with a view, and returns the trait's answer.
+AskTrait = Callable[[int, Behaviour, View], Any]
 
 
 @dataclass
@@ -57,12 +59,22 @@ class _Anytime:
     info: SearchInfo | None = None
 
 
-def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, before: BeforeTrait | None = None) -> None:
+def _ask(_number: int, behaviour: Behaviour, view: View) -> Any:
+    return behaviour.vote(view)
+
+
+def run(
+    traits: Sequence[tuple[int, Behaviour]],
+    view: View,
+    publish: Publish,
+    before: BeforeTrait | None = None,
+    ask: AskTrait = _ask,
+) -> None:
     """Let each trait (number, behaviour) vote on `view`, in this order. Call `publish` immediately with every vote.
 
     Plain traits answer first. Then anytime traits alternate, one ``yield`` each, until all have ended or the stop word is set.
     Each trait publishes exactly one final vote, unless the process dies. `before` is called with the number of a trait each time
-    before the trait's code runs.
+    before the trait's code runs. `ask` calls `vote` of a trait, or something in its place.
     """
     running: list[_Anytime] = []
     for number, behaviour in traits:
@@ -70,7 +82,7 @@ def run(traits: Sequence[tuple[int, Behaviour]], view: View, publish: Publish, b
             before(number)
         started = time.perf_counter()
         try:
-            answer = behaviour.vote(view)
+            answer = ask(number, behaviour, view)
             if type(answer) is GeneratorType:
                 running.append(_Anytime(number, behaviour, answer))
                 continue

@@ -23,11 +23,12 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from behaviours.base import LONGEST_PV, RECENT_TURNS, Behaviour, Budget, SearchInfo, View
+from behaviours.base import LONGEST_PV, RECENT_TURNS, Behaviour, Budget, SearchInfo, SplitBehaviour, View
 from behaviours.classic.mine import MineFinder
 from behaviours.registry import find
 from sim import kernels
@@ -35,6 +36,7 @@ from sim.game import GAME, Games
 from vindibot.base import adopt_orphans, name_process
 from vindibot.config import make_importable
 from vindibot.engine.forkserver import WORKER
+from vindibot.engine.parts import Parts, PartsLayout, lead, part_of, play_part
 from vindibot.engine.runner import Vote, run
 from vindibot.games import Status
 
@@ -45,7 +47,7 @@ LONGEST_TEXT = 1 << 15
 #: A worker that still runs this number of seconds after the grace period ends itself. It happens only if its parent is gone.
 SELF_END_AFTER = 0.5
 
-_REQUEST = struct.Struct("<IddqQ?BBB")
+_REQUEST = struct.Struct("<IddqQ??BBB")
 _MESSAGE = struct.Struct("<IBBI")
 #: Kinds of messages: the traits are built; they could not be built; a request is answered; a trait raised; a vote is invalid;
 #: a trait printed text.
@@ -176,7 +178,8 @@ class TurnRequest(NamedTuple):
     `number` is the number of the request. The turn has `recent_count` recent games. The deadline is in `seconds` seconds. The
     pool kills a worker that hangs, `grace` seconds after the deadline. If the pool is gone, the worker ends itself
     `SELF_END_AFTER` seconds later. `nodes` is the search budget in nodes, None for no limit. With `trial`, the worker tests
-    itself after the traits have run, and ends if the test fails.
+    itself after the traits have run, and ends if the test fails. With `helps`, the worker does not vote: it plays parts of the
+    split traits `traits`.
     """
 
     number: int
@@ -188,19 +191,21 @@ class TurnRequest(NamedTuple):
     seed: int
     traits: Sequence[int]
     trial: bool = False
+    helps: bool = False
 
     def encode(self) -> bytes:
         """Return the request as bytes, which are short enough for one atomic write to a pipe."""
         nodes, seed = -1 if self.nodes is None else self.nodes, self.seed & 0xFFFFFFFFFFFFFFFF
-        head = (self.number, self.seconds, self.grace, nodes, seed, self.trial, self.me, self.recent_count, len(self.traits))
+        flags = self.trial, self.helps
+        head = (self.number, self.seconds, self.grace, nodes, seed, *flags, self.me, self.recent_count, len(self.traits))
         return _REQUEST.pack(*head) + bytes(self.traits)
 
     @classmethod
     def decode(cls, data: bytes) -> TurnRequest:
         """Return the request that `encode` has turned into `data`."""
-        number, seconds, grace, nodes, seed, trial, me, recent_count, count = _REQUEST.unpack_from(data)
+        number, seconds, grace, nodes, seed, trial, helps, me, recent_count, count = _REQUEST.unpack_from(data)
         traits = data[_REQUEST.size : _REQUEST.size + count]
-        return cls(number, me, recent_count, seconds, grace, None if nodes < 0 else nodes, seed, traits, trial)
+        return cls(number, me, recent_count, seconds, grace, None if nodes < 0 else nodes, seed, traits, trial, helps)
 
 
 def decode_messages(buffer: bytearray, traits: int) -> list[tuple[int, int, int, str]]:
@@ -275,17 +280,20 @@ def _end_with(leash: int) -> None:
     threading.Thread(target=watch, name="leash", daemon=True).start()
 
 
-def setup(plans: Sequence[TraitPlan], folders: Sequence[str]) -> bytes:
-    """Return the bytes that a worker gets once: the plans of its traits, and the folders to import them from."""
-    return pickle.dumps((list(plans), list(folders)))
+def setup(plans: Sequence[TraitPlan], folders: Sequence[str], index: int, layout: PartsLayout) -> bytes:
+    """Return the bytes that a worker gets once.
+
+    These are the plans of its traits, the folders to import them from, the index of the worker, and the layout of `Parts`.
+    """
+    return pickle.dumps((list(plans), list(folders), index, layout))
 
 
-def main(requests: int, answers: int, leash: int, memory: int, board_size: int, setup_size: int) -> None:
+def main(requests: int, answers: int, leash: int, memory: int, parts: int, board_size: int, setup_size: int) -> None:
     """Run a worker until the pipe of requests is closed.
 
     `requests`, `answers` and `leash` are ends of pipes. `memory` is a file with a `Board` and then the bytes of `setup`, of
-    `board_size` and `setup_size` bytes. The worker is killed when the other end of the leash is closed. It has its own process
-    group and adopts orphans, so that every process that it starts can be ended with it.
+    `board_size` and `setup_size` bytes. `parts` is the file of `Parts`. The worker is killed when the other end of the leash is
+    closed. It has its own process group and adopts orphans, so that every process that it starts can be ended with it.
     """
     os.setpgid(0, 0)
     name_process(WORKER)
@@ -301,7 +309,9 @@ def main(requests: int, answers: int, leash: int, memory: int, board_size: int, 
     try:
         shared = mmap.mmap(memory, board_size + setup_size)
         os.close(memory)
-        plans, folders = pickle.loads(shared[board_size:])
+        plans, folders, index, layout = pickle.loads(shared[board_size:])
+        shared_parts = Parts(mmap.mmap(parts, layout.size), layout) if layout.size else None
+        os.close(parts)
         make_importable(folders)
         built = [plan.build() for plan in plans]
         kernels.warm()
@@ -310,33 +320,76 @@ def main(requests: int, answers: int, leash: int, memory: int, board_size: int, 
         return
     _write(answers, _encode(0, READY, text=PRELOADED if "vindibot.engine.preload" in sys.modules else ""))
     with contextlib.suppress(BrokenPipeError):
-        _serve(built, requests, answers, captured, Board(memoryview(shared)[:board_size]))
+        _Worker(built, requests, answers, captured, Board(memoryview(shared)[:board_size]), index, shared_parts).serve()
 
 
-def _serve(built: Sequence[Behaviour], requests: int, answers: int, captured: _Captured, board: Board) -> None:
-    games, recent = board.games[:1], board.games[1:]
-    number = 0
+@dataclass
+class _Worker:
+    """The loop of a worker: `serve` answers requests. `index` is the worker's number in its pool.
 
-    def before_trait(trait: int) -> None:
-        captured.trait = trait
-        board.running[0] = trait
+    `parts` is the memory with the statistics of helpers, None if no work can be shared.
+    """
 
-    def publish(vote: Vote) -> None:
+    built: Sequence[Behaviour]
+    requests: int
+    answers: int
+    captured: _Captured
+    board: Board
+    index: int
+    parts: Parts | None
+    _number: int = 0
+
+    def serve(self) -> None:
+        """Answer requests until the pipe of requests is closed."""
+        board, answers = self.board, self.answers
+        games, recent = board.games[:1], board.games[1:]
+        while data := os.read(self.requests, select.PIPE_BUF):
+            request = TurnRequest.decode(data)
+            self._number = request.number
+            signal.setitimer(signal.ITIMER_REAL, request.seconds + request.grace + SELF_END_AFTER)
+            budget = Budget(request.nodes, board.stop)
+            view = View(games, request.me, recent=recent[: request.recent_count], budget=budget, seed=request.seed)
+            traits = [(trait, self.built[trait]) for trait in request.traits]
+            if request.helps:
+                run(traits, view, self._end_part, self._before_trait, self._help)
+            else:
+                run(traits, view, self._publish, self._before_trait, self._ask)
+            if request.trial:
+                gc.collect()
+                MineFinder().vote(
+                    view
+                )  # raises only if a trait has damaged the process; then the worker must end without an answer
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            for trait, text in self.captured.take():
+                _write(answers, _encode(request.number, OUTPUT, trait, text))
+            _write(answers, _encode(request.number, DONE))
+
+    def _before_trait(self, trait: int) -> None:
+        self.captured.trait = trait
+        self.board.running[0] = trait
+
+    def _ask(self, trait: int, behaviour: Behaviour, view: View) -> Any:
+        """Return the answer of a trait. A split trait is led, unless it has a budget of nodes."""
+        if isinstance(behaviour, SplitBehaviour) and self.parts is not None and view.budget.nodes is None:
+            return lead(behaviour, view, partial(self.parts.get, self._number, trait))
+        return behaviour.vote(view)
+
+    def _publish(self, vote: Vote) -> None:
+        self._report(vote)
+        self.board.put(self._number, vote)
+
+    def _help(self, trait: int, behaviour: Behaviour, view: View) -> Any:
+        """Play a part of a split trait."""
+        assert isinstance(behaviour, SplitBehaviour)
+        assert self.parts is not None
+        return play_part(behaviour, view, part_of(self.index), partial(self.parts.put, self._number, self.index, trait))
+
+    def _end_part(self, vote: Vote) -> None:
+        self._report(vote)
+        if vote.final and self.parts is not None:
+            self.parts.finish(self._number, self.index, vote.trait)
+
+    def _report(self, vote: Vote) -> None:
         if vote.status != "ok":
-            _write(answers, _encode(number, ERROR if vote.status == "error" else VOID, vote.trait, vote.note))
-        board.put(number, vote)
-
-    while data := os.read(requests, select.PIPE_BUF):
-        request = TurnRequest.decode(data)
-        number = request.number
-        signal.setitimer(signal.ITIMER_REAL, request.seconds + request.grace + SELF_END_AFTER)
-        budget = Budget(request.nodes, board.stop)
-        view = View(games, request.me, recent=recent[: request.recent_count], budget=budget, seed=request.seed)
-        run([(trait, built[trait]) for trait in request.traits], view, publish, before_trait)
-        if request.trial:
-            gc.collect()
-            MineFinder().vote(view)  # raises only if a trait has damaged the process; then the worker must end without an answer
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for trait, text in captured.take():
-            _write(answers, _encode(number, OUTPUT, trait, text))
-        _write(answers, _encode(number, DONE))
+            kind = ERROR if vote.status == "error" else VOID
+            _write(self.answers, _encode(self._number, kind, vote.trait, vote.note))

@@ -17,7 +17,8 @@ import structlog
 
 from vindibot.base import VindibotError
 from vindibot.engine import worker
-from vindibot.engine.process import Needs, WorkerProcess, fork_server
+from vindibot.engine.parts import PartsLayout
+from vindibot.engine.process import Needs, SharedParts, WorkerProcess, fork_server
 from vindibot.engine.worker import TraitPlan
 
 log = structlog.get_logger("vindibot.engine.pool")
@@ -57,13 +58,14 @@ class Workers:
     - `log_context`: the context (game and turn) whose fields appear in the log lines about workers.
     """
 
-    def __init__(self, plans: Sequence[TraitPlan], folders: Sequence[str], events: WorkerEvents) -> None:
+    def __init__(self, plans: Sequence[TraitPlan], folders: Sequence[str], layout: PartsLayout, events: WorkerEvents) -> None:
         self.plans, self.folders = list(plans), list(folders)
         self.all: list[WorkerProcess] = []
         self.replacements: list[float] = []
         self.preloaded = True
         self.log_context = contextvars.copy_context()
         self._events = events
+        self._shared = SharedParts(layout)
         self._server = fork_server(Needs(tuple(folders), tuple(dict.fromkeys(plan.module for plan in plans))))
         self._starting: asyncio.Future[None] | None = None
         self._poll = select.poll()
@@ -106,6 +108,7 @@ class Workers:
         finally:
             for one in list(self._ending):
                 self._release(one)
+            self._shared.memory.close()
 
     def poll(self, seconds: float) -> None:
         """Wait at most `seconds` seconds for answers of workers, and read them. The event loop does not run meanwhile."""
@@ -117,7 +120,7 @@ class Workers:
 
     def add(self, index: int, only: int | None = None) -> WorkerProcess:
         """Request a worker, and return its handle before it is `ready`. `only` is the one trait it may run, None for any."""
-        one = WorkerProcess(index, self.plans, self.folders, only)
+        one = WorkerProcess(index, self.plans, self.folders, self._shared, only)
         self.all.append(one)
         loop = asyncio.get_running_loop()
         loop.add_reader(one.answers, self._with_log_context, self._read_answers, one)

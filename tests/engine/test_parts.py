@@ -1,0 +1,358 @@
+"""Split traits: the memory with statistics, the leader's votes, and helpers that join, stop and fail."""
+
+from __future__ import annotations
+
+import asyncio
+import mmap
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from numpy.typing import NDArray
+
+from behaviours import Behaviour, Budget, SearchInfo, SplitBehaviour, View, VoteError
+from behaviours.base import MOST_DIMENSIONS, MOST_STATISTICS, plain_statistics
+from behaviours.registry import BehaviourError, find
+from tests.support.pools import STAY, all_ready, ask, game, pool_of, records, statuses, trait
+from tests.support.waiting import until
+from vindibot.config.bots import Bot, TraitSpec
+from vindibot.engine.agent import voters
+from vindibot.engine.health import STRIKES
+from vindibot.engine.parts import LAST_WAIT, HelperPart, Parts, PartsLayout, lead, part_of
+from vindibot.engine.pool import Pool
+from vindibot.games.ballot import BallotEntry
+
+LAYOUT = PartsLayout((3, 5), 2)
+#: Seconds of a turn in which helpers surely join.
+LONG = 1.0
+
+
+def memory(layout: PartsLayout = LAYOUT) -> Parts:
+    return Parts(mmap.mmap(-1, layout.size), layout)
+
+
+def counts(entry: BallotEntry) -> tuple[int, int, int]:
+    """Return the number of parts, the steps of part 0, and the steps of all other parts, as the trait `Splits` votes."""
+    assert entry.votes is not None
+    parts, own, others = (int(vote) for vote in entry.votes[:3])
+    return parts, own, others
+
+
+# -- the memory --
+
+
+def test_statistics_are_found_by_request_trait_and_worker() -> None:
+    parts = memory()
+    assert parts.get(7, 3) == []
+    parts.put(7, 1, 3, np.array([1.0, 2.0]))
+    parts.put(7, 1, 5, np.array([[3.0], [4.0]]))
+    parts.put(7, 0, 3, np.array(9.0))
+    first, second = parts.get(7, 3)
+    assert (first.statistics.tolist(), second.statistics.tolist()) == (9.0, [1.0, 2.0])
+    assert [part.statistics.tolist() for part in parts.get(7, 5)] == [[[3.0], [4.0]]]
+    assert parts.get(8, 3) == []
+    assert not second.final
+    parts.finish(8, 1, 3)
+    assert not parts.get(7, 3)[1].final
+    parts.finish(7, 1, 3)
+    assert [part.final for part in parts.get(7, 3)] == [False, True]
+    parts.put(8, 1, 3, np.array([5.0]))
+    assert [(part.statistics.tolist(), part.final) for part in parts.get(8, 3)] == [([5.0], False)]
+    assert second.statistics.tolist() == [1.0, 2.0], "what was read is a copy"
+
+
+@given(st.lists(arrays(np.float64, array_shapes(min_dims=0, max_dims=MOST_DIMENSIONS, min_side=0, max_side=5)), min_size=1))
+def test_all_statistics_pass_through_the_memory(written: list[Any]) -> None:
+    parts = memory(PartsLayout((0,), 2))
+    for number, statistics in enumerate(written, start=1):
+        parts.put(number, 1, 0, plain_statistics(statistics))
+        (part,) = parts.get(number, 0)
+        assert part.statistics.shape == statistics.shape
+        assert part.statistics.tobytes() == statistics.tobytes()
+
+
+def test_half_written_statistics_are_never_read() -> None:
+    """Another process writes all the time: long arrays of equal numbers, whose shapes differ."""
+    layout = PartsLayout((0,), 2)
+    shared = mmap.mmap(-1, layout.size)
+    pid = os.fork()
+    if not pid:
+        parts, count = Parts(shared, layout), 0
+        while True:
+            count += 1
+            parts.put(4, 1, 0, np.full((100 + count % 3, 1000), float(count)))
+    try:
+        parts, limit = Parts(shared, layout), time.monotonic() + 20.0
+        seen: set[float] = set()
+        while len(seen) < 50 and time.monotonic() < limit:
+            for part in parts.get(4, 0):
+                (value,) = np.unique(part.statistics)
+                assert part.statistics.shape == (100 + int(value) % 3, 1000)
+                seen.add(float(value))
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    assert len(seen) == 50
+
+
+@pytest.mark.parametrize(
+    ("statistics", "message"),
+    [
+        ([1.0], "not list"),
+        (np.zeros(3, np.int64), "not int64"),
+        (np.zeros(MOST_STATISTICS + 1), r"not of shape \(131073,\)"),
+        (np.zeros((1,) * (MOST_DIMENSIONS + 1)), "at most 4 dimensions"),
+    ],
+)
+def test_what_is_no_statistics_is_an_error(statistics: Any, message: str) -> None:
+    with pytest.raises(VoteError, match=message):
+        plain_statistics(statistics)
+
+
+def test_nothing_is_shared_by_one_worker() -> None:
+    assert PartsLayout((0, 1), 1).size == PartsLayout((), 4).size == 0
+
+
+# -- the leader --
+
+
+def splits(**parameters: Any) -> SplitBehaviour:
+    records([])  # makes the module importable
+    found = trait("Splits", **parameters).build()
+    assert isinstance(found, SplitBehaviour)
+    return found
+
+
+def part(number: int, steps: int, *, final: bool = True) -> HelperPart:
+    return HelperPart(np.array([float(number), float(steps)]), final)
+
+
+class OneStep(SplitBehaviour):
+    """Yields statistics once, whatever the time."""
+
+    def statistics(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:
+        yield np.array([0.0, 1.0])
+
+    def combine(self, view: View, parts: Sequence[NDArray[np.float64]]) -> SearchInfo:
+        return splits().combine(view, parts)  # type: ignore[return-value]
+
+
+def test_without_helpers_the_answers_are_those_of_the_trait() -> None:
+    split, view = splits(steps=4, pause=0.0), View(game(), 0)
+    assert list(lead(split, view, list)) == list(split.vote(view))
+    assert len(list(split.vote(view))) == 4
+
+
+def test_the_leader_adds_up_what_the_helpers_have_published() -> None:
+    published: list[list[HelperPart]] = [[], [part(2, 7)], [part(2, 8), part(3, 1)], [part(2, 9), part(3, 4)]]
+    answers = list(lead(splits(steps=3, pause=0.0), View(game(), 0), iter(published).__next__))
+    assert [answer.votes[:3] for answer in answers] == [[1, 1, 0], [2, 2, 7], [3, 3, 9], [3, 3, 13]]
+    assert [answer.nodes for answer in answers] == [1, 9, 12, 16]
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_the_leader_waits_a_moment_for_the_last_statistics(ends: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if ends:
+        monkeypatch.setattr("vindibot.engine.parts.LAST_WAIT", 60.0)
+    budget, looks = Budget(), 0
+    budget.stop[0] = 1
+
+    def helpers() -> Sequence[HelperPart]:
+        nonlocal looks
+        looks += 1
+        return [part(1, looks, final=ends and looks > 2)]
+
+    began = time.monotonic()
+    found = next(lead(OneStep(), View(game(), 0, budget=budget), helpers)).votes
+    assert found[:2] == [2, 1]
+    if ends:
+        assert found[2] == 3
+    else:
+        assert LAST_WAIT <= time.monotonic() - began < LAST_WAIT + 1.0
+
+
+# -- the pool --
+
+
+async def test_a_worker_without_work_helps() -> None:
+    async with pool_of(trait("Splits"), workers=3) as pool:
+        assert len(pool.workers) == 3
+        for turn in range(3):
+            (entry,) = await ask(pool, 4 * turn, LONG)
+            parts, own, others = counts(entry)
+            assert entry.status == "ok"
+            assert parts == 3
+            assert others > own / 2 > 3
+            assert entry.info is not None
+            assert entry.info.nodes == own + others
+            await until(lambda: all_ready(pool))
+        assert not pool.replacements
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_with_nodes_the_votes_do_not_depend_on_the_number_of_workers(workers: int) -> None:
+    async with pool_of(trait("Splits"), STAY, workers=workers) as pool:
+        entries = await ask(pool, seconds=20.0, nodes=20)
+        assert entries[0].votes == [1, 20, 0, 0, 0]
+
+
+async def test_one_worker_plays_one_part() -> None:
+    async with pool_of(trait("Splits"), STAY, workers=1) as pool:
+        entries = await ask(pool)
+        assert statuses(entries) == ["ok", "ok"]
+        assert counts(entries[0])[::2] == (1, 0)
+
+
+async def test_the_end_of_part_0_ends_the_turn() -> None:
+    async with pool_of(trait("Splits", steps=100), STAY) as pool:
+        began = time.monotonic()
+        entries = await ask(pool, seconds=30.0)
+        assert time.monotonic() - began < 15.0
+        parts, own, others = counts(entries[0])
+        assert (parts, own) == (2, 100)
+        assert 0 < others <= 100
+        await until(lambda: all_ready(pool))
+        assert not pool.replacements
+
+
+async def test_several_split_traits_get_help_at_once() -> None:
+    """The worker that has done its own traits helps all that still run."""
+    async with pool_of(trait("Splits"), trait("Splits"), trait("Splits", steps=5), workers=2) as pool:
+        entries = await ask(pool, seconds=LONG)
+        assert statuses(entries) == ["ok"] * 3
+        assert max(counts(entry)[0] for entry in entries) == 1, "both workers lead to the end"
+        pool.health_records[1].benched = True
+        entries = await ask(pool, 4, LONG)
+        assert counts(entries[0])[0] == 2
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+async def test_a_trait_that_cannot_be_split_is_asked_first(workers: int) -> None:
+    """No helper delays it, also if it waits behind a slow trait."""
+    plans = [trait("Splits"), trait("Splits"), trait("Tags", seconds=0.15), trait("Tags"), trait("Improves", pause=0.001)]
+    async with pool_of(*plans, workers=workers) as pool:
+        for turn in range(4):
+            entries = await ask(pool, 4 * turn, LONG)
+            assert statuses(entries) == ["ok"] * 5
+            assert entries[3].votes == [4 * turn, 0, 0, 0, 0]
+            await until(lambda: all_ready(pool))
+
+
+async def test_a_helper_stops_if_a_trait_waits_for_a_worker() -> None:
+    """The split trait waits behind a slow trait. The worker that helped then leads it."""
+    async with pool_of(trait("Splits"), STAY, trait("Tags", seconds=1.5), grace=5.0) as pool:
+        entries = await ask(pool, seconds=LONG)
+        assert statuses(entries) == ["ok", "ok", "late"]
+        parts, own, others = counts(entries[0])
+        assert parts == 2, "its own part, and the one that it played before"
+        assert own > others > 0
+
+
+async def test_a_helper_that_is_killed_leaves_its_statistics() -> None:
+    async with pool_of(trait("Splits"), workers=2) as pool:
+        asked = asyncio.ensure_future(ask(pool, seconds=3.0))
+        await until(lambda: any(one.helps for one in pool.workers))
+        (helper,) = [one for one in pool.workers if one.helps]
+        await asyncio.sleep(0.5)
+        os.kill(helper.pid, signal.SIGKILL)
+        await until(lambda: helper.dead)
+        (entry,) = await asked
+        parts, own, others = counts(entry)
+        assert entry.status == "ok"
+        assert parts == 2
+        assert 0 < others < own
+        assert len(pool.replacements) == 1
+
+
+async def test_a_leader_that_is_killed_leaves_the_votes_of_all_parts() -> None:
+    async with pool_of(trait("Splits"), STAY, workers=2) as pool:
+        asked = asyncio.ensure_future(ask(pool, seconds=20.0))
+        await until(lambda: any(one.helps for one in pool.workers))
+        (leader,) = [one for one in pool.workers if not one.helps]
+        await asyncio.sleep(0.5)
+        os.kill(leader.pid, signal.SIGKILL)
+        entries = await asked
+        assert statuses(entries) == ["killed", "ok"]
+        assert counts(entries[0])[0] == 2
+        await until(lambda: all_ready(pool))
+
+
+@pytest.mark.parametrize("fails", ["raises", "dies", "hangs"])
+async def test_a_part_that_fails_costs_a_strike_and_no_vote(fails: str) -> None:
+    """The votes count with what the part had published. After too many strikes the trait is benched, as any other."""
+    async with pool_of(trait("Splits", fails=fails), STAY, workers=2, grace=0.05) as pool:
+        entries = await ask(pool, seconds=LONG)
+        assert statuses(entries) == ["ok", "ok"]
+        parts, own, others = counts(entries[0])
+        assert (parts, others) == (2, 3)
+        assert own > 3
+        await until(lambda: all_ready(pool) and sum(pool.health_records[0].strikes) == 1)
+        assert pool.health_records[0].suspect == (fails != "raises")
+        entries = await ask(pool, 4, LONG)
+        if fails != "raises":
+            assert counts(entries[0])[0] == 1, "a suspect runs alone"
+
+
+async def test_parts_without_statistics_are_void() -> None:
+    async with pool_of(trait("WrongPart"), STAY, workers=2) as pool:
+        for turn in range(STRIKES + 1):
+            entries = await ask(pool, 4 * turn, 0.5)
+            assert statuses(entries) == ["ok", "ok"]
+            assert counts(entries[0])[0] == 1
+        assert pool.health_records[0].failures > 0
+        assert not pool.health_records[0].benched
+
+
+async def test_traits_that_cannot_be_split_need_no_more_workers_than_traits() -> None:
+    async with pool_of(STAY, STAY, workers=4) as pool:
+        assert len(pool.workers) == 2
+
+
+async def test_a_bot_says_which_traits_can_be_split() -> None:
+    bot = Bot("both", "", (), tuple(TraitSpec(name, name, 1.0, find_path(name), {}) for name in ("stay", "rollout")))
+    pool = voters(bot, workers=2)
+    assert isinstance(pool, Pool)
+    assert [health.split for health in pool.health_records] == [False, True]
+    pool.begin_game()
+    assert [health.split for health in pool.health_records] == [False, True]
+    await pool.close()
+
+
+def find_path(name: str) -> str:
+    kind = find(name)
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+class NoStatistics(SplitBehaviour):
+    """Has nothing."""
+
+
+class NoCombine(SplitBehaviour):
+    """Has statistics only."""
+
+    def statistics(self, view: View, part: int) -> Any:
+        yield np.zeros(1)
+
+
+@pytest.mark.parametrize(("kind", "method"), [(NoStatistics, "statistics"), (NoCombine, "combine")])
+def test_a_split_trait_without_its_methods_is_refused(kind: type[Behaviour], method: str) -> None:
+    with pytest.raises(BehaviourError, match=f"has no method {method}"):
+        find(f"{kind.__module__}:{kind.__qualname__}")
+
+
+def test_helpers_play_parts_of_their_own() -> None:
+    assert [part_of(worker) for worker in range(3)] == [1, 2, 3]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.integers(0, 50), max_size=4))
+def test_the_order_of_helpers_does_not_matter(steps: list[int]) -> None:
+    helpers = [part(number, count) for number, count in enumerate(steps, start=1)]
+    answers = [list(lead(splits(steps=1, pause=0.0), View(game(), 0), lambda h=h: h)) for h in (helpers, helpers[::-1])]
+    assert answers[0] == answers[1]

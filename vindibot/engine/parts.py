@@ -1,0 +1,147 @@
+"""Split traits in worker processes: each worker plays a part, and one worker votes from the statistics of all parts.
+
+The worker that votes is the leader. It plays part 0. A worker without other work is a helper. It plays another part, and
+publishes its statistics in a memory that all workers of the pool share. The leader reads them there. So the votes of a split
+trait come from one worker, as those of any other trait, and the process that plays never runs a trait's code.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from behaviours.base import MOST_DIMENSIONS, MOST_STATISTICS, SplitBehaviour, View, plain_statistics
+
+#: When time is up, the leader waits at most this number of seconds for the last statistics of the helpers. It has already
+#: published votes by then, and the pool takes the votes `STOP_AHEAD` seconds after the stop word is set.
+LAST_WAIT = 0.003
+#: Seconds between two looks at the statistics during this wait.
+LAST_PAUSE = 0.0002
+
+#: The states of a slot: never used, statistics published, final statistics published.
+_EMPTY, _PUBLISHED, _FINAL = range(3)
+
+
+class PartsLayout(NamedTuple):
+    """The numbers of the split traits and the number of workers of a pool. They determine the layout of `Parts`."""
+
+    traits: tuple[int, ...]
+    workers: int
+
+    @property
+    def size(self) -> int:
+        """The size in bytes of the shared memory. It is 0 if there is nothing to share."""
+        return len(self.traits) * self.workers * _SLOT if self.workers > 1 else 0
+
+
+class HelperPart(NamedTuple):
+    """The latest statistics of a helper. `final` says that no more follow."""
+
+    statistics: NDArray[np.float64]
+    final: bool
+
+
+class Parts:
+    """The shared memory with the statistics of helpers: a slot per worker (0, 1, ...) and split trait.
+
+    A slot holds the latest statistics of its worker. Only this worker writes it. The layout is that of a slot of
+    `vindibot.engine.worker.Board`: a head of one word (request number, count of writes, state), and two bodies that are written
+    alternately. The reader compares the head before and after it copies a body, so it never takes half-written statistics. The
+    statistics stay when their worker dies.
+    """
+
+    def __init__(self, memory: Any, layout: PartsLayout) -> None:
+        self._layout = layout
+        self._words = np.frombuffer(memory, np.uint64, layout.size // 8)
+        self._numbers = self._words.view(np.float64)
+
+    def put(self, number: int, worker: int, trait: int, statistics: NDArray[np.float64]) -> None:
+        """Publish the statistics of a worker for request `number`. `plain_statistics` must have made them."""
+        slot = self._slot(worker, trait)
+        writes = (int(self._words[slot]) >> 16) + 1 & 0xFFFF
+        body = slot + 1 + (writes & 1) * _BODY
+        shape = [statistics.ndim, *statistics.shape]
+        self._words[body : body + len(shape)] = shape
+        start = body + 1 + MOST_DIMENSIONS
+        self._numbers[start : start + statistics.size] = statistics.ravel()
+        self._words[slot] = number << 32 | writes << 16 | _PUBLISHED
+
+    def finish(self, number: int, worker: int, trait: int) -> None:
+        """Mark the statistics of a worker for request `number` as final. Do nothing if there are none."""
+        slot = self._slot(worker, trait)
+        head = int(self._words[slot])
+        if head >> 32 == number and head & 0xFFFF == _PUBLISHED:
+            self._words[slot] = head - _PUBLISHED + _FINAL
+
+    def get(self, number: int, trait: int) -> list[HelperPart]:
+        """Return the latest statistics of all helpers of a trait for request `number`, in the order of the workers."""
+        found = (self._read(number, self._slot(worker, trait)) for worker in range(self._layout.workers))
+        return [part for part in found if part is not None]
+
+    def _read(self, number: int, slot: int) -> HelperPart | None:
+        for _ in range(3):
+            head = int(self._words[slot])
+            if head >> 32 != number or head & 0xFFFF == _EMPTY:
+                return None
+            body = slot + 1 + (head >> 16 & 1) * _BODY
+            dimensions, *lengths = self._words[body : body + 1 + MOST_DIMENSIONS].tolist()
+            shape = lengths[: min(dimensions, MOST_DIMENSIONS)]
+            size = 1
+            for length in shape:
+                size *= length
+            if size <= MOST_STATISTICS:  # else the worker writes at this moment, or a trait has overwritten the memory
+                start = body + 1 + MOST_DIMENSIONS
+                statistics = self._numbers[start : start + size].reshape(shape).copy()
+                if int(self._words[slot]) == head:
+                    return HelperPart(statistics, head & 0xFFFF == _FINAL)
+        return None
+
+    def _slot(self, worker: int, trait: int) -> int:
+        """Return the place of a slot, in words."""
+        return (self._layout.traits.index(trait) * self._layout.workers + worker) * (_SLOT // 8)
+
+
+#: The length of a body in words: the number of dimensions, the shape, the numbers. The size of a slot in bytes.
+_BODY = 1 + MOST_DIMENSIONS + MOST_STATISTICS
+_SLOT = 8 * (1 + 2 * _BODY)
+
+
+def part_of(worker: int) -> int:
+    """Return the number of the part that a worker (0, 1, ...) plays as a helper. Part 0 is the leader's."""
+    return worker + 1
+
+
+def lead(behaviour: SplitBehaviour, view: View, helpers: Callable[[], Sequence[HelperPart]]) -> Iterator[Any]:
+    """Play part 0 of a split trait, and yield the votes from all parts each time that part 0 yields.
+
+    `helpers` returns the latest statistics of the helpers. When time is up, it is called until all of them are final, for at most
+    `LAST_WAIT` seconds. Without helpers, the answers are those of ``behaviour.vote(view)``.
+    """
+    own = None
+    for statistics in behaviour.statistics(view, 0):
+        own = plain_statistics(statistics)
+        parts = _last(helpers) if view.budget.expired() else helpers()
+        yield behaviour.combine(view, [own, *(part.statistics for part in parts)])
+    if own is not None and (parts := helpers()):
+        yield behaviour.combine(view, [own, *(part.statistics for part in parts)])
+
+
+def _last(helpers: Callable[[], Sequence[HelperPart]]) -> Sequence[HelperPart]:
+    """Return the statistics of the helpers when all of them are final, or after `LAST_WAIT` seconds."""
+    limit = time.monotonic() + LAST_WAIT
+    parts = helpers()
+    while not all(part.final for part in parts) and time.monotonic() < limit:
+        time.sleep(LAST_PAUSE)
+        parts = helpers()
+    return parts
+
+
+def play_part(behaviour: SplitBehaviour, view: View, part: int, publish: Callable[[NDArray[np.float64]], None]) -> Iterator[None]:
+    """Play a part of a split trait as a helper, and call `publish` with its statistics. Yield None each time."""
+    for statistics in behaviour.statistics(view, part):
+        publish(plain_statistics(statistics))
+        yield None
