@@ -31,24 +31,23 @@ from vindibot.viewer.page import whole_page
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-#: Pages with violations.
-LIGHT_GREEN = pytest.mark.xfail(reason="green and amber texts have too little contrast in light colours", strict=False)
-REFRESHES = pytest.mark.xfail(reason="the page loads itself again after some seconds", strict=False)
 #: What a browser says of a page, or of an icon of the server, that does not exist.
 MISSING = ["404 (Not Found)"]
 #: A variable with the folder of the web site of the documents.
 SITE = "TESTS_DOCUMENTS_SITE"
 #: Pages of a server. The names in braces are replaced by what the server has.
-PAGES = ["/", "/{finished}", "/ai/{bot}", pytest.param("/leagues/cup", marks=REFRESHES)]
+PAGES = ["/", "/{finished}", "/ai/{bot}", "/leagues/cup"]
 MORE_PAGES = [
+    "/running",
     "/games",
     "/{running}",
     "/ai",
     "/leagues",
+    "/leagues/cup/projector",
     "/register",
     "/doc",
     "/starters",
-    pytest.param("/tv", marks=REFRESHES),
+    "/tv",
     "/no-such-page",
 ]
 
@@ -74,7 +73,6 @@ def game_page(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{path.as_uri()}#turn=212"
 
 
-@LIGHT_GREEN
 @pytest.mark.parametrize("size", [DESKTOP, pytest.param(PHONE, marks=pytest.mark.slow)], ids=["desktop", "phone"])
 async def test_the_page_of_a_recorded_game(browser: Any, game_page: str, size: tuple[int, int]) -> None:
     async with opened(browser, game_page, size=size):
@@ -168,7 +166,6 @@ async def test_the_page_of_challenges(browser: Any, tmp_path: Path) -> None:
         pass
 
 
-@LIGHT_GREEN
 @pytest.mark.slow
 async def test_a_game_against_bots(browser: Any, tmp_path: Path) -> None:
     async with hosting(tmp_path, your_limit_s=0) as (_, server, _), opened(browser, server.url + PATH) as page:

@@ -24,7 +24,7 @@ from vindibot.challenge.settings import ChallengeSettings
 from vindibot.client import ClientSettings
 from vindibot.config import Bot, cores
 from vindibot.engine import Voters, voters
-from vindibot.games import Ballot, GameState, Header, LastState, Outcome
+from vindibot.games import Ballot, GameState, Header, LastState, Outcome, Ply
 from vindibot.server import EmbeddedServer, Match, MatchResult, Room
 from vindibot.session import GamePlayer
 
@@ -84,6 +84,9 @@ class Decisions:
         """See `vindibot.session.player.GameObserver`."""
         self.made.append(Decision(header, games, ballot))
         self._wake()
+
+    def played(self, ply: Ply) -> None:
+        """See `vindibot.session.player.GameObserver`."""
 
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
         """See `vindibot.session.player.GameObserver`."""
