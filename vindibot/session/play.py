@@ -161,6 +161,7 @@ class Session:
             connect_timeout=settings.connect_timeout_s,
             join_timeout=settings.join_timeout_s,
         )
+        folder = settings.recording.folder if settings.recording.enabled and seat == 0 else None
         return GamePlayer(
             client,
             participant.bot,
@@ -168,11 +169,11 @@ class Session:
             seed=seed + seat,
             margin=settings.time.margin_ms / 1000,
             nodes=settings.pool.nodes,
-            folder=settings.recording.folder if settings.recording.enabled and seat == 0 else None,
+            folder=folder,
             display=self.display if seat == 0 else None,
             title=f"game {number}" if settings.games > 1 else "",
             notify=self._note if seat == 0 else None,
-            observer=self.viewer.game() if self.viewer is not None and seat == 0 else None,
+            observer=self.viewer.game(folder) if self.viewer is not None and seat == 0 else None,
         )
 
     def _arrange(self, server: EmbeddedServer, participants: list[Participant], seed: int, number: int) -> None:
