@@ -20,6 +20,7 @@ from tests.support.browser import DESKTOP, PHONE, until, visiting
 from tests.support.recorded import record, states_of
 from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import SourceFile, whole_page
+from vindibot.viewer.replay import replay_file
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -201,6 +202,20 @@ async def test_the_address_and_the_command_of_a_turn_are_copied(
         assert (await page.evaluate("navigator.clipboard.readText()")).startswith("vindibot turn")
     async with visiting(browser, address) as page:  # a page without the recording has no command
         assert not await page.get_by_role("button", name="Copy command").is_visible()
+
+
+async def test_the_recording_is_downloaded_from_the_page(browser: Any, tmp_path: Path) -> None:
+    recording = record(tmp_path, states(), 1)
+    page_path = replay_file(recording.path, tmp_path / "game.html")
+    async with visiting(browser, page_path.as_uri(), accept_downloads=True) as page:
+        async with page.expect_download() as started:
+            await page.get_by_role("button", name="Download the recording").click()
+        download = await started.value
+        assert download.suggested_filename == recording.path.name
+        saved = await download.path()
+        assert saved.read_bytes() == recording.path.read_bytes()
+        said = await page.locator(".said").inner_text()
+        assert said == f"Downloading the recording {recording.path.name}, for vindibot replay, watch and turn."
 
 
 async def test_the_result_is_told_at_the_end_only(page: Any, bundle: dict[str, Any]) -> None:

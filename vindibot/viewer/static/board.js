@@ -227,12 +227,24 @@ export class Board {
     c.fillStyle = full > 0.5 ? '#4bd864' : full > 0.2 ? '#ffc93c' : '#ff5a4f';
     c.fillRect(x - wide / 2, y, Math.ceil(wide * full), high);
     if (tag) {
-      const right = s * this.size - tag.width,
-        beside = index === this.me && this.marks?.arrows?.length ? x + s * ARROW_ROOM : x - tag.width / 2;
-      const left = beside > right && beside > x ? x - s * ARROW_ROOM - tag.width : Math.min(Math.max(beside, 0), right);
+      const left = Math.min(Math.max(this._tagLeft(hero, index, x, tag.width), 0), s * this.size - tag.width);
       c.drawImage(tag, Math.round(left), below ? y + high + 2 * pixel : y - tag.height - 2 * pixel);
     }
     c.globalAlpha = 1;
+  }
+
+  /** Return the left edge of a name. It is centred at `x`, but the name of our hero is beside arrows near the hero. */
+  _tagLeft(hero, index, x, width) {
+    const { size, side } = this,
+      arrow = index === this.me ? this.marks?.arrows?.[0] : null;
+    if (!arrow) return x - width / 2;
+    const columns = (arrow.square % size) - hero.x,
+      rows = Math.floor(arrow.square / size) - hero.y;
+    if (Math.max(Math.abs(columns), Math.abs(rows)) > 1.6) return x - width / 2;
+    const leftward = x - side * ARROW_ROOM - width,
+      rightward = x + side * ARROW_ROOM;
+    if (leftward < 0) return rightward;
+    return columns > 0.25 || rightward + width > side * size ? leftward : rightward;
   }
 
   _names() {
@@ -262,8 +274,7 @@ export class Board {
 
   /** Show marks (see marks.js) until the next call; null for none. */
   mark(marks) {
-    const arrows = Boolean(marks?.arrows?.length),
-      moved = arrows !== Boolean(this.marks?.arrows?.length);
+    const moved = marks?.arrows?.[0]?.square !== this.marks?.arrows?.[0]?.square;
     this.marks = marks;
     if (!this.side) return;
     if (moved) this.repaint(); // the name of our hero has another place

@@ -199,7 +199,9 @@ function decisionText(game, turn, kinds) {
       lead = turn.sums[turn.move] - turn.sums[other],
       name = DIRECTIONS[other];
     said.push(
-      lead > 1e-9 ? `${DIRECTIONS[turn.move]} only ${amount(lead)} ahead of ${name}` : `${DIRECTIONS[turn.move]} and ${name} equal`,
+      lead > 1e-9
+        ? `${DIRECTIONS[turn.move]} only ${amount(lead)} ahead of ${name}`
+        : `${DIRECTIONS[turn.move]} and ${name} equal`,
     );
   }
   return `${game.me + 1} ${game.names[game.me]}: ${said.join('; ')}`;
