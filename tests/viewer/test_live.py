@@ -121,6 +121,10 @@ async def test_an_archived_game_is_shown_from_the_list(browser: Any) -> None:
             await until(page, "window.vindibotPage?.game.last === 20 && vindibotPage.game.ending !== null")
             await page.get_by_label("Time", exact=True).and_(page.locator("input")).fill("8")
             assert "8 / 20" in await page.locator(".where").inner_text()
+            async with page.expect_download() as started:
+                await page.get_by_role("button", name="Download the game record").click()
+            saved = await (await started.value).path()
+            assert loads(saved.read_bytes()).id == bot.game["id"]
             await page.get_by_role("link", name="Games").click()
             assert await page.get_by_role("heading", name="Games", exact=True).is_visible()
         async with httpx.AsyncClient(base_url=server.url) as client:

@@ -220,15 +220,17 @@ async def test_the_recording_is_downloaded_from_the_page(browser: Any, tmp_path:
 
 async def test_the_result_is_told_at_the_end_only(page: Any, bundle: dict[str, Any]) -> None:
     ending, reveal = page.locator(".ending"), page.get_by_role("button", name="Show the whole game")
-    gold = page.locator(".chart-gold canvas")
+    veil = page.locator(".chart-gold .veil")
     assert await ending.inner_text() == ""
     assert await reveal.is_visible()
-    assert "inset" in await gold.evaluate("(it) => it.style.clipPath")
+    covered = await veil.bounding_box()
+    await page.keyboard.press("PageDown")
+    assert (await veil.bounding_box())["x"] > covered["x"]
     assert "at the end" not in await page.locator(".chart-gold .plot").get_attribute("aria-label")
     await page.keyboard.press("End")
     assert "Played to the end" in await ending.inner_text()
     assert not await reveal.is_visible()
-    assert await gold.evaluate("(it) => it.style.clipPath") == ""
+    assert not await veil.is_visible()
     await page.keyboard.press("ArrowLeft")
     assert await ending.inner_text() == ""
 
@@ -236,7 +238,7 @@ async def test_the_result_is_told_at_the_end_only(page: Any, bundle: dict[str, A
 async def test_the_whole_game_is_shown_on_request(page: Any) -> None:
     await page.get_by_role("button", name="Show the whole game").click()
     assert "at the end" in await page.locator(".chart-gold .plot").get_attribute("aria-label")
-    assert await page.locator(".chart-gold canvas").evaluate("(it) => it.style.clipPath") == ""
+    assert not await page.locator(".chart-gold .veil").is_visible()
     assert await page.locator(".ending").inner_text() == ""
 
 

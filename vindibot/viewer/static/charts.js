@@ -62,8 +62,9 @@ export class Charts {
   _build(host, chart, jump) {
     const canvas = el('canvas', { 'aria-hidden': 'true' }),
       needle = el('div', { class: 'needle' }),
+      veil = el('div', { class: 'veil' }),
       ghost = el('div', { class: 'needle ghost' });
-    const box = el('div', { class: 'plot', role: 'img' }, canvas, ghost, needle),
+    const box = el('div', { class: 'plot', role: 'img' }, canvas, veil, ghost, needle),
       hint = el('span', { class: 'hint' });
     const legend = el('span', { class: 'legend' });
     const figure = el(
@@ -73,7 +74,7 @@ export class Charts {
       box,
     );
     host.append(figure);
-    const built = { ...chart, canvas, needle, ghost, box, hint, legend, figure, width: 0 };
+    const built = { ...chart, canvas, needle, veil, ghost, box, hint, legend, figure, width: 0 };
     const at = (event) => this._stateAt(event.clientX - box.getBoundingClientRect().left, box.clientWidth);
     box.addEventListener('pointerdown', (event) => {
       box.setPointerCapture(event.pointerId);
@@ -137,9 +138,9 @@ export class Charts {
     this.state = state;
     this.seen = Math.max(this.seen, state);
     if (!this.whole && this.game.ending && state === this.game.last) this._reveal();
-    for (const { needle, canvas, width } of this.charts) {
+    for (const { needle, veil, width } of this.charts) {
       needle.style.transform = `translateX(${this._x(state, width).toFixed(1)}px)`;
-      canvas.style.clipPath = this.whole ? '' : `inset(0 ${Math.max(0, width - this._x(this.seen, width)).toFixed(1)}px 0 0)`;
+      if (!this.whole) veil.style.transform = `translateX(${this._x(this.seen, width).toFixed(1)}px)`;
     }
   }
 
@@ -147,6 +148,7 @@ export class Charts {
   _reveal() {
     this.whole = true;
     this.reveal.hidden = true;
+    for (const { veil } of this.charts) veil.hidden = true;
     this.draw();
     this.show(this.state);
   }

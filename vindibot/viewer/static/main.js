@@ -111,6 +111,7 @@ class Page {
     this.charts = new Charts(parts.charts, game, (state) => this.clock.go(state));
     this._overlays(parts.overlays);
     main.classList.add('game');
+    document.documentElement.classList.add('game-page');
     main.append(
       header,
       el('div', { class: 'stage' }, parts.board),
@@ -241,7 +242,10 @@ class Page {
     this.table.show(state);
     this.events.show(state);
     this.why.show(turn, state);
-    if (turn && this.command) set(this.command, { title: turnCommand(this.file, turn.turn) });
+    if (turn && this.command && turn !== this.commanded) {
+      this.commanded = turn;
+      set(this.command, { title: turnCommand(this.file, turn.turn) });
+    }
     if (this.asked === null) this.address.show(!clock.following && (clock.touched || state) ? game.turns[state] : null);
     this.transport.setLive(game.live && !game.ending, clock.following);
     this._tell(state, moving);

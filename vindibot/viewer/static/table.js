@@ -16,6 +16,7 @@ export class HeroTable {
     const head = ['Hero', 'Life', 'Gold', 'Mines'].map((text, i) => el('th', { scope: 'col', class: i > 1 ? 'number' : '', text }));
     head.push(el('th', { scope: 'col' }, el('span', { class: 'unseen', text: 'Place' })));
     this.ending = el('p', { class: 'ending', role: 'status' });
+    host.classList.add('heroes-panel');
     host.append(
       el(
         'table',
