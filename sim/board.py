@@ -154,7 +154,10 @@ def _turn_line(game: Any) -> str:
 
 
 def _hero_line(game: Any, index: int) -> str:
-    """Return the line of a hero. Its square and the tile below it are left out if the picture shows them."""
+    """Return the line of a hero.
+
+    The line omits the hero's square, and the tile on which the hero stands, if the drawn board shows them.
+    """
     hero = game["hero"][index]
     pos, spawn = int(hero["pos"]), int(hero["spawn"])
     cell = int(game["cell"][pos])

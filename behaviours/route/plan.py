@@ -53,14 +53,14 @@ class RouteParams(NamedTuple):
     - `games`: the position. `me`: our hero (0..3). `afters`: the positions after each of its five directions.
     - `directions`: the set of directions to plan for (bit d is direction d).
     - `mines`: the squares of at most `MAX_ROUTE_MINES` mines. `weights`: the value of one gold from each mine.
-    - `deadlines`: for each mine, the last of our plies (1: this ply) in which we get there before every enemy.
+    - `deadlines`: for each mine, the latest of our plies (1: this ply) in which we can arrive before every enemy.
     - `beside_taverns`: at most `MAX_TAVERN_SQUARES` squares of air beside taverns.
     - `blocked`: the squares that a route does not enter before its first waypoint (uint8[1024], 1: blocked).
     - `distances`: the distance table of the map.
     - `pay`: ``pay[n]`` is the gold that a mine pays in n plies. ``len(pay) - 1`` is the number of our plies left, with this ply.
     - `floor`: the least life with which our hero attacks a mine.
     - `late`: the factor of the value of a mine that an enemy reaches first.
-    - `home`: the cost in gold of a move from the last mine to a tavern.
+    - `home`: the cost in gold per move on the way from the last mine to the nearest tavern.
     """
 
     games: Game

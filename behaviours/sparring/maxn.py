@@ -146,7 +146,10 @@ def _play_out(
 
 @kernel
 def _utility(game: GameRecord, values: NDArray[np.float64], hero: int, envy: float) -> float:
-    """Return the value of a leaf for a hero: its net worth less `envy` times the mean of the others'."""
+    """Return the value of a leaf for a hero: the hero's net worth, minus `envy` times the mean net worth of the other heroes.
+
+    `values` holds the net worth of each hero.
+    """
     total, count = 0.0, 0
     for step in range(1, 4):
         other = (hero + step) & 3

@@ -41,7 +41,10 @@ def die_with_parent() -> None:
 
 
 def adopt_orphans() -> None:
-    """Make this process the new parent of each descendant whose parent ends, also in other sessions."""
+    """Make this process adopt descendants: if the parent of a descendant ends, this process becomes its parent.
+
+    This includes descendants in other POSIX sessions (`setsid`).
+    """
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 

@@ -59,7 +59,8 @@ class GameApi:
     async def reach(self) -> None:
         """Look up the server's host name. The first call that succeeds also measures the network.
 
-        Raises `TransportError` if no connection is possible. A server that does not answer an idle request is no error.
+        Raises `TransportError` if no connection is possible. If the server accepts connections but does not answer the measuring
+        requests (``GET /``), this is no error.
         """
         await look_up(self.address)
         if self._idle_seconds is not None:

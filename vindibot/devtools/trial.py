@@ -84,7 +84,10 @@ class Response:
 
 @contextmanager
 def stopping(view: View, seconds: float | None) -> Iterator[None]:
-    """Within this block, set the stop word of a view's budget after `seconds`, None for never."""
+    """Return a context manager that sets the stop word of a view's budget `seconds` after its block begins (None: never).
+
+    A kernel or a trait that finds its stop word set returns.
+    """
     timer = threading.Timer(seconds or 0.0, view.budget.stop.__setitem__, (0, 1))
     timer.daemon = True
     if seconds is not None:

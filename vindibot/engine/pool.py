@@ -328,7 +328,7 @@ class Pool:
                 turn.votes[trait] = vote
 
     def _continue(self) -> None:
-        """Assign the waiting traits of the current turn, or end the turn if it has no work left."""
+        """Assign the waiting traits of the current turn to idle workers, or end the turn if it has no work left."""
         if self._turn is not None:
             self._assign(self._turn)
             self._check_done(self._turn)
