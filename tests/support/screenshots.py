@@ -1,6 +1,7 @@
 """Pictures of the viewer for docs/ and the README: ``python -m tests.support.screenshots [FOLDER]``, a minute.
 
-``--rules`` takes only those of docs/rules.md, ``--report`` only that of the arena's report.
+``--rules`` takes only those of docs/rules.md, ``--report`` only that of the arena's report, ``--viewer`` only those of
+docs/viewer.md.
 
 A whole game is played by the shipped bots on a map that is always the same, and its page is looked at in a real browser; on the
 same map a few moves are played against them in the page of challenges. The report is that of the tournament in docs/arena.md.
@@ -55,11 +56,11 @@ class Shot:
 
 
 SHOTS = [
-    Shot("viewer", DESKTOP, "dark", "Home K C"),
-    Shot("viewer-light", DESKTOP, "light", "Home K K Shift+T S"),
-    Shot("viewer-territory", DESKTOP, "dark", "Home K ArrowRight R X"),
-    Shot("viewer-phone", PHONE, "dark", "Home K"),
-    Shot("viewer-phone-why", PHONE, "light", "Home K", ".why"),
+    Shot("viewer", DESKTOP, "dark", "End Home K C"),
+    Shot("viewer-light", DESKTOP, "light", "End Home K K Shift+T S"),
+    Shot("viewer-territory", DESKTOP, "dark", "End Home K ArrowRight R X"),
+    Shot("viewer-phone", PHONE, "dark", "End Home K"),
+    Shot("viewer-phone-why", PHONE, "light", "End Home K", ".why"),
 ]
 
 MOVES = " ".join(["ArrowRight", "ArrowDown", "ArrowRight", "ArrowDown", "ArrowDown"] * 5)
@@ -101,6 +102,13 @@ async def shoot(browser: Browser, address: str, shot: Shot, folder: Path) -> Pat
         if shot.part:
             await page.locator(shot.part).evaluate("(part) => part.scrollIntoView()")
         return await keep(page, folder / f"{shot.name}.png")
+
+
+async def shoot_viewer(browser: Browser, address: str, folder: Path) -> None:
+    """Take the pictures of the viewer."""
+    for shot in SHOTS:
+        path = await shoot(browser, address, shot, folder)
+        print(f"{path}: {path.stat().st_size // 1000} kB")
 
 
 async def keep(page: Page, path: Path) -> Path:
@@ -170,7 +178,7 @@ def beside(pictures: Sequence[Image.Image]) -> Image.Image:
 
 
 async def main(folder: Path, *, only: Sequence[str] = ()) -> None:
-    """Take all pictures into `folder`, or only those of the rules or of the report."""
+    """Take all pictures into `folder`, or only those that `only` names."""
     if only:
         async with async_playwright() as playwright:
             browser = await launch(playwright)
@@ -178,15 +186,16 @@ async def main(folder: Path, *, only: Sequence[str] = ()) -> None:
                 await shoot_rules(browser, folder)
             if "--report" in only:
                 await shoot_report(browser, folder)
+            if "--viewer" in only:
+                with tempfile.TemporaryDirectory() as game:
+                    await shoot_viewer(browser, play(Path(game)).as_uri(), folder)
             await browser.close()
         return
     with tempfile.TemporaryDirectory() as game:
         address = play(Path(game)).as_uri()
         async with async_playwright() as playwright:
             browser = await launch(playwright)
-            for shot in SHOTS:
-                path = await shoot(browser, address, shot, folder)
-                print(f"{path}: {path.stat().st_size // 1000} kB")
+            await shoot_viewer(browser, address, folder)
             for shot in CHALLENGES:
                 path = await shoot_challenge(browser, shot, folder)
                 print(f"{path}: {path.stat().st_size // 1000} kB")

@@ -121,6 +121,10 @@ async def test_an_archived_game_is_shown_from_the_list(browser: Any) -> None:
             await until(page, "window.vindibotPage?.game.last === 20 && vindibotPage.game.ending !== null")
             await page.get_by_label("Time", exact=True).and_(page.locator("input")).fill("8")
             assert "8 / 20" in await page.locator(".where").inner_text()
+            async with page.expect_download() as started:
+                await page.get_by_role("button", name="Download the game record").click()
+            saved = await (await started.value).path()
+            assert loads(saved.read_bytes()).id == bot.game["id"]
             await page.get_by_role("link", name="Games").click()
             assert await page.get_by_role("heading", name="Games", exact=True).is_visible()
         async with httpx.AsyncClient(base_url=server.url) as client:
@@ -195,7 +199,7 @@ async def test_the_name_of_a_game_of_ours_is_text_in_the_list() -> None:
         assert f'href="{viewer.page(name)}"' in page
 
 
-async def test_a_page_that_connects_late_or_again_gets_all_events() -> None:
+async def test_a_page_that_connects_late_or_again_gets_all_events(tmp_path: Path) -> None:
     """Over plain HTTP: the events after the last one received, and the end of all streams with the program."""
     recording_states = states_of(7, 80)
     async with LiveViewer() as viewer:
@@ -210,6 +214,9 @@ async def test_a_page_that_connects_late_or_again_gets_all_events() -> None:
             assert header.game in (await client.get("/")).text
             assert (await client.get("/game/other")).status_code == (await client.get("/plies/other")).status_code == 404
             assert (await client.get("/", headers={"Host": "elsewhere.example"})).status_code == 400
+            so_far = (await client.get(f"/recordings/{header.game}")).content
+            assert so_far.count(b"\n") == 1 + len(own) - 1
+            assert (await client.get("/recordings/other")).status_code == 404
             late = asyncio.create_task(client.get(address, headers={"Last-Event-ID": "5"}))
             left = asyncio.create_task(client.get(address))
             await until_inside(lambda: viewer.readers == 2)
@@ -222,9 +229,25 @@ async def test_a_page_that_connects_late_or_again_gets_all_events() -> None:
             assert await viewer.all_sent(20)
             again = (await client.get(address, headers={"Last-Event-ID": "999"})).text
             assert again.count("data: ") == again.count("event: end") == 1
-            running = viewer.game()
+            whole = tmp_path / "whole.jsonl"
+            whole.write_bytes((await client.get(f"/recordings/{header.game}")).content)
+            assert [turn.turn for turn in read_recording(whole).turns] == [int(state[0]["turn"]) for state in own]
+            assert read_recording(whole).outcome == Outcome()
+            running = viewer.game(Path("mine"))
             running.turn(header.model_copy(update={"game": "other"}), read_game(raw(own[0])), own[0], BALLOT)
+            name = next(path.name for path in viewer.copies.iterdir() if "other" in path.name)
+            assert f'data-path="mine/{name}"' in (await client.get("/game/other")).text
             unfinished = asyncio.create_task(client.get("/plies/other"))
             await until_inside(lambda: viewer.readers == 1)
             await viewer.__aexit__(None, None, None)
             assert "event: end" not in (await unfinished).text
+            assert not viewer.copies.exists()
+
+
+async def test_the_list_of_games_waits_for_the_first_game(browser: Any) -> None:
+    state = states_of(7, 8)[0]
+    async with LiveViewer() as viewer, visiting(browser, viewer.address) as page:
+        await page.get_by_text("No game has begun yet.").wait_for()
+        viewer.game().turn(HEADER, read_game(raw(state)), state, BALLOT)
+        await page.get_by_role("link", name="game abcd1234").click()
+        await page.get_by_role("button", name="Download the recording").wait_for()

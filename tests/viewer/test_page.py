@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
@@ -18,7 +19,8 @@ from sim.paths import FAR, distances_from
 from tests.support.browser import DESKTOP, PHONE, until, visiting
 from tests.support.recorded import record, states_of
 from vindibot.viewer.bundle import bundle_of
-from vindibot.viewer.page import whole_page
+from vindibot.viewer.page import SourceFile, whole_page
+from vindibot.viewer.replay import replay_file
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -44,6 +46,8 @@ def states() -> list[Games]:
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     bundle = bundle_of(record(tmp_path_factory.mktemp("game"), states(), 1, without=LOST))
     bundle["players"][1]["name"] = NASTY
+    for number, turn in enumerate(bundle["why"]["turns"]):
+        turn["votes"][2] |= {"score": number - 50, "goal": 5}
     return json.loads(json.dumps(bundle))
 
 
@@ -61,9 +65,10 @@ async def visit(browser: Any, address: str) -> AsyncIterator[Any]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def page(visit: Any) -> Any:
+async def page(visit: Any, address: str) -> Any:
     """The page, newly opened."""
-    await visit.reload()
+    await visit.goto("about:blank")  # with its address alone, the page would only change the turn
+    await visit.goto(address)
     return visit
 
 
@@ -163,7 +168,143 @@ async def test_states_of_the_page_are_those_of_the_game(page: Any, bundle: dict[
             assert [seen["life"], seen["gold"], seen["mines"]] == [hero["life"], hero["gold"], hero["mines"]]
 
 
+async def test_the_address_follows_the_turn(page: Any, bundle: dict[str, Any]) -> None:
+    await page.keyboard.press("PageDown")
+    turn = bundle["plies"][39]["t"]
+    await until(page, f"location.hash === '#turn={turn}'")
+    await page.reload()
+    assert await state(page) == 40
+    await page.evaluate(f"location.hash = '#turn={bundle['plies'][99]['t']}'")
+    await until(page, "vindibotPage.clock.state === 100")
+    await page.evaluate("history.replaceState(null, '', '#turn=99999')")
+    await page.reload()
+    assert await state(page) == len(bundle["plies"])
+
+
+async def test_the_address_and_the_command_of_a_turn_are_copied(
+    browser: Any, bundle: dict[str, Any], address: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "game.html"
+    path.write_text(whole_page(bundle, SourceFile("my game.jsonl", b"{}", "recordings/my game.jsonl")))
+    async with visiting(browser, path.as_uri(), permissions=["clipboard-read", "clipboard-write"]) as page:
+        turn = bundle["why"]["turns"][7]
+        await page.evaluate(f"vindibotPage.clock.halt({turn['ply'] + 1})")
+        for name, copied in (
+            ("Copy command", f"vindibot turn 'recordings/my game.jsonl' --turn {turn['turn']}"),
+            ("Copy the address of this turn", f"{path.as_uri()}#turn={turn['turn'] + 1}"),
+        ):
+            await page.get_by_role("button", name=name).click()
+            await page.get_by_text(f"Copied: {copied}").wait_for()
+            assert await page.evaluate("navigator.clipboard.readText()") == copied
+        await page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
+        await page.get_by_role("button", name="Copy command").click()
+        await page.get_by_text("Copied: vindibot turn").wait_for()
+        assert (await page.evaluate("navigator.clipboard.readText()")).startswith("vindibot turn")
+    async with visiting(browser, address) as page:  # a page without the recording has no command
+        assert not await page.get_by_role("button", name="Copy command").is_visible()
+
+
+async def test_the_recording_is_downloaded_from_the_page(browser: Any, tmp_path: Path) -> None:
+    recording = record(tmp_path, states(), 1)
+    page_path = replay_file(recording.path, tmp_path / "game.html")
+    async with visiting(browser, page_path.as_uri(), accept_downloads=True) as page:
+        async with page.expect_download() as started:
+            await page.get_by_role("button", name="Download the recording").click()
+        download = await started.value
+        assert download.suggested_filename == recording.path.name
+        saved = await download.path()
+        assert saved.read_bytes() == recording.path.read_bytes()
+        said = await page.locator(".said").inner_text()
+        assert said == f"Downloading the recording {recording.path.name}, for vindibot replay, watch and turn."
+
+
+async def test_the_result_is_told_at_the_end_only(page: Any, bundle: dict[str, Any]) -> None:
+    ending, reveal = page.locator(".ending"), page.get_by_role("button", name="Show the whole game")
+    veil = page.locator(".chart-gold .veil")
+    assert await ending.inner_text() == ""
+    assert await reveal.is_visible()
+    covered = await veil.bounding_box()
+    await page.keyboard.press("PageDown")
+    assert (await veil.bounding_box())["x"] > covered["x"]
+    assert "at the end" not in await page.locator(".chart-gold .plot").get_attribute("aria-label")
+    await page.keyboard.press("End")
+    assert "Played to the end" in await ending.inner_text()
+    assert not await reveal.is_visible()
+    assert not await veil.is_visible()
+    await page.keyboard.press("ArrowLeft")
+    assert await ending.inner_text() == ""
+
+
+async def test_the_whole_game_is_shown_on_request(page: Any) -> None:
+    await page.get_by_role("button", name="Show the whole game").click()
+    assert "at the end" in await page.locator(".chart-gold .plot").get_attribute("aria-label")
+    assert not await page.locator(".chart-gold .veil").is_visible()
+    assert await page.locator(".ending").inner_text() == ""
+
+
+async def test_the_list_of_events_by_mouse_and_keyboard(page: Any, bundle: dict[str, Any]) -> None:
+    for kind in ("late", "close", "death", "mine"):
+        await page.get_by_role("checkbox", name=kind, exact=False).and_(page.locator(".jump input")).uncheck()
+    rows = page.locator(".list [role=option]")
+    kills = happened(bundle, "kill")
+    assert await rows.evaluate_all("rows => rows.map((row) => Number(row.dataset.state))") == kills
+    await rows.nth(3).click()
+    assert await state(page) == kills[3]
+    assert "kills" in await rows.nth(3).inner_text()
+    await page.get_by_role("listbox").focus()
+    for key, at in (("ArrowDown", 4), ("ArrowDown", 5), ("ArrowUp", 4)):
+        await page.keyboard.press(key)
+        assert await state(page) == kills[at]
+        assert await rows.nth(at).get_attribute("aria-selected") == "true"
+        assert await page.locator(".list [aria-selected=true]").count() == 1
+    await page.evaluate(f"vindibotPage.clock.halt({kills[9] + 1})")
+    assert await rows.nth(9).get_attribute("aria-selected") == "true"
+    await page.get_by_role("checkbox", name="mine", exact=False).and_(page.locator(".jump input")).check()
+    assert await rows.count() > len(kills)
+
+
+async def test_late_and_close_decisions_are_events(page: Any, bundle: dict[str, Any]) -> None:
+    """In this recording the search is late in each turn. The decision between 1.0 and 0.0 is not close."""
+    assert await page.evaluate("vindibotPage.game.events.late.length") == len(bundle["why"]["turns"])
+    assert await page.evaluate("vindibotPage.game.events.close.length") == 0
+    close = """(sums) => import('viewer/decisions.js').then((it) =>
+        it.isClose({ move: 0, sums, candidates: [0, 1, 2], votes: [], left_ms: 5 }))"""
+    answers = [await page.evaluate(close, sums) for sums in ([1, 0.96, 0], [1, 0.94, 0], [1, 1, 0], [1, 1, 1], [0, 0, -5])]
+    assert answers == [True, False, True, False, True]
+    await page.keyboard.press("o")
+    assert await state(page) == bundle["why"]["turns"][1]["ply"]
+
+
+async def test_the_scores_of_a_search_are_a_curve(page: Any) -> None:
+    await page.keyboard.press("End")
+    chart = page.locator(".chart-score")
+    assert await chart.locator(".series").all_inner_texts() == ["search"]
+    assert await chart.locator(".plot").get_attribute("aria-label") == "Score of search over time, in gold"
+    await chart.locator(".plot").hover(position={"x": 120, "y": 40})
+    await page.get_by_text(re.compile(r"turn \d+: search −?\d+")).wait_for()
+    drawn = "(it) => it.getContext('2d').getImageData(0, 0, it.width, it.height).data.some(Boolean)"
+    assert await chart.locator("canvas").evaluate(drawn)
+
+
 # ---- Why ----
+
+
+async def test_bars_are_beside_the_numbers(page: Any, bundle: dict[str, Any]) -> None:
+    await page.evaluate(f"vindibotPage.clock.halt({bundle['why']['turns'][3]['ply']})")
+    apart = """cells => cells.map((cell) => {
+        const text = document.createRange(), bar = cell.querySelector('.bar').getBoundingClientRect();
+        text.selectNodeContents(cell.querySelector('.value'));
+        const { bottom, height } = text.getBoundingClientRect();
+        return bar.height >= 3 && bar.top >= bottom - height / 5 && bar.bottom <= cell.getBoundingClientRect().bottom;
+    })"""
+    cells = await page.locator(".votes td:has(.bar):has(.value)").evaluate_all(apart)
+    assert len(cells) > 5
+    assert all(cells)
+
+
+async def test_the_sum_says_what_its_time_is(page: Any, bundle: dict[str, Any]) -> None:
+    await page.evaluate(f"vindibotPage.clock.halt({bundle['why']['turns'][3]['ply']})")
+    assert await page.locator(".votes tfoot .ms").inner_text() == "slowest 700"
 
 
 async def test_the_panel_shows_the_votes_of_the_recording(page: Any, bundle: dict[str, Any]) -> None:
@@ -241,11 +382,40 @@ async def test_overlays_by_key_and_by_mouse(page: Any) -> None:
         copy.drawImage(document.querySelector('.layer-marks'), 0, 0);
         return copy.getImageData(0, 0, 400, 400).data.some(Boolean);
     }"""
-    for box in await page.locator(".overlays input").all():
+    for box in await page.locator(".overlays input:enabled").all():
         await box.uncheck()
     assert not await page.evaluate(drawn)
     await page.keyboard.press("r")
     assert await page.evaluate(drawn)
+
+
+async def test_overlays_that_nothing_feeds_are_disabled(page: Any) -> None:
+    """No trait of the recording has an expected line, but one names a goal."""
+    line = page.get_by_label("Expected line")
+    assert await line.is_disabled()
+    assert not await line.is_checked()
+    assert await page.get_by_label("Goals").is_checked()
+    reason = "no trait of this bot says which moves it expects"
+    assert await page.locator("label", has_text="Expected line").get_attribute("title") == reason
+    await page.keyboard.press("e")
+    assert not await line.is_checked()
+    assert await page.locator(".said").inner_text() == f"Expected line: {reason}."
+
+
+async def test_names_do_not_hide_arrows(page: Any, bundle: dict[str, Any]) -> None:
+    layers = await page.locator(".board canvas").evaluate_all("all => all.map((one) => one.className)")
+    assert layers[-1].endswith("layer-top")
+    await page.evaluate(f"vindibotPage.clock.halt({bundle['why']['turns'][3]['ply']})")
+    drawn = """() => {
+        const { width, height } = document.querySelector('.layer-top');
+        const copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
+        copy.drawImage(document.querySelector('.layer-top'), 0, 0);
+        return copy.getImageData(0, 0, width, height).data.some(Boolean);
+    }"""
+    assert await page.evaluate(drawn)
+    await page.get_by_label("Votes", exact=True).uncheck()
+    await page.get_by_label("Goals").uncheck()
+    assert not await page.evaluate(drawn)
 
 
 # ---- Names ----
@@ -272,6 +442,26 @@ async def test_a_narrow_window_does_not_scroll_sideways(browser: Any, address: s
             assert 0 <= left < right <= width
         await page.get_by_role("button", name="Play").tap()
         await page.get_by_role("button", name="Pause").wait_for()
+
+
+async def test_on_a_phone_the_steps_stay_in_reach(browser: Any, address: str) -> None:
+    async with visiting(browser, address, size=PHONE, has_touch=True) as page:
+        for part in (".board", ".why", ".charts"):
+            await page.locator(part).scroll_into_view_if_needed()
+            before = await state(page)
+            box = await page.get_by_role("button", name="A ply on").bounding_box()
+            assert box["y"] + box["height"] <= PHONE[1]
+            await page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+            assert await state(page) == before + 1
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 640), (1680, 1050), (820, 1180), PHONE])
+async def test_the_board_is_as_large_as_the_window_allows(browser: Any, address: str, width: int, height: int) -> None:
+    async with visiting(browser, address, size=(width, height)) as page:
+        box = await page.locator(".layer-land").bounding_box()
+        side = min(height - 16, width - 560) if width > height else width - 24
+        assert side - 28 <= box["width"] <= side + 24
+        assert box["y"] + box["height"] <= height
 
 
 async def test_everything_can_be_reached_by_keyboard_and_has_a_name(page: Any) -> None:

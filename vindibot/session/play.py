@@ -182,6 +182,7 @@ class Session:
             join_timeout=settings.join_timeout_s,
             move_timeout=ClientSettings.model_fields["move_timeout"].default if self.pace is None else PAUSED_TIMEOUT,
         )
+        folder = settings.recording.folder if settings.recording.enabled and seat == 0 else None
         return GamePlayer(
             client,
             participant.bot,
@@ -189,11 +190,11 @@ class Session:
             seed=seed + seat,
             margin=settings.time.margin_ms / 1000,
             nodes=settings.pool.nodes,
-            folder=settings.recording.folder if settings.recording.enabled and seat == 0 else None,
+            folder=folder,
             display=self.display if seat == 0 else None,
             title=f"game {number}" if settings.games > 1 else "",
             notify=self._note if seat == 0 else None,
-            observer=self.viewer.game() if self.viewer is not None and seat == 0 else None,
+            observer=self.viewer.game(folder) if self.viewer is not None and seat == 0 else None,
         )
 
     def _arrange(self, server: EmbeddedServer, participants: list[Participant], seed: int, number: int) -> None:

@@ -10,7 +10,8 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator
-from pathlib import PurePath
+from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
 from typing import Self
 from urllib.parse import quote
 
@@ -20,14 +21,14 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from sim.game import Games
 from vindibot.base import AsgiServer, VindibotError, render
-from vindibot.games import Ballot, GameHistory, GameState, Header, LastState, Outcome, Ply
+from vindibot.games import Ballot, GameHistory, GameState, Header, LastState, Outcome, Ply, Recorder
 from vindibot.viewer.bundle import Bundle, BundleWriter, Patch
-from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
+from vindibot.viewer.page import TYPES, list_policy, served_page, served_policy, static_files
 
 LOOPBACK = "127.0.0.1"
 #: Seconds without an event after which a stream sends a comment, so that the connection stays open.
@@ -41,10 +42,16 @@ _log = structlog.get_logger("vindibot.viewer")
 
 
 class LiveGame:
-    """One game of ours, as an observer of the player. Only one event loop may use it."""
+    """One game of ours, as an observer of the player. Only one event loop may use it.
 
-    def __init__(self, viewer: LiveViewer) -> None:
+    `recording` is a copy of the recording so far, for the download; None before our first turn. `path` is the path of the
+    player's own recording for a command line.
+    """
+
+    def __init__(self, viewer: LiveViewer, folder: Path | None) -> None:
         self._viewer = viewer
+        self._folder = folder
+        self._recorder: Recorder | None = None
         self._history = GameHistory()
         self._writer: BundleWriter | None = None
         self._events: list[str] = []
@@ -59,6 +66,9 @@ class LiveGame:
         if not self._history:
             me = header.hero - 1
             self._history = GameHistory(header.game, state.players, me, started=header.started, limit_ms=header.limit_ms)
+            self._recorder = Recorder(self._viewer.copies, header)
+        if self._recorder is not None:
+            self._recorder.turn(state, ballot)
         try:
             self._history.append(games, ballot)
             self._writer = self._writer or BundleWriter(self._history, header)
@@ -80,6 +90,8 @@ class LiveGame:
 
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
         """See `vindibot.session.player.GameObserver`."""
+        if self._recorder is not None:
+            self._recorder.finish(outcome, last.state if last is not None else None)
         if self._writer is not None and not self.over:
             self.over = True
             if last is not None:
@@ -100,6 +112,22 @@ class LiveGame:
         """Wake all streams, so that they look for new events."""
         self._changed.set()
         self._changed.clear()
+
+    @property
+    def recording(self) -> Path | None:
+        return self._recorder.path if self._recorder is not None else None
+
+    @property
+    def path(self) -> str:
+        if self.recording is None:
+            return ""
+        return self.recording.name if self._folder is None else (self._folder / self.recording.name).as_posix()
+
+    def discard(self) -> None:
+        """Remove the copy of the recording."""
+        if self._recorder is not None and self._recorder.path is not None:
+            self._recorder.close()
+            self._recorder.path.unlink(missing_ok=True)
 
     def start(self) -> Bundle:
         """Return the bundle of the game before its first event. The events add the rest."""
@@ -141,12 +169,14 @@ class LiveViewer:
         self.readers = 0
         self.closed = False
         self.port = 0
+        self._copies = TemporaryDirectory(prefix="vindibot-viewer-", ignore_cleanup_errors=True)
         self.opened = asyncio.Event()
         self._left = asyncio.Event()
         routes = [
             Route("/", self._home),
             Route("/game/{id}", self._game),
             Route("/plies/{id}", self._plies),
+            Route("/recordings/{id}", self._recording),
             Route("/viewer/{name}", self._file),
         ]
         # Without this check, the page of another host whose name resolves to this machine could read our pages.
@@ -162,15 +192,23 @@ class LiveViewer:
         """Return the address of the page of a game."""
         return f"{self.address}game/{quote(game_id, safe='')}"
 
-    def game(self) -> LiveGame:
-        """Return a new game, to observe a game that is about to begin. The list shows it from our first turn on."""
-        return LiveGame(self)
+    @property
+    def copies(self) -> Path:
+        """The folder of the copies of recordings."""
+        return Path(self._copies.name)
+
+    def game(self, folder: Path | None = None) -> LiveGame:
+        """Return a new game, to observe a game that is about to begin. The list shows it from our first turn on.
+
+        `folder` is the folder of the player's recordings, None if there is none.
+        """
+        return LiveGame(self, folder)
 
     def began(self, game_id: str, game: LiveGame) -> None:
         """Add a game to the list. The game calls this method after our first turn."""
         self.games[game_id] = game
         while len(self.games) > MAX_GAMES:
-            del self.games[next(iter(self.games))]
+            self.games.pop(next(iter(self.games))).discard()
         self.first.set()
 
     async def __aenter__(self) -> Self:
@@ -187,6 +225,9 @@ class LiveViewer:
         for game in self.games.values():
             game.wake()
         await self._asgi.end()
+        for game in self.games.values():
+            game.discard()
+        self._copies.cleanup()
 
     async def all_sent(self, seconds: float) -> bool:
         """Wait until a page has been opened and all open pages have received all events. Return whether this happened within
@@ -210,17 +251,24 @@ class LiveViewer:
 
     async def _home(self, request: Request) -> Response:
         games = [(self.page(name), name, game.over) for name, game in reversed(self.games.items())]
-        return _html(render("viewer/ours.html", games=games))
+        return _html(render("viewer/ours.html", games=games), policy=list_policy())
 
     async def _game(self, request: Request) -> Response:
-        events = f"/plies/{quote(request.path_params['id'], safe='')}"
-        return _html(served_page(self._find(request).start(), events, home="/"), policy=served_policy())
+        game, name = self._find(request), quote(request.path_params["id"], safe="")
+        files = {"recording": f"/recordings/{name}", "path": game.path} if game.recording is not None else {}
+        return _html(served_page(game.start(), f"/plies/{name}", home="/", **files), policy=served_policy())
 
     async def _plies(self, request: Request) -> Response:
         last_id = request.headers.get("last-event-id", "")
         after = int(last_id) if last_id.isascii() and last_id.isdecimal() and len(last_id) < 10 else 0
         stream = self._counted(self._find(request), after)
         return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
+
+    async def _recording(self, request: Request) -> Response:
+        path = self._find(request).recording
+        if path is None:
+            raise HTTPException(404, "There is no recording of this game.")
+        return FileResponse(path, media_type="application/jsonl", headers={"X-Content-Type-Options": "nosniff"})
 
     async def _counted(self, game: LiveGame, after: int) -> AsyncIterator[str]:
         """Yield the events of a game. Meanwhile, count the reader in `readers`."""
@@ -249,4 +297,4 @@ def _html(markup: str, status: int = 200, policy: str = "default-src 'none'; fra
 
 async def _missing(request: Request, error: Exception) -> Response:
     """Return the page for status 404."""
-    return _html(render("viewer/missing.html", message=getattr(error, "detail", "There is no such page.")), 404)
+    return _html(render("viewer/missing.html", message=getattr(error, "detail", "There is no such page.")), 404, list_policy())

@@ -8,9 +8,11 @@ nothing from other hosts.
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import PurePath
@@ -47,15 +49,31 @@ def _data_url(name: str) -> str:
     return f"data:text/javascript;base64,{base64.b64encode(static_files()[name]).decode()}"
 
 
-def whole_page(bundle: Mapping[str, Any]) -> str:
-    """Return one HTML file with the game, the style and the scripts. The page loads nothing else."""
+@dataclass(frozen=True)
+class SourceFile:
+    """The file of a game, for the download from its page. `path` is the path for a command line, empty if it is not known."""
+
+    name: str
+    content: bytes
+    path: str = ""
+
+    def packed(self) -> str:
+        """Return the content, gzipped and in base64. Equal contents give equal texts."""
+        return base64.b64encode(gzip.compress(self.content, mtime=0)).decode()
+
+
+def whole_page(bundle: Mapping[str, Any], file: SourceFile | None = None) -> str:
+    """Return one HTML file with the game, the style and the scripts. The page loads nothing else.
+
+    The page offers `file` for download.
+    """
     style = "".join(static_files()[name].decode() for name in STYLES)
     imports = _import_map({f"viewer/{name}": _data_url(name) for name in modules()})
     policy = (
         f"default-src 'none'; script-src {_digest(imports)} data:; style-src {_digest(style)}; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-    own = {"mark": MARK, "policy": policy, "style": style}
+    own = {"mark": MARK, "policy": policy, "style": style, "file": file}
     return render("viewer/whole.html", bundle=bundle, imports=imports, main=_data_url(MAIN), data={}, plain="", **own)
 
 
@@ -70,11 +88,20 @@ def served_policy() -> str:
 def served_page(bundle: Mapping[str, Any], events: str, *, plain: str = "", **addresses: str) -> str:
     """Return the page of a game for a server. The page adds the events from the address `events` to `bundle`.
 
-    The server must serve the page's files below ``/viewer/``. `addresses` are further data attributes of the page: ``home``,
-    ``record``. `plain` is the address of a page without scripts.
+    The server must serve the page's files below ``/viewer/``. `addresses` are further data attributes of the page: ``home``, and
+    ``record`` or ``recording`` for the download, with its ``path`` for a command line. `plain` is the address of a page without
+    scripts.
     """
     data = {"events": events, **addresses}
     return render("viewer/game.html", bundle=bundle, imports=served_imports(), main=f"/viewer/{MAIN}", data=data, plain=plain)
+
+
+def list_policy() -> str:
+    """Return the Content-Security-Policy of a page without an import map: styles and scripts from the same server only."""
+    return (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'"
+    )
 
 
 def served_imports() -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from vindibot.base import Output, UsageError
-from vindibot.games import GameRecord, read_game_file
+from vindibot.games import GameRecord, Recording, dumps, read_game_file
 from vindibot.viewer.bundle import bundle_of
-from vindibot.viewer.page import MARK, whole_page
+from vindibot.viewer.page import MARK, SourceFile, whole_page
 
 
 def replay_file(path: Path, out: Path | None = None, game: str | None = None) -> Path:
@@ -22,8 +23,19 @@ def replay_file(path: Path, out: Path | None = None, game: str | None = None) ->
         raise UsageError(f"{target} is the game itself: give another file to --html")
     output = page_output(target, "--html names another file")
     output.check()
-    output.write(whole_page(bundle_of(read_game_file(path, game))))
+    found = read_game_file(path, game)
+    output.write(whole_page(bundle_of(found), source_file(found)))
     return target
+
+
+def source_file(game: Recording | GameRecord) -> SourceFile:
+    """Return the file that the page of a game offers for download: the recording as it is, or a file with this game record."""
+    if isinstance(game, GameRecord):
+        return SourceFile(f"{re.sub(r'[^A-Za-z0-9_-]+', '-', game.id)[:60]}.games.jsonl", dumps(game) + b"\n")
+    path = game.path
+    # The page may be sent to others: it has no absolute path of this machine.
+    inside = not path.is_absolute() and ".." not in path.parts
+    return SourceFile(path.name, path.read_bytes(), path.as_posix() if inside else path.name)
 
 
 def page_output(path: Path, instead: str) -> Output:
@@ -33,4 +45,4 @@ def page_output(path: Path, instead: str) -> Output:
 
 def record_page(record: GameRecord) -> str:
     """Return the page of a game record. Raises `GameRecordError` if the game cannot be computed from it."""
-    return whole_page(bundle_of(record))
+    return whole_page(bundle_of(record), source_file(record))

@@ -1,5 +1,6 @@
-// A board of any size on three canvases. The first has land and mines, and is painted again only where a mine changes its
-// owner. The second has overlays. The third has heroes and effects, and is painted again in each frame.
+// A board of any size on four canvases. The first has land and mines, and is painted again only where a mine changes its
+// owner. The second has overlays. The third has heroes and effects, and is painted again in each frame. The fourth has arrows and
+// texts of overlays, which names of heroes must not hide.
 //
 //   const board = new Board(element, { size, tiles, names, me, spawns });
 //   board.frame({ owners, heroes, effects });   // see scene.js, which makes scenes from states
@@ -18,6 +19,8 @@ export const AIR = 0,
 /** Smallest side of a square, in CSS pixels, at which names and numbers are readable. */
 const ROOM_FOR_NAMES = 17;
 const NAME_LENGTH = 14;
+/** Distance of a name from the middle of an arrow, in squares. */
+const ARROW_ROOM = 0.3;
 
 /** Return the first letters of a name that fit into a tag. */
 export function shortName(name, length = NAME_LENGTH) {
@@ -40,14 +43,14 @@ export class Board {
     this.scene = null;
     this.onSquare = null; // called with the number of a square that was clicked
     host.classList.add('board');
-    this.layers = ['land', 'marks', 'actors'].map((name) => {
+    this.layers = ['land', 'marks', 'actors', 'top'].map((name) => {
       const layer = document.createElement('canvas');
       layer.className = `layer layer-${name}`;
       layer.setAttribute('aria-hidden', 'true');
       host.append(layer);
       return layer;
     });
-    [this.land, this.over, this.actors] = this.layers.map((layer) => layer.getContext('2d'));
+    [this.land, this.over, this.actors, this.top] = this.layers.map((layer) => layer.getContext('2d'));
     host.setAttribute('role', 'img');
     host.setAttribute('aria-label', label);
     host.addEventListener('click', (event) => {
@@ -204,7 +207,8 @@ export class Board {
     c.globalAlpha = 1;
   }
 
-  /** Draw the name and the life over a hero, or below a hero in the topmost row. */
+  /** Draw the name and the life over a hero, or below a hero in the topmost row. If there are arrows at our hero, its name is
+   *  beside them. */
   _tag(c, hero, index) {
     const s = this.side,
       pixel = this.ratio;
@@ -223,10 +227,24 @@ export class Board {
     c.fillStyle = full > 0.5 ? '#4bd864' : full > 0.2 ? '#ffc93c' : '#ff5a4f';
     c.fillRect(x - wide / 2, y, Math.ceil(wide * full), high);
     if (tag) {
-      const left = Math.min(Math.max(x - tag.width / 2, 0), s * this.size - tag.width);
+      const left = Math.min(Math.max(this._tagLeft(hero, index, x, tag.width), 0), s * this.size - tag.width);
       c.drawImage(tag, Math.round(left), below ? y + high + 2 * pixel : y - tag.height - 2 * pixel);
     }
     c.globalAlpha = 1;
+  }
+
+  /** Return the left edge of a name. It is centred at `x`, but the name of our hero is beside arrows near the hero. */
+  _tagLeft(hero, index, x, width) {
+    const { size, side } = this,
+      arrow = index === this.me ? this.marks?.arrows?.[0] : null;
+    if (!arrow) return x - width / 2;
+    const columns = (arrow.square % size) - hero.x,
+      rows = Math.floor(arrow.square / size) - hero.y;
+    if (Math.max(Math.abs(columns), Math.abs(rows)) > 1.6) return x - width / 2;
+    const leftward = x - side * ARROW_ROOM - width,
+      rightward = x + side * ARROW_ROOM;
+    if (leftward < 0) return rightward;
+    return columns > 0.25 || rightward + width > side * size ? leftward : rightward;
   }
 
   _names() {
@@ -256,10 +274,14 @@ export class Board {
 
   /** Show marks (see marks.js) until the next call; null for none. */
   mark(marks) {
+    const moved = marks?.arrows?.[0]?.square !== this.marks?.arrows?.[0]?.square;
     this.marks = marks;
     if (!this.side) return;
-    this.over.clearRect(0, 0, this.side * this.size, this.side * this.size);
-    if (marks) new Marker(this.over, this).draw(marks);
+    if (moved) this.repaint(); // the name of our hero has another place
+    for (const layer of [this.over, this.top]) layer.clearRect(0, 0, this.side * this.size, this.side * this.size);
+    if (!marks) return;
+    new Marker(this.over, this).draw(marks);
+    new Marker(this.top, this).drawOver(marks);
   }
 
   /** Remove the board from its element. */

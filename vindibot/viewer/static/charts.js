@@ -1,22 +1,30 @@
-// Charts of gold, mines and life of the four heroes over time. The curves are drawn again only when the game grows or the size
-// changes. One line over the curves moves with the time.
+// Charts of gold, mines and life of the four heroes over time, and of the scores of our searches. The curves are drawn again only
+// when the game grows or the size changes. One line over the curves moves with the time. The curves end at the latest state that
+// was shown, so that they do not tell the result, until the game was shown to its end or the user asks for the whole game.
 
-import { el } from 'viewer/dom.js';
+import { el, set } from 'viewer/dom.js';
 import { GOLD, LIFE, MINES } from 'viewer/model.js';
 import { HEROES } from 'viewer/sprites.js';
+import { amount } from 'viewer/why.js';
 
 const PADDING = { left: 34, right: 8, top: 6, bottom: 4 };
 const LOOKS = {
-  light: { line: 'rgba(0,0,0,.13)', text: '#5d5b54', gap: 'rgba(120,110,90,.28)' },
-  dark: { line: 'rgba(255,255,255,.12)', text: '#a3a89f', gap: 'rgba(200,200,200,.16)' },
+  light: { line: 'rgba(0,0,0,.13)', text: '#5d5b54', gap: 'rgba(120,110,90,.28)', scores: ['#8f5400', '#0b62a8', '#8a3ba0'] },
+  dark: {
+    line: 'rgba(255,255,255,.12)',
+    text: '#a3a89f',
+    gap: 'rgba(200,200,200,.16)',
+    scores: ['#ffc24b', '#7cc4ff', '#e0a3ff'],
+  },
 };
 
-/** Return at most four round numbers up to `most`, for the labels of an axis. */
-function steps(most) {
-  const rough = Math.max(1, most / 3),
+/** Return at most five round numbers from `least` (0 or less) to `most`, for the labels of an axis. */
+function steps(most, least = 0) {
+  const rough = Math.max(1, (most - least) / 3),
     power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((k) => k * power).find((candidate) => candidate >= rough);
-  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+  const first = Math.ceil(least / step);
+  return Array.from({ length: Math.floor(most / step) - first + 1 }, (_, i) => (first + i) * step);
 }
 
 export class Charts {
@@ -25,12 +33,25 @@ export class Charts {
     this.game = game;
     this.theme = 'dark';
     this.hero = -1;
+    this.state = 0;
+    this.seen = 0; // the latest state that was shown
+    this.whole = false; // the whole game is shown
+    this.reveal = el('button', {
+      type: 'button',
+      class: 'reveal',
+      text: 'Show the whole game',
+      title: 'the curves end at the latest turn that you have seen',
+      on: { click: () => this._reveal() },
+    });
+    host.append(el('div', { class: 'panel-head' }, el('h2', { id: 'charts-title', text: 'Curves' }), this.reveal));
     this.charts = [
       { field: GOLD, title: 'Gold', draw: this._curves },
       { field: MINES, title: 'Mines', draw: this._curves },
       { field: LIFE, title: 'Life', draw: this._bands },
+      { title: 'Score', draw: this._scores },
     ].map((chart) => this._build(host, chart, jump));
-    this.state = 0;
+    this.score = this.charts.at(-1);
+    this.score.figure.hidden = true;
     this.resizes = new ResizeObserver(() => {
       this.draw();
       this.show(this.state);
@@ -41,13 +62,19 @@ export class Charts {
   _build(host, chart, jump) {
     const canvas = el('canvas', { 'aria-hidden': 'true' }),
       needle = el('div', { class: 'needle' }),
+      veil = el('div', { class: 'veil' }),
       ghost = el('div', { class: 'needle ghost' });
-    const box = el('div', { class: 'plot', role: 'img' }, canvas, ghost, needle),
+    const box = el('div', { class: 'plot', role: 'img' }, canvas, veil, ghost, needle),
       hint = el('span', { class: 'hint' });
-    host.append(
-      el('figure', { class: `chart chart-${chart.title.toLowerCase()}` }, el('figcaption', {}, chart.title, hint), box),
+    const legend = el('span', { class: 'legend' });
+    const figure = el(
+      'figure',
+      { class: `chart chart-${chart.title.toLowerCase()}` },
+      el('figcaption', {}, chart.title, legend, hint),
+      box,
     );
-    const built = { ...chart, canvas, needle, ghost, box, hint, width: 0 };
+    host.append(figure);
+    const built = { ...chart, canvas, needle, veil, ghost, box, hint, legend, figure, width: 0 };
     const at = (event) => this._stateAt(event.clientX - box.getBoundingClientRect().left, box.clientWidth);
     box.addEventListener('pointerdown', (event) => {
       box.setPointerCapture(event.pointerId);
@@ -67,10 +94,20 @@ export class Charts {
       if (state !== null) ghost.style.transform = `translateX(${this._x(state, box.clientWidth)}px)`;
     }
     const { game } = this;
-    chart.hint.textContent =
-      state === null
-        ? ''
-        : ` turn ${game.turns[state]}: ${[0, 1, 2, 3].map((hero) => game.value(state, hero, chart.field)).join(' · ')}`;
+    if (state === null) chart.hint.textContent = '';
+    else if (!this.whole && state > this.seen) chart.hint.textContent = ` turn ${game.turns[state]}`;
+    else {
+      const values =
+        chart === this.score
+          ? this._scoresAt(state)
+          : [0, 1, 2, 3].map((hero) => game.value(state, hero, chart.field)).join(' · ');
+      chart.hint.textContent = ` turn ${game.turns[state]}: ${values}`;
+    }
+  }
+
+  _scoresAt(state) {
+    const scored = this.game.turnFor(state)?.votes.filter(({ score }) => score !== undefined) ?? [];
+    return scored.map(({ trait, score }) => `${trait} ${amount(score)}`).join(' · ') || 'no score';
   }
 
   _stateAt(x, width) {
@@ -99,7 +136,21 @@ export class Charts {
   /** Move the line that shows the time. */
   show(state) {
     this.state = state;
-    for (const { needle, width } of this.charts) needle.style.transform = `translateX(${this._x(state, width).toFixed(1)}px)`;
+    this.seen = Math.max(this.seen, state);
+    if (!this.whole && this.game.ending && state === this.game.last) this._reveal();
+    for (const { needle, veil, width } of this.charts) {
+      needle.style.transform = `translateX(${this._x(state, width).toFixed(1)}px)`;
+      if (!this.whole) veil.style.transform = `translateX(${this._x(this.seen, width).toFixed(1)}px)`;
+    }
+  }
+
+  /** Show the curves of the whole game. */
+  _reveal() {
+    this.whole = true;
+    this.reveal.hidden = true;
+    for (const { veil } of this.charts) veil.hidden = true;
+    this.draw();
+    this.show(this.state);
   }
 
   setTheme(theme) {
@@ -115,6 +166,7 @@ export class Charts {
 
   draw() {
     const look = LOOKS[this.theme];
+    this._findScores();
     for (const chart of this.charts) {
       const { clientWidth: width, clientHeight: height } = chart.box,
         ratio = Math.min(2, window.devicePixelRatio || 1);
@@ -127,11 +179,76 @@ export class Charts {
       c.font = '10px system-ui, sans-serif';
       chart.draw.call(this, c, chart, width, height, look);
       this._gaps(c, width, height, look);
-      const said = this.game.names
-        .map((name, hero) => `${name} ${this.game.value(this.game.last, hero, chart.field)}`)
-        .join(', ');
-      chart.box.setAttribute('aria-label', `${chart.title} of the four heroes over time; at the end ${said}`);
+      set(chart.box, { 'aria-label': this._label(chart) });
     }
+  }
+
+  _label(chart) {
+    if (chart === this.score) return `Score of ${[...this.scores.keys()].join(', ')} over time, in gold`;
+    const start = `${chart.title} of the four heroes over time`;
+    if (!this.whole) return start;
+    const { game } = this;
+    return `${start}; at the end ${game.names.map((name, hero) => `${name} ${game.value(game.last, hero, chart.field)}`).join(', ')}`;
+  }
+
+  /** Find the scores of each trait: for each turn of ours, the state and the score. Show the chart if there are any. */
+  _findScores() {
+    this.scores = new Map();
+    for (const ply of this.game.whyPlies)
+      for (const { trait, score } of this.game.why.get(ply).votes) {
+        if (score === undefined) continue;
+        if (!this.scores.has(trait)) this.scores.set(trait, []);
+        this.scores.get(trait).push([ply, score]);
+      }
+    const { scores: colours } = LOOKS[this.theme],
+      { figure, legend } = this.score;
+    figure.hidden = !this.scores.size;
+    legend.replaceChildren(
+      ...[...this.scores.keys()].map((trait, i) => {
+        const entry = el('bdi', { class: 'series', text: trait });
+        entry.style.setProperty('--series', colours[i % colours.length]);
+        return entry;
+      }),
+    );
+  }
+
+  /** Draw the scores of our searches: the final advantage in gold that each expects. */
+  _scores(c, chart, width, height, look) {
+    const values = [...this.scores.values()].flat().map(([, score]) => score);
+    if (!values.length) return;
+    const most = Math.max(1, ...values),
+      least = Math.min(0, ...values);
+    const x = (state) => this._x(state, width),
+      y = this._axis(c, width, height, look, most, least);
+    [...this.scores.values()].forEach((points, i) => {
+      c.strokeStyle = look.scores[i % look.scores.length];
+      c.lineWidth = 1.5;
+      c.lineJoin = 'round';
+      c.beginPath();
+      let before = null;
+      for (const [state, score] of points) {
+        // turns of ours are four plies apart; a longer way is a gap
+        if (before === null || state - before > 8) c.moveTo(x(state), y(score));
+        else c.lineTo(x(state), y(score));
+        before = state;
+      }
+      c.stroke();
+    });
+  }
+
+  /** Draw the labels and lines of a vertical axis. Return the function from a value to its place. */
+  _axis(c, width, height, look, most, least = 0) {
+    const inner = height - PADDING.top - PADDING.bottom,
+      y = (value) => PADDING.top + (inner * (most - value)) / (most - least);
+    c.textAlign = 'right';
+    c.textBaseline = 'middle';
+    for (const value of steps(most, least)) {
+      c.fillStyle = look.line;
+      c.fillRect(PADDING.left, Math.round(y(value)), width - PADDING.left - PADDING.right, value === 0 && least < 0 ? 2 : 1);
+      c.fillStyle = look.text;
+      c.fillText(String(value).replace('-', '−'), PADDING.left - 5, y(value));
+    }
+    return y;
   }
 
   _gaps(c, width, height, look) {
@@ -163,21 +280,12 @@ export class Charts {
   }
 
   _curves(c, chart, width, height, look) {
-    const { game } = this,
-      inner = height - PADDING.top - PADDING.bottom;
+    const { game } = this;
     let most = 1;
     for (let state = 0; state <= game.last; state++)
       for (let hero = 0; hero < 4; hero++) most = Math.max(most, game.value(state, hero, chart.field));
     const x = (state) => this._x(state, width),
-      y = (value) => PADDING.top + inner * (1 - value / most);
-    c.textAlign = 'right';
-    c.textBaseline = 'middle';
-    for (const value of steps(most)) {
-      c.fillStyle = look.line;
-      c.fillRect(PADDING.left, Math.round(y(value)), width - PADDING.left - PADDING.right, 1);
-      c.fillStyle = look.text;
-      c.fillText(String(value), PADDING.left - 5, y(value));
-    }
+      y = this._axis(c, width, height, look, most);
     for (const hero of this._order()) {
       this._trace(c, chart.field, hero, x, y);
       c.strokeStyle = HEROES[hero].main;

@@ -1,6 +1,7 @@
 // The keys, and the window that lists the keys.
 
 import { button, el } from 'viewer/dom.js';
+import { KINDS } from 'viewer/events.js';
 import { OVERLAYS } from 'viewer/overlays.js';
 
 /** Return all keys, each with a description of its effect. */
@@ -12,11 +13,9 @@ export function keyList() {
     ['Page ↑ ↓', 'ten rounds back, forward'],
     ['Home End', 'to the start, to the end'],
     ['+ −', 'faster, slower (1× to 64×)'],
-    ['K', 'next kill (with Shift: previous)'],
-    ['D', 'next death'],
-    ['M', 'next mine that changes its owner'],
-    ['T', 'next turn of our hero'],
-    ['A 1 … 4', 'jumps and distances for all heroes, for hero 1 … 4'],
+    ...KINDS.map(({ key, label }, i) => [key, `next ${label}${i ? '' : ' (with Shift: previous)'}`]),
+    ['↑ ↓', 'the event before or after, in the list of events'],
+    ['A 1 … 4', 'events and distances of all heroes, of hero 1 … 4'],
     ['L', 'jump to live'],
     ...OVERLAYS.map(({ label, key, tip }) => [key, `${label.toLowerCase()}: ${tip}`]),
     ['N', 'names on the board'],

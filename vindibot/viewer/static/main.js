@@ -1,9 +1,13 @@
 // The page of a game. It reads the bundle, builds the parts of the page, and shows the same state in all parts.
 
+import { Address, addressOf } from 'viewer/address.js';
 import { Board } from 'viewer/board.js';
 import { Charts } from 'viewer/charts.js';
+import { copyText } from 'viewer/clipboard.js';
 import { Clock } from 'viewer/clock.js';
 import { button, el, foreign, icon, set } from 'viewer/dom.js';
+import { gameFile, turnCommand } from 'viewer/download.js';
+import { Events, KINDS, possible } from 'viewer/events.js';
 import { helpWindow } from 'viewer/help.js';
 import { follow } from 'viewer/live.js';
 import { Game, describe } from 'viewer/model.js';
@@ -11,13 +15,15 @@ import { OVERLAYS, marksOf } from 'viewer/overlays.js';
 import { Scenes } from 'viewer/scene.js';
 import { HeroTable } from 'viewer/table.js';
 import { watchMotion, watchTheme } from 'viewer/theme.js';
-import { JUMPS, Transport } from 'viewer/transport.js';
+import { Transport } from 'viewer/transport.js';
 import { Why } from 'viewer/why.js';
 
 const SUN = [
   'M12 7.5a4.5 4.5 0 100 9 4.5 4.5 0 000-9zM12 2v2.5M12 19.5V22M2 12h2.5M19.5 12H22M5 5l1.7 1.7M17.3 17.3L19 19M5 19l1.7-1.7M17.3 6.7L19 5',
   '',
 ];
+const LINK = ['M9.5 14.5l5-5M10.5 7l2-2a4.2 4.2 0 016 6l-2 2M13.5 17l-2 2a4.2 4.2 0 01-6-6l2-2', ''];
+const ARROW_DOWN = ['M12 4v11M7 10.5l5 5 5-5M5 20h14', ''];
 /** Milliseconds between two updates of the texts during playback. The board is updated in each frame. */
 const PANELS_EVERY = 90;
 /** At this number of plies per second or more, overlays are updated as rarely as texts. */
@@ -38,13 +44,18 @@ class Page {
       () => this.game.last,
       () => this.show(),
     );
+    this.file = gameFile(this.game.bundle, data.dataset);
+    this.address = new Address((turn) => {
+      this.asked = turn;
+      this._goAsked();
+    });
     this._build(main, data.dataset);
     this._themes();
     document.addEventListener('keydown', (event) => this._key(event));
     this.start(data.dataset);
   }
 
-  _build(main, { home, record }) {
+  _build(main, { home }) {
     const { game } = this;
     const { bundle } = game;
     document.title = bundle.title;
@@ -52,10 +63,11 @@ class Page {
     const parts = {
       board: el('div', {}),
       transport: el('section', { class: 'transport', 'aria-label': 'Time' }),
+      events: el('section', { class: 'panel events-panel', 'aria-labelledby': 'events-title' }),
       overlays: el('fieldset', { class: 'overlays' }),
       table: el('section', { class: 'panel', 'aria-label': 'Heroes' }),
       why: el('section', { class: 'panel why', 'aria-labelledby': 'why-title' }),
-      charts: el('section', { class: 'panel charts', 'aria-label': 'Curves' }),
+      charts: el('section', { class: 'panel charts', 'aria-labelledby': 'charts-title' }),
     };
     this.status = el('span', { class: 'status', role: 'status' });
     this.said = el('p', { class: 'said', 'aria-live': 'polite' });
@@ -67,7 +79,8 @@ class Page {
       el('h1', {}, foreign(bundle.title)),
       this.status,
       el('span', { class: 'space' }),
-      record ? el('a', { href: record, text: 'Record' }) : null,
+      this.file && button(`Download the ${this.file.kind}`, icon(...ARROW_DOWN), () => this._download(), { class: 'plain' }),
+      button('Copy the address of this turn', icon(...LINK), () => this._copyAddress(), { class: 'plain' }),
       this.themeButton,
       button('Keys', '?', () => this.help.showModal(), { key: '?', class: 'plain' }),
     );
@@ -90,21 +103,29 @@ class Page {
     this.acts = acts;
     this.transport = new Transport(parts.transport, game, this.clock, acts);
     this.table = new HeroTable(parts.table, game, (hero) => this.choose(hero));
-    this.why = new Why(parts.why, game);
+    const commands = this.file && bundle.why;
+    this.command = commands && button('Copy command', 'Copy command', () => this._copyCommand(), { class: 'small' });
+    this.why = new Why(parts.why, game, commands ? [this.command] : []);
+    this.events = new Events(parts.events, game, acts);
     if (!bundle.why) parts.why.hidden = true;
     this.charts = new Charts(parts.charts, game, (state) => this.clock.go(state));
     this._overlays(parts.overlays);
+    main.classList.add('game');
+    document.documentElement.classList.add('game-page');
     main.append(
       header,
+      el('div', { class: 'stage' }, parts.board),
       el(
         'div',
-        { class: 'stage' },
-        parts.board,
-        el('div', { class: 'telling' }, this.said, this.transport.where),
+        { class: 'side' },
         parts.transport,
+        this.said,
         parts.overlays,
+        parts.table,
+        parts.why,
+        parts.events,
+        parts.charts,
       ),
-      el('div', { class: 'side' }, parts.table, parts.why, parts.charts),
       this.help,
     );
   }
@@ -120,6 +141,19 @@ class Page {
     for (const { id, key, label, tip, votes } of OVERLAYS)
       if (!votes || this.game.bundle.why) toggle(id, label, key, tip, this.shown.has(id));
     toggle('names', 'Names', 'N', 'names of the heroes', true);
+    this._feed();
+  }
+
+  /** Disable the boxes of overlays that have nothing to show in this game. */
+  _feed() {
+    for (const { id, key, tip, fed, without } of OVERLAYS) {
+      const box = this.boxes.get(id);
+      if (!fed || !box || box.fed) continue;
+      box.fed = fed(this.game);
+      box.disabled = !box.fed;
+      box.checked = box.fed && this.shown.has(id);
+      box.closest('label').title = box.fed ? `${tip} (${key})` : without;
+    }
   }
 
   _themes() {
@@ -138,6 +172,10 @@ class Page {
   toggle(id, on) {
     const box = this.boxes.get(id);
     if (!box) return;
+    if (box.disabled) {
+      this.tell(`${box.closest('label').textContent}: ${OVERLAYS.find((one) => one.id === id).without}.`);
+      return;
+    }
     box.checked = on;
     if (id === 'names') this.board.setNames(on);
     else {
@@ -150,6 +188,7 @@ class Page {
   choose(hero) {
     this.hero = hero;
     this.charts.stress(hero);
+    this.events.stress(hero);
     this.marked = null;
     this.show();
   }
@@ -158,8 +197,31 @@ class Page {
     const { game, clock } = this,
       state = game.seek(kind, clock.state, way, kind === 'ours' ? -1 : this.hero);
     if (state !== null) clock.halt(state);
-    else
-      this.said.textContent = `There is no ${way > 0 ? 'later' : 'earlier'} ${JUMPS.find((jump) => jump.kind === kind).label}.`;
+    else this.tell(`There is no ${way > 0 ? 'later' : 'earlier'} ${KINDS.find((one) => one.kind === kind).label}.`);
+  }
+
+  /** Show a message where the events of the state are shown, until the state changes. */
+  tell(text) {
+    this.said.textContent = text;
+  }
+
+  // ---- Copies, and the file of the game ----
+
+  async _copyAddress() {
+    const address = addressOf(this.game.turns[this.clock.state]);
+    this.tell((await copyText(address)) ? `Copied: ${address}` : `Copy this address yourself: ${address}`);
+  }
+
+  async _copyCommand() {
+    const command = turnCommand(this.file, this.why.turn.turn);
+    this.tell((await copyText(command)) ? `Copied: ${command}` : `Copy this command yourself: ${command}`);
+  }
+
+  _download() {
+    const { kind, name } = this.file,
+      commands = kind === 'recording' ? 'replay, watch and turn' : 'replay and watch';
+    this.file.save();
+    this.tell(`Downloading the ${kind} ${name}, for vindibot ${commands}.`);
   }
 
   // ---- The view ----
@@ -178,7 +240,13 @@ class Page {
     this.panelsAt = now;
     this.transport.show(state);
     this.table.show(state);
+    this.events.show(state);
     this.why.show(turn, state);
+    if (turn && this.command && turn !== this.commanded) {
+      this.commanded = turn;
+      set(this.command, { title: turnCommand(this.file, turn.turn) });
+    }
+    if (this.asked === null) this.address.show(!clock.following && (clock.touched || state) ? game.turns[state] : null);
     this.transport.setLive(game.live && !game.ending, clock.following);
     this._tell(state, moving);
     this._status();
@@ -230,7 +298,7 @@ class Page {
         : '';
     if (this.status.textContent !== word) this.status.textContent = word;
     this.status.className = `status ${live ? (this.connection === 'lost' ? 'lost' : 'live') : ''}`;
-    this.table.finish();
+    this.table.finish(this.clock.state);
   }
 
   // ---- Keys ----
@@ -266,7 +334,7 @@ class Page {
       3: () => this.table.choose(2),
       4: () => this.table.choose(3),
     };
-    for (const { kind, key: name } of JUMPS) keys[name] = () => this.jump(kind, way);
+    for (const { kind, key: name } of KINDS) if (possible(this.game, kind)) keys[name] = () => this.jump(kind, way);
     for (const { id, key: name } of OVERLAYS) keys[name] = () => this.toggle(id, !this.shown.has(id));
     const act = keys[letter];
     if (!act) return;
@@ -278,9 +346,9 @@ class Page {
 
   start({ events, next }) {
     const { game, clock } = this;
-    this.asked = Number(/^#turn=(\d+)$/.exec(location.hash)?.[1] ?? 0); // this turn may not be known yet
+    this.asked = this.address.turn; // this turn may not be known yet
     if (events) {
-      if (game.live && !this.asked) clock.follow();
+      if (game.live && this.asked === null) clock.follow();
       follow(
         events,
         (patch) => this._grow(patch),
@@ -294,9 +362,11 @@ class Page {
 
   _goAsked() {
     const { game, clock } = this;
-    if (!this.asked || (game.turns[game.last] < this.asked && game.live)) return;
-    clock.halt(game.turns.findLastIndex((turn) => turn <= this.asked));
-    if (game.turns[game.last] >= this.asked) this.asked = 0;
+    if (this.asked === null || (game.turns[game.last] < this.asked && game.live && !game.ending)) return;
+    const state = game.turns.findLastIndex((turn) => turn <= this.asked);
+    // the plies of a stored game may come later
+    if (game.turns[game.last] >= this.asked || game.ending) this.asked = null;
+    clock.halt(Math.max(0, state));
   }
 
   _connected(connection, next) {
@@ -318,6 +388,9 @@ class Page {
     if (this.curves) return;
     this.curves = setTimeout(() => {
       this.curves = 0;
+      this._feed();
+      this.events.draw();
+      this.events.show(this.clock.state);
       this.charts.draw();
       this.transport.draw();
       this.charts.show(this.clock.state);

@@ -13,9 +13,8 @@ export class Marker {
     this.theme = theme;
   }
 
-  /** Draw marks: `fills` and `hatches` [square, colour], `texts` [square, text], `paths` { squares, colour, shift } (`shift` is
-   *  a fraction of a square), `goals` { square, colour, text }, `arrows` { square, direction, colour, size }. Each kind of mark
-   *  may be missing. */
+  /** Draw the marks under the heroes: `fills` and `hatches` [square, colour], `texts` [square, text], `paths` { squares, colour, shift } (`shift` is
+   *  a fraction of a square), and the frames of `goals` { square, colour, text }. Each kind of mark may be missing. */
   draw(marks) {
     const c = this.over,
       s = this.side;
@@ -28,6 +27,13 @@ export class Marker {
     this._texts(marks.texts ?? [], place);
     for (const path of marks.paths ?? []) this._path(path, place);
     for (const goal of marks.goals ?? []) this._goal(goal, place);
+  }
+
+  /** Draw the marks over the heroes and their names: `arrows` { square, direction, colour, size } and the texts of `goals`. */
+  drawOver(marks) {
+    const s = this.side,
+      place = (square) => [(square % this.size) * s, Math.floor(square / this.size) * s];
+    for (const goal of marks.goals ?? []) this._goalText(goal, place);
     for (const arrow of marks.arrows ?? []) this._arrow(arrow, place);
   }
 
@@ -96,7 +102,7 @@ export class Marker {
     c.stroke();
   }
 
-  _goal({ square, colour, text }, place) {
+  _goal({ square, colour }, place) {
     const c = this.over,
       s = this.side,
       [x, y] = place(square);
@@ -123,6 +129,12 @@ export class Marker {
     c.strokeStyle = colour;
     c.lineWidth = s * 0.09;
     corners();
+  }
+
+  _goalText({ square, text }, place) {
+    const c = this.over,
+      s = this.side,
+      [x, y] = place(square);
     if (text && s / this.ratio >= 14) {
       c.font = `600 ${Math.max(9 * this.ratio, Math.round(s * 0.3))}px ${FONT}`;
       c.textBaseline = 'bottom';

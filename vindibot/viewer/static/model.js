@@ -1,6 +1,8 @@
 // The game of a page. It gives access to all states of the bundle (docs/viewer-format.md), in any order. Patches add states
 // while the game runs.
 
+import { isClose, lateReason } from 'viewer/decisions.js';
+
 export const DIRECTIONS = ['Stay', 'North', 'South', 'East', 'West'];
 /** Fields of a hero in a state. */
 export const SQUARE = 0,
@@ -32,7 +34,10 @@ export class Game {
     this.values = new Int32Array(PER_STATE * 512);
     this.values.set(bundle.start.heroes.flat());
     this.movedAt = new Int32Array(HEROES * 512); // the last state in which a hero had moved to another square
-    this.events = { kill: [], death: [], mine: [], ours: [] }; // { state, ... } in order
+    // Of each kind { state, heroes, ... } in order; `turn` is the turn of a decision.
+    this.events = { kill: [], death: [], mine: [], late: [], close: [], ours: [] };
+    this.crashes = [];
+    this.late = [];
     this.why = new Map(); // our turns by the state in which we decided
     this.whyPlies = [];
     this.ending = bundle.ending;
@@ -101,7 +106,16 @@ export class Game {
       this.why.set(turn.ply, turn);
     }
     this.whyPlies.sort((a, b) => a - b);
-    this.events.ours = this.whyPlies.map((state) => ({ state, heroes: [this.me] }));
+    const ours = this.whyPlies.map((state) => ({ state, heroes: [this.me], turn: this.why.get(state) }));
+    this.events.ours = ours;
+    this.events.close = ours.filter(({ turn }) => isClose(turn));
+    this.late = ours.filter(({ turn }) => lateReason(turn));
+    this._sortLate();
+  }
+
+  /** Put our late decisions and the crashes of all heroes into one list. */
+  _sortLate() {
+    this.events.late = [...this.crashes, ...this.late].sort((a, b) => a.state - b.state);
   }
 
   _add(plies) {
@@ -152,6 +166,10 @@ export class Game {
         this.events.kill.push({ state, heroes: [hero] });
         this.events.death.push({ state, heroes: [other], by: hero });
       } else if (kind === 'death') this.events.death.push({ state, heroes: [hero], by: -1 });
+      else if (kind === 'crash') {
+        this.crashes.push({ state, heroes: [hero] });
+        this._sortLate();
+      }
     }
   }
 

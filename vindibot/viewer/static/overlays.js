@@ -4,15 +4,57 @@ import { AIR, MINE, TAVERN, WOOD } from 'viewer/board.js';
 import { DIRECTIONS, SQUARE } from 'viewer/model.js';
 import { HEROES } from 'viewer/sprites.js';
 
-/** The overlays with their keys. `votes` says that an overlay needs the votes of our bot. */
+const someTurn = (game, has) => [...game.why.values()].some(has);
+
+/** The overlays with their keys. `votes` says that an overlay needs the votes of our bot. `fed` returns whether the game has
+ *  anything to show, and `without` says what is missing; overlays without `fed` always have something. */
 export const OVERLAYS = [
-  { id: 'line', key: 'E', label: 'Expected line', tip: 'the moves that the search expects of all heroes in turn', votes: true },
-  { id: 'goals', key: 'G', label: 'Goals', tip: 'the square that each trait goes to', votes: true },
-  { id: 'sums', key: 'V', label: 'Votes', tip: 'the sum of the votes for each direction', votes: true },
-  { id: 'combat', key: 'C', label: 'Combat map', tip: 'squares where our hero gains (green) or loses (red) a fight', votes: true },
+  {
+    id: 'line',
+    key: 'E',
+    label: 'Expected line',
+    tip: 'the moves that the search expects of all heroes in turn',
+    votes: true,
+    fed: (game) => someTurn(game, (turn) => searches(turn).length),
+    without: 'no trait of this bot says which moves it expects',
+  },
+  {
+    id: 'goals',
+    key: 'G',
+    label: 'Goals',
+    tip: 'the square that each trait goes to',
+    votes: true,
+    fed: (game) => someTurn(game, (turn) => turn.votes.some((vote) => vote.goal >= 0)),
+    without: 'no trait of this bot names the square that it goes to',
+  },
+  {
+    id: 'sums',
+    key: 'V',
+    label: 'Votes',
+    tip: 'the sum of the votes for each direction',
+    votes: true,
+    fed: (game) => game.why.size > 0,
+    without: 'no turn of our bot is known',
+  },
+  {
+    id: 'combat',
+    key: 'C',
+    label: 'Combat map',
+    tip: 'squares where our hero gains (green) or loses (red) a fight',
+    votes: true,
+    fed: (game) => someTurn(game, (turn) => turn.combat?.length),
+    without: 'no fight was possible in any turn',
+  },
   { id: 'distances', key: 'S', label: 'Distances', tip: 'number of moves of the selected hero to each square' },
   { id: 'territory', key: 'R', label: 'Territory', tip: 'the hero that reaches each square first' },
-  { id: 'ends', key: 'X', label: 'Dead ends', tip: 'dead ends (hatched) and their choke points' },
+  {
+    id: 'ends',
+    key: 'X',
+    label: 'Dead ends',
+    tip: 'dead ends (hatched) and their choke points',
+    fed: (game) => Boolean(game.bundle.map?.dead_ends?.length),
+    without: 'this map has no dead ends',
+  },
 ];
 
 /** Return the number of moves that a hero needs to reach each square. The way leads over squares of air without heroes; its

@@ -10,12 +10,13 @@ export class HeroTable {
   constructor(host, game, chosen) {
     this.game = game;
     this.hero = -1;
+    this.shownEnding = null;
     this.chosen = chosen;
     this.rows = [0, 1, 2, 3].map((hero) => this._row(hero));
-    const head = ['Hero', 'Life', 'Gold', 'Mines', ''].map((text, i) =>
-      el('th', { scope: 'col', class: i === 2 || i === 3 ? 'number' : '', text }),
-    );
+    const head = ['Hero', 'Life', 'Gold', 'Mines'].map((text, i) => el('th', { scope: 'col', class: i > 1 ? 'number' : '', text }));
+    head.push(el('th', { scope: 'col' }, el('span', { class: 'unseen', text: 'Place' })));
     this.ending = el('p', { class: 'ending', role: 'status' });
+    host.classList.add('heroes-panel');
     host.append(
       el(
         'table',
@@ -105,11 +106,13 @@ export class HeroTable {
     });
   }
 
-  /** Show how the game ended, if this is known. */
-  finish() {
-    const { ending, results, names } = this.game;
-    if (!ending || this.shownEnding === ending) return;
+  /** Show how the game ended, if this is known and `state` is the last one. Before, the result is not told. */
+  finish(state = this.game.last) {
+    const { last, results, names } = this.game,
+      ending = state === last ? this.game.ending : null;
+    if (this.shownEnding === ending) return;
     this.shownEnding = ending;
+    if (!ending) return this.ending.replaceChildren();
     const first = (results ?? []).filter((result) => result.rank === 1);
     const parts = [ENDINGS[ending.kind] ?? `Our end: ${ending.kind}`];
     if (ending.kind !== 'interrupted' && results)

@@ -13,26 +13,10 @@ const ICONS = {
   forward: ['', 'M8 5v14l10-7z'],
   roundBack: ['', 'M12 5v14L3 12zM21 5v14l-9-7z'],
   roundForward: ['', 'M12 5v14l9-7zM3 5v14l9-7z'],
-  previous: ['M14.5 6l-6 6 6 6', ''],
-  next: ['M9.5 6l6 6-6 6', ''],
 };
-/** The events to which the user can jump: the key, the name, and the strokes of the icon. */
-export const JUMPS = [
-  { kind: 'kill', key: 'K', label: 'kill', sign: 'M5 5l14 14M19 5L5 19M4 15l5 5M20 15l-5 5' },
-  { kind: 'death', key: 'D', label: 'death', sign: 'M12 3v18M7 8.5h10' },
-  { kind: 'mine', key: 'M', label: 'change of a mine', short: 'mine', sign: 'M4 10c4-5.5 12-5.5 16 0M12 6v15' },
-  {
-    kind: 'ours',
-    key: 'T',
-    label: 'turn of ours',
-    short: 'our turn',
-    sign: 'M12 3l2.7 6 6.3.6-4.8 4.2 1.5 6.4L12 16.8 6.3 20.2l1.5-6.4L3 9.6 9.3 9z',
-  },
-];
-
-/** The controls. `where` is an element with the turn in words; the page chooses the place for it. */
+/** The controls. */
 export class Transport {
-  /** `acts` has the functions that the controls call: toggle, halt, step, jump, speed, live. */
+  /** `acts` has the functions that the controls call: toggle, halt, step, seek, speed, live. */
   constructor(host, game, clock, acts) {
     this.game = game;
     this.clock = clock;
@@ -72,23 +56,9 @@ export class Transport {
       press('A round on', 'roundForward', () => acts.step(4), 'Shift →'),
       press('To the end', 'last', () => acts.halt(Infinity), 'End'),
     );
-    const jumps = el(
-      'div',
-      { class: 'jumps', role: 'group', 'aria-label': 'Jumps' },
-      JUMPS.filter(({ kind }) => kind !== 'ours' || (game.me >= 0 && game.bundle.why)).map(({ kind, key, label, short, sign }) =>
-        el(
-          'span',
-          { class: 'jump' },
-          button(`Previous ${label}`, icon(...ICONS.previous), () => acts.jump(kind, -1), { key: `Shift ${key}` }),
-          el('span', { class: 'kind' }, el('span', { class: 'sign' }, icon(sign)), short ?? label),
-          button(`Next ${label}`, icon(...ICONS.next), () => acts.jump(kind, 1), { key }),
-        ),
-      ),
-    );
     host.append(
       el('div', { class: 'scrub' }, this.marks, this.slider),
-      el('div', { class: 'row' }, moves, this.speed, this.live),
-      jumps,
+      el('div', { class: 'row' }, moves, this.speed, this.live, this.where),
     );
     this.resizes = new ResizeObserver(() => this.draw());
     this.resizes.observe(this.marks);

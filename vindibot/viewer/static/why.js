@@ -1,5 +1,6 @@
 // The panel that explains a move: the votes of each trait as bars, its weight and its time, the sums, and the lead of the move.
 
+import { runnerUp } from 'viewer/decisions.js';
 import { el, foreign, set } from 'viewer/dom.js';
 import { DIRECTIONS } from 'viewer/model.js';
 import { lineOf } from 'viewer/overlays.js';
@@ -23,6 +24,10 @@ export function amount(value) {
   return (Number(text) === 0 && value !== 0 ? value.toExponential(0) : text).replace('-', '−');
 }
 
+function milliseconds(value) {
+  return value < 10 ? value.toFixed(1) : String(Math.round(value));
+}
+
 /** Return the votes times the weight of the trait; zeros if there are no votes. */
 export function weighted(vote) {
   return vote.votes ? vote.votes.map((value) => value * vote.weight) : null;
@@ -37,16 +42,11 @@ function baseline(values, candidates) {
   return low > 0 ? low : high < 0 ? high : 0;
 }
 
-/** Return the best candidate other than the move, or null. */
-export function runnerUp(turn) {
-  const others = turn.candidates.filter((direction) => direction !== turn.move);
-  return others.length ? others.reduce((best, one) => (turn.sums[one] > turn.sums[best] ? one : best)) : null;
-}
-
 export class Why {
-  /** Make the panel inside `host`, an empty element. */
-  constructor(host, game) {
+  /** Make the panel inside `host`, an empty element. `tools` are elements for the head of the panel, shown if a turn is shown. */
+  constructor(host, game, tools = []) {
     this.game = game;
+    this.tools = tools;
     this.other = null; // the direction that the move is compared with; null for the best of the other directions
     this.turn = undefined;
     this.head = el('h2', { id: 'why-title', text: 'Why' });
@@ -86,7 +86,13 @@ export class Why {
     );
     this.search = el('div', { class: 'search' });
     this.none = el('p', { class: 'none' });
-    host.append(el('div', { class: 'panel-head' }, this.head, this.chips), this.verdict, this.none, this.table, this.search);
+    host.append(
+      el('div', { class: 'panel-head' }, this.head, this.chips, tools),
+      this.verdict,
+      this.none,
+      this.table,
+      this.search,
+    );
   }
 
   /** Show our turn `turn` (null for none) at the state `state`. */
@@ -113,6 +119,7 @@ export class Why {
     this.table.hidden = this.search.hidden = this.verdict.hidden = !some;
     this.none.hidden = some;
     this.chips.replaceChildren();
+    for (const tool of this.tools) tool.hidden = !some;
     if (!some) {
       this.head.textContent = 'Why';
       this.none.textContent = this.game.bundle.why
@@ -158,7 +165,11 @@ export class Why {
           { scope: 'row' },
           foreign(vote.trait, { class: 'trait', title: vote.trait }),
           ' ',
-          el('span', { class: 'weight', title: 'weight', text: `×${String(Number(vote.weight.toPrecision(6))).replace('-', '−')}` }),
+          el('span', {
+            class: 'weight',
+            title: 'weight',
+            text: `×${String(Number(vote.weight.toPrecision(6))).replace('-', '−')}`,
+          }),
         );
         const cells = shares[row]
           ? DIRECTIONS.map((_, direction) => this._cell(shares[row], direction, bases[row], most))
@@ -206,7 +217,7 @@ export class Why {
     if (vote.ms !== null && vote.ms !== undefined) {
       const bar = el('span', { class: 'bar time', 'aria-hidden': 'true' });
       bar.style.width = `${(100 * vote.ms) / slowest}%`;
-      cell.append(bar, el('span', { class: 'value', text: vote.ms < 10 ? vote.ms.toFixed(1) : Math.round(vote.ms) }));
+      cell.append(bar, el('span', { class: 'value', text: milliseconds(vote.ms) }));
     }
     if (vote.status !== 'ok')
       cell.append(el('span', { class: `badge ${vote.status}`, title: STATUS[vote.status] ?? '', text: vote.status }));
@@ -227,8 +238,8 @@ export class Why {
         DIRECTIONS.map((_, direction) => this._cell(turn.sums, direction, base, most)),
         el(
           'td',
-          { class: 'ms', title: 'the slowest' },
-          el('span', { class: 'value', text: amount(Math.round(total * 10) / 10) }),
+          { class: 'ms', title: 'milliseconds of the slowest trait' },
+          el('span', { class: 'value' }, el('span', { class: 'of', text: 'slowest ' }), milliseconds(total)),
         ),
       ),
     );

@@ -1,0 +1,29 @@
+// Facts about decisions of our bot. A decision is a turn of `why` (docs/viewer-format.md).
+
+/** A decision is close if the lead of the move is at most this share of its lead over the worst candidate. */
+const CLOSE = 0.05;
+
+/** Return the best candidate other than the move, or null. */
+export function runnerUp(turn) {
+  const others = turn.candidates.filter((direction) => direction !== turn.move);
+  return others.length ? others.reduce((best, one) => (turn.sums[one] > turn.sums[best] ? one : best)) : null;
+}
+
+/** Return whether another candidate had almost the same sum as the move, and a third one did not. */
+export function isClose(turn) {
+  const other = runnerUp(turn);
+  if (other === null || turn.fallback) return false;
+  const worst = Math.min(...turn.candidates.map((direction) => turn.sums[direction]));
+  const best = turn.sums[turn.move];
+  return best > worst && best - turn.sums[other] <= CLOSE * (best - worst);
+}
+
+/** Return why a decision counts as late, in words; an empty text if it does not. */
+export function lateReason(turn) {
+  const said = [];
+  if (turn.left_ms < 0) said.push(`${Math.round(-turn.left_ms)} ms late`);
+  if (turn.fallback) said.push('fallback, no trait answered in time');
+  const slow = turn.votes.filter(({ status }) => status === 'late' || status === 'killed').map(({ trait }) => trait);
+  if (slow.length) said.push(`no last answer of ${slow.join(', ')}`);
+  return said.join('; ');
+}

@@ -1,0 +1,42 @@
+// The file of the game: the recording of our bot, or the game record of a server or an arena. A page that is one file has it
+// inside, compressed; other pages have its address.
+
+/** Return the file of the game, null if there is none: { name, path, kind, save }. `path` is what a command line needs, empty if
+ *  it is not known. `save` downloads the file. */
+export function gameFile(bundle, { record, recording, path: served = '' }) {
+  const inside = document.getElementById('file');
+  const path = inside ? inside.dataset.path : served;
+  const name = inside?.dataset.name ?? (recording ? path.split('/').at(-1) : `${bundle.id}.games.jsonl`);
+  const address = recording ?? record;
+  if (!inside && !address) return null;
+  const save = async () => {
+    if (!inside) return download(address, name);
+    const url = URL.createObjectURL(await unpacked(inside.content.textContent));
+    download(url, name);
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  };
+  return { name, path, kind: bundle.why ? 'recording' : 'game record', save };
+}
+
+/** Return the blob that is gzipped and then written in base64. */
+async function unpacked(base64) {
+  const bytes = Uint8Array.from(atob(base64.trim()), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).blob();
+}
+
+function download(address, name) {
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = name;
+  link.click();
+}
+
+/** Return a word as a shell reads it. */
+function quoted(word) {
+  return /^[\w./@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** Return the command that runs a turn of a recording again. */
+export function turnCommand(file, turn) {
+  return `vindibot turn ${quoted(file.path || file.name)} --turn ${turn}`;
+}
