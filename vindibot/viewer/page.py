@@ -18,8 +18,8 @@ from typing import Any
 
 from vindibot.base import render
 
-#: The first module, and the style sheet.
-MAIN, STYLE = "main.js", "viewer.css"
+#: The first module, and the style sheets. Pages of other rooms link ``theme.css`` too, so that all pages look alike.
+MAIN, STYLES = "main.js", ("theme.css", "viewer.css")
 #: Media types by the suffix of a file.
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 #: The mark in the first bytes of a page that is one file.
@@ -49,7 +49,7 @@ def _data_url(name: str) -> str:
 
 def whole_page(bundle: Mapping[str, Any]) -> str:
     """Return one HTML file with the game, the style and the scripts. The page loads nothing else."""
-    style = static_files()[STYLE].decode()
+    style = "".join(static_files()[name].decode() for name in STYLES)
     imports = _import_map({f"viewer/{name}": _data_url(name) for name in modules()})
     policy = (
         f"default-src 'none'; script-src {_digest(imports)} data:; style-src {_digest(style)}; img-src data: blob:; "

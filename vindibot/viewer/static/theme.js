@@ -1,45 +1,53 @@
-// Dark or light colours. The choice made on this page is stored; without a choice, the preference of the system counts.
+// Dark or light colours. The choice is stored, for all pages of the same server; without a choice, the preference of the system
+// counts.
+//
+// A page that only needs the colours loads this file with <script type="module" src="/viewer/theme.js">. Each
+// <button data-theme-switch hidden> of such a page becomes visible and switches the theme.
 
 const KEY = 'vindibot-theme';
 const dark = matchMedia('(prefers-color-scheme: dark)');
+const watchers = [];
+let theme = null;
 
 /** Return the stored choice. A page from a file may have no storage. */
 function chosen() {
   try {
-    const theme = localStorage.getItem(KEY);
-    return theme === 'dark' || theme === 'light' ? theme : null;
+    const stored = localStorage.getItem(KEY);
+    return stored === 'dark' || stored === 'light' ? stored : null;
   } catch {
     return null;
   }
 }
 
-function remember(theme) {
+function remember(choice) {
   try {
-    localStorage.setItem(KEY, theme);
+    localStorage.setItem(KEY, choice);
   } catch {
     // a browser may refuse to store it
   }
 }
 
-/** Set the theme of the page and call `changed` with the theme, now and after each change. Return a function that switches the
- *  theme. */
+function put(next) {
+  if (next === theme) return;
+  theme = next;
+  document.documentElement.dataset.theme = theme;
+  for (const changed of watchers) changed(theme);
+}
+
+const putCurrent = () => put(chosen() ?? (dark.matches ? 'dark' : 'light'));
+
+/** Switch between dark and light, and store the choice. */
+export function switchTheme() {
+  const next = theme === 'dark' ? 'light' : 'dark';
+  remember(next);
+  put(next);
+}
+
+/** Call `changed` with the theme, now and after each change. Return the function that switches the theme. */
 export function watchTheme(changed) {
-  let theme = chosen() ?? (dark.matches ? 'dark' : 'light');
-  const put = () => {
-    document.documentElement.dataset.theme = theme;
-    changed(theme);
-  };
-  dark.addEventListener('change', () => {
-    if (chosen()) return;
-    theme = dark.matches ? 'dark' : 'light';
-    put();
-  });
-  put();
-  return () => {
-    theme = theme === 'dark' ? 'light' : 'dark';
-    remember(theme);
-    put();
-  };
+  watchers.push(changed);
+  changed(theme);
+  return switchTheme;
 }
 
 /** Call `changed` now and after each change, with true if the user prefers little motion. */
@@ -47,4 +55,12 @@ export function watchMotion(changed) {
   const reduced = matchMedia('(prefers-reduced-motion: reduce)');
   reduced.addEventListener('change', () => changed(reduced.matches));
   changed(reduced.matches);
+}
+
+putCurrent();
+dark.addEventListener('change', putCurrent);
+window.addEventListener('storage', (event) => event.key === KEY && putCurrent());
+for (const button of document.querySelectorAll('button[data-theme-switch]')) {
+  button.hidden = false;
+  button.addEventListener('click', switchTheme);
 }
