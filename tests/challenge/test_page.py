@@ -187,3 +187,8 @@ async def test_choosing(browser: Any, tmp_path: Path, monkeypatch: pytest.Monkey
         await page.get_by_label("Hero 4").wait_for()
         assert await page.get_by_label("Rounds").input_value() == "33"
         assert await page.get_by_label("Your name").input_value() == "ann"
+
+
+async def test_the_page_links_the_rules(browser: Any, tmp_path: Path) -> None:
+    async with opened(browser, tmp_path) as (_, page):
+        assert await page.get_by_role("link", name="How to play").get_attribute("href") == "/doc"

@@ -153,7 +153,7 @@ async def test_cancelling_and_stopping_end_at_once_in_a_pause() -> None:
 async def test_waiting_for_a_join_is_reported() -> None:
     events = ReceivedEvents()
     async with FaultyServer(joins={1: Fault("hang")}) as server:
-        result = await play(server, events=events, join_timeout=0.15)
+        result = await play(server, events=events, join_timeout=0.5)
     assert result.outcome.reason is Reason.NO_GAME
     assert len(events.waits) >= 2
     assert events.waits == sorted(events.waits)

@@ -13,15 +13,22 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
+from tests.support.clientkit import settings_for
 from tests.support.commands import SECRET, begin, ended, environment, line_with, recordings, run
+from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.paths import TOP
 from tests.support.serving import serving
 from vindibot.cli.main import main
+from vindibot.config import load_bot
+from vindibot.engine import in_process_voters
 from vindibot.engine.forkserver import WORKER
 from vindibot.games.history import GameHistory
+from vindibot.games.outcome import Reason
 from vindibot.games.recording import read_recording
+from vindibot.session.player import GamePlayer
 
 BOTS = TOP / "tests" / "bots"
+LEAGUE_OVER = "Vindinium - The league is over"
 
 
 GAME = ("play", "--rounds", "20", "--seed", "3")
@@ -223,6 +230,32 @@ def test_an_unreachable_server(tmp_path: Path) -> None:
     assert "Traceback" not in text
     assert SECRET not in text
     assert not recordings(tmp_path)
+
+
+async def test_one_line_per_attempt_to_join_and_exit_code_0_when_the_league_is_over(tmp_path: Path) -> None:
+    faults = [Fault("status", body="The server is full"), Fault("reset"), Fault("status", status=400, body=LEAGUE_OVER)]
+    async with FaultyServer(joins=dict(enumerate(faults, 1))) as server:
+        words = ("--config", "arena", "--server", server.url, "--bot", "stay", "--games", "3", "--in-process")
+        client = await begin(tmp_path, "play", *words, VINDIBOT_KEY=SECRET)
+        out = await ended(client)
+    assert client.returncode == 0, out
+    assert server.joins == 3, "no game is asked for after the league is over"
+    full, reset, over = out.splitlines()
+    assert "The server is full; trying again in" in full
+    assert "; trying again in" in reset
+    assert over == f"the league on {server.url} has no more games"
+
+
+async def test_a_line_while_a_client_waits_for_a_game() -> None:
+    lines: list[str] = []
+    bot = load_bot("stay")
+    async with FaultyServer(joins={1: Fault("hang")}) as server:
+        settings = settings_for(server, mode="arena", report_every=0.05, join_timeout=0.3)
+        player = GamePlayer(settings, bot, in_process_voters(bot), seed=1, margin=0.1, notify=lines.append)
+        report = await player.play()
+    assert report.outcome.reason is Reason.NO_GAME
+    assert 2 <= len(lines) <= 6
+    assert set(lines) == {"waiting for the game to begin, 0 s so far"}
 
 
 async def test_an_unknown_key_ends_with_the_servers_text(tmp_path: Path) -> None:

@@ -62,8 +62,8 @@ async def visiting(
         yield page
     finally:
         await context.close()
-    assert not complaints
-    assert not strangers
+    assert not complaints, complaints
+    assert not strangers, strangers
 
 
 async def until(page: Page, condition: str) -> None:

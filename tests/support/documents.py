@@ -13,7 +13,12 @@ from typing import Any
 from tests.support.paths import TOP
 
 #: Everything that people read first or look things up in.
-DOCUMENTS = [TOP / "README.md", TOP / "CONTRIBUTING.md", *sorted((TOP / "docs").glob("*.md"))]
+DOCUMENTS = [
+    TOP / "README.md",
+    TOP / "CONTRIBUTING.md",
+    *sorted((TOP / "docs").glob("*.md")),
+    *sorted((TOP / "examples").glob("*/README.md")),
+]
 
 _BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
 #: The last line before a block that is a file: its name is the last one in it.
