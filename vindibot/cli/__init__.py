@@ -1,1 +1,1 @@
-"""The command line: one file per command, named like the command."""
+"""The command line. Each command has a file of the same name."""
