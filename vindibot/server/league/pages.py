@@ -28,7 +28,7 @@ def add_league_pages(app: FastAPI, leagues: LeagueRegistry) -> None:
 
     @app.get("/leagues/{name}", response_class=HTMLResponse)
     async def league(name: str) -> Response:
-        """The standings of a league. The page loads itself again every few seconds."""
+        """The standings of a league. The browser loads the page again every few seconds."""
         director = leagues.directors.get(name)
         return not_found() if director is None else _page(director)
 
@@ -82,6 +82,6 @@ def _page(director: Director) -> HTMLResponse:
 
 
 def _gold(fixture: Fixture) -> list[int]:
-    """Return the gold of each entrant in a fixture, summed over its heroes; 0 if the fixture was not played."""
+    """Return the gold of each entrant in a fixture, summed over the entrant's heroes. It is 0 if the fixture was not played."""
     gold = fixture.result.gold if fixture.result is not None and fixture.result.gold is not None else ()
     return [sum(amount for amount, owner in zip(gold, fixture.seats, strict=True) if owner == side) for side in fixture.entrants]
