@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from itertools import pairwise
 
@@ -431,3 +432,46 @@ async def test_the_original_pace_keeps_minimum_times() -> None:
         assert waits[0] >= 0.059
         assert min(waits[1:]) >= 0.149
         assert watcher.plies[0][1] == 2
+
+
+class Holder:
+    """A pacer that holds every ply until `release`."""
+
+    def __init__(self) -> None:
+        self.held: list[Callable[[], None]] = []
+
+    def schedule(self, play: Callable[[], None], since: float) -> Holder:
+        assert since <= asyncio.get_running_loop().time()
+        self.held.append(play)
+        return self
+
+    def cancel(self) -> None:
+        self.held.clear()
+
+    async def release(self) -> None:
+        await until(lambda: self.held)
+        self.held.pop()()
+
+
+async def test_a_pacer_holds_moves_and_no_move_becomes_late() -> None:
+    watcher, pacer = Watcher(), Holder()
+    async with serving((watcher,), time_limit_ms=100) as server, playing(server, "seed") as [bot]:
+        match = server.lobby.arrange(MAP, [bot.key, "random", "random", "random"], rounds=2, pacer=pacer)
+        await bot.join()
+        move = asyncio.create_task(bot.move("South"))
+        await until(lambda: pacer.held)
+        repeat = asyncio.create_task(bot.client.post(bot.state["playUrl"], data={"dir": "North", "turn": 0}))
+        await asyncio.sleep(0.15)  # longer than the time limit
+        assert not watcher.plies
+        for plies in range(1, 5):
+            await pacer.release()
+            assert len(watcher.plies) == plies
+        assert (await move).content == (await repeat).content
+        assert (bot.game["turn"], watcher.plies[0][1]) == (4, 2)
+        move = asyncio.create_task(bot.move("North"))
+        await until(lambda: pacer.held)
+        server.end(match)
+        await pacer.release()
+        await match.ended()
+        assert (await move).status_code == 200
+        assert [move for _, move in watcher.plies[4:]] == [1, CRASH, CRASH, CRASH], "a move that was sent is played"

@@ -9,8 +9,10 @@ import sys
 from rich.console import Console
 from rich.segment import Segment, SegmentLines
 
+from sim.game import PLIES_PER_ROUND
 from vindibot.base import printable
 from vindibot.games import read_recording
+from vindibot.session.pacing import GamePace
 from vindibot.terminal import Frame, layout
 
 
@@ -22,15 +24,18 @@ def svg_of(frame: Frame, title: str, width: int = 120) -> str:
     console = Console(record=True, width=columns, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     console.print(SegmentLines(lines, new_lines=True))
     svg = console.export_svg(title=printable(title), unique_id="vindibot")
-    # rich's template loads a font from another host.
-    return re.sub(r"\s*@font-face\s*\{.*?\}", "", svg, flags=re.DOTALL)
+    # rich's template loads a font from another host, and names its maker's.
+    return re.sub(r"\s*@font-face\s*\{.*?\}|\s*<!--.*?-->", "", svg, flags=re.DOTALL)
 
 
 def svg_of_turn(path: str, turn: int) -> str:
     """Return a recorded turn in SVG. `turn` is the wire's number of a turn of the recording's hero."""
     recording = read_recording(path)
     own = recording.turn(turn)
-    frame = Frame(own.games, recording.me, recording.names, own.ballot, own.ballot.margin_ms)
+    pace = GamePace(-(-int(own.games["max_turns"].item(0)) // PLIES_PER_ROUND))
+    pace.begin()
+    ballot = own.ballot
+    frame = Frame(own.games, recording.me, recording.names, ballot, ballot.margin_ms, status=pace.status)
     return svg_of(frame, f"vindibot: {recording.header.bot}")
 
 

@@ -34,6 +34,7 @@ from tests.support.recorded import BALLOT, record, states_of
 from tests.support.terminal_picture import svg_of, svg_of_turn
 from vindibot.base.text import printable
 from vindibot.games.ballot import STATUSES, Ballot, BallotEntry
+from vindibot.games.history import GameHistory
 from vindibot.games.outcome import Outcome
 from vindibot.terminal.board import Frame, Line, layout
 from vindibot.terminal.display import Display, turn_line
@@ -93,7 +94,7 @@ def test_the_panel_is_beside_the_board() -> None:
 
 def test_the_board_is_the_one_that_sim_draws() -> None:
     games = large()
-    for width, height in [(120, 40), (80, 50), (80, 28)]:
+    for width, height in [(120, 40), (80, 50), (80, 34)]:
         lines = text_of(layout(frame(games), width, height), width).splitlines()
         assert [line[:56] for line in lines[:28]] == [row.strip("|") for row in drawn(games).splitlines()[1:-1]]
 
@@ -141,6 +142,75 @@ def test_every_layout_fits_and_is_printable(width: int, height: int, colour: boo
 
 
 _SMALL, _LARGE = parse(BOARD), large()
+MANY = Ballot([BallotEntry(f"trait-{number}", 1, [0.5, -1, 0, 1, 1]) for number in range(6)], [1.0, -2, 0, 0, 0], (0, 1, 3), 1)
+
+
+@pytest.mark.parametrize("size", range(8, 29, 2))
+@pytest.mark.parametrize("height", [19, 23])
+def test_80_columns_and_24_lines_show_board_and_votes_of_every_size(size: int, height: int) -> None:
+    games = generate(3, size=size).new_game()
+    lines = layout(Frame(games, 0, NAMES, MANY, 212.5, status="keys"), 80, height)
+    assert lines is not None
+    assert len(lines) <= height
+    assert max(Segment.get_line_length(line) for line in lines) <= 80
+    text = text_of(lines, 80).splitlines()
+    small = text[0].startswith("▀")
+    assert small == (size > 18)
+    assert sum(line.startswith("▀") for line in text) == (size // 2 if small else 0)
+    if not small:
+        assert [line[: 2 * size] for line in text[:size]] == [row.strip("|") for row in drawn(games).splitlines()[1:-1]]
+    for word in ("trait-0", "trait-5", "sum", "round 1/300", "gold"):
+        assert word in "\n".join(text)
+    assert text[-1].rstrip() == "keys"
+    before_votes = layout(Frame(games, 0, NAMES, traits=6, status="keys"), 80, height)
+    assert text_of(before_votes, 80).splitlines()[0][:20] == text[0][:20], "the board does not change when votes come"
+
+
+@pytest.mark.parametrize("size", range(8, 29, 2))
+@pytest.mark.parametrize("hero", [0, 3])
+def test_without_colours_the_part_around_our_hero_is_shown(size: int, hero: int) -> None:
+    games = generate(3, size=size).new_game()
+    shown = size if size <= 18 else 14
+    lines = text_of(layout(Frame(games, hero, NAMES, MANY, 212.5), 80, 19, colour=False), 80).splitlines()
+    assert len(lines) <= 19
+    assert any(f"@{hero + 1}" in line[: 2 * shown] for line in lines)
+    whole = [row.strip("|") for row in drawn(games).splitlines()[1:-1]]
+    part = [line[: 2 * shown] for line in lines[: min(size, 19)]]
+    assert any(all(small in row for small, row in zip(part, whole[top:], strict=False)) for top in range(size - len(part) + 1))
+    assert any("trait-5" in line for line in lines)
+
+
+def test_the_narrow_panel_has_no_times() -> None:
+    entries = [*BALLOT.entries, BallotEntry("gone", 1, None, 0.0, "killed")]
+    ballot = Ballot(entries, BALLOT.sums, BALLOT.candidates, BALLOT.direction)
+    text = text_of(layout(Frame(parse(BOARD), 0, NAMES, ballot, 212.5), 50, 14), 50).splitlines()
+    assert [line[10:].rstrip() for line in text] == [
+        "round 54/300  turn 212",
+        "South  212 ms left",
+        "    hero    life             gold  mines",
+        " 1  seed    ━━━━━━━━━━  87    123      1",
+        " 2  [red]tw crashed     15      9      0",
+        " 3  三三三  ━━━━━━━━━━ 100      0      0",
+        " 4  four\\x1 ━━━━━━━━━━ 100   1234      1",
+        "",
+        "trait     times stay    N    S    E    W",
+        "tavern-fin  0.9    0  .90    0    -    -",
+        "combat      0.6",
+        "search        2    0 -2.0 1.00    -    -",
+        "gone          1 killed",
+        "sum                0 -1.1 1.00    -    -",
+    ]
+
+
+def test_votes_of_an_earlier_turn_say_so() -> None:
+    text = text_of(layout(Frame(parse(BOARD), 0, NAMES, BALLOT, 212.5, move="@4 West", voted=209), 60, 24)).splitlines()
+    assert text[0][10:].rstrip() == "round 54/300  turn 212  @4 West"
+    assert text[7].strip() == "votes of turn 209: South  212 ms left"
+    ended = Frame(parse(BOARD), 0, NAMES, BALLOT, 212.5, ending="finished", message="hooray", voted=209)
+    text = text_of(layout(ended, 60, 24)).splitlines()
+    assert text[0][10:].rstrip() == "round 54/300  turn 212  finished"
+    assert text[1][10:].rstrip() == "hooray"
+    assert "votes of turn 209" in text[7]
 
 
 def test_many_traits_are_cut_to_the_height() -> None:
@@ -266,6 +336,31 @@ def test_the_last_frame_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     text = terminal.text()
     assert "round 100/300" in text
     assert text.count("round") < 100  # not every turn is drawn
+
+
+def test_plies_between_our_turns_keep_the_votes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    history = GameHistory.of(record(tmp_path, states_of(5, plies=40), 1))
+    terminal = Terminal(80, 24)
+    with colours(monkeypatch), Display(terminal.file, width=80, height=24, below=4) as display:
+        game = display.game(NAMES, 0, traits=3)
+        game.turn(history.state(0), BALLOT, 812.0)
+        game.played(history[0])
+        game.played(history[1])
+        display.leave_board()
+        game.finished(Outcome(message="hooray"), history.state(40))
+    text = terminal.text()
+    assert "turn 2  @2 " in text
+    assert "turn 40  finished" in text
+    assert "votes of turn 0: South  812 ms left" in text.partition("finished")[0]
+    assert "votes of turn 0: South  812 ms left" in text.partition("finished")[2]
+    assert "hooray" in text
+    file = io.StringIO()
+    with Display(file) as display:
+        game = display.game(NAMES, 0)
+        game.turn(history.state(0), BALLOT, 812.0)
+        game.played(history[0])
+        game.set_status("keys")
+    assert file.getvalue().count("\n") == 1, "no lines for plies of rivals"
 
 
 def test_lines_where_there_is_no_terminal() -> None:

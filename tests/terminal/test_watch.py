@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import os
-import pty
 import re
 import socket
-import struct
-import subprocess
-import sys
-import termios
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -25,14 +18,16 @@ from sim.game import CRASH, equal
 from sim.generator import generate
 from tests.support.recorded import record, record_of, states_of
 from tests.support.serving import match_of_four, playing, serving
+from tests.support.terminals import TerminalProgram
 from vindibot.base.errors import UsageError, VindibotError
 from vindibot.cli.main import main
 from vindibot.games.game_record import dumps
 from vindibot.games.history import GameHistory
 from vindibot.games.protocol import GameState
+from vindibot.terminal.keyboard import keys_in
 from vindibot.terminal.lines import ending_text, lines_of
 from vindibot.terminal.stream import GameAddress, Watcher, events
-from vindibot.terminal.watch import FASTEST, SLOWEST, Playback, keys_in
+from vindibot.terminal.watch import FASTEST, SLOWEST, Playback
 
 # ---- Games ----
 
@@ -299,56 +294,70 @@ def test_a_game_of_a_file_of_records(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, ["watch", str(path)]).exit_code == 2
 
 
-class _Terminal:
-    """A program in a terminal of 100 x 40."""
-
-    def __init__(self, *words: str) -> None:
-        self.ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-        self.before = termios.tcgetattr(theirs)
-        self.theirs = theirs
-        environment = {**os.environ, "TERM": "xterm-256color"}
-        command = [sys.executable, "-m", "vindibot", *words]
-        self.process = subprocess.Popen(
-            command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
-        )
-        self.text = ""
-
-    def press(self, keys: bytes) -> None:
-        os.write(self.ours, keys)
-
-    def until(self, pattern: str) -> None:
-        """Read until something has been written since the last call."""
-        while not (found := re.search(pattern, self.text)):
-            data = os.read(self.ours, 1 << 16).decode(errors="replace")
-            self.text += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", data)
-        self.text = self.text[found.end() :]
-
-
-@pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[_Terminal]:
+def test_a_recording_in_a_terminal_by_keys(tmp_path: Path) -> None:
     path = record(tmp_path, states_of(5, plies=40), 2).path
-    one = _Terminal("watch", str(path))
-    yield one
-    one.process.kill()
-    one.process.wait()
-    os.close(one.theirs)
-    os.close(one.ours)
+    with TerminalProgram("watch", str(path), folder=tmp_path, size=(100, 40)) as terminal:
+        terminal.until(r"turn 0 ")
+        terminal.press(" ")
+        terminal.until(r"paused")
+        terminal.press("g\x1b[B\x1b[C")
+        terminal.until(r"turn 5 ")
+        terminal.press("\x1b[F")
+        terminal.until(r"turn 40  finished")
+        terminal.until(r"votes of turn \d+: South")
+        terminal.until(r"the end")
+        terminal.press("q")
+        terminal.until(r"game abcd1234 ended: finished")
+        assert terminal.process.wait(30) == 0
+        assert terminal.is_restored, "the terminal is left as it was"
 
 
-def test_a_recording_in_a_terminal_by_keys(terminal: _Terminal) -> None:
-    terminal.until(r"turn 0 ")
-    terminal.press(b" ")
-    terminal.until(r"paused")
-    terminal.press(b"g\x1b[B\x1b[C")
-    terminal.until(r"turn 5 ")
-    terminal.press(b"\x1b[F")
-    terminal.until(r"turn 40  finished")
-    terminal.until(r"the end")
-    terminal.press(b"q")
-    terminal.until(r"game abcd1234 ended: finished")
-    assert terminal.process.wait(30) == 0
-    assert termios.tcgetattr(terminal.theirs) == terminal.before, "the terminal is left as it was"
+def test_a_stopped_program_goes_on_where_it_was(tmp_path: Path) -> None:
+    path = record(tmp_path, states_of(5, plies=40), 2).path
+    with TerminalProgram("watch", str(path), "--turn", "7", folder=tmp_path, shell=True) as terminal:
+        terminal.until(r"turn 7 ")
+        terminal.press("\x1a")
+        assert terminal.report() == {"stopped": True, "echo": True}
+        terminal.go_on()
+        terminal.press("n")
+        terminal.until(r"turn 8 ")
+        terminal.press("q")
+        assert terminal.report() == {"stopped": False, "echo": True}
+
+
+def test_an_error_restores_the_terminal(tmp_path: Path) -> None:
+    program = (
+        "import asyncio\n"
+        "from vindibot.terminal import keyboard\n"
+        "async def main():\n"
+        "    pressed = asyncio.Event()\n"
+        "    with keyboard(lambda key: pressed.set()) as has_keys:\n"
+        "        print('keys', has_keys, flush=True)\n"
+        "        await pressed.wait()\n"
+        "        raise ValueError('an error')\n"
+        "asyncio.run(main())\n"
+    )
+    with TerminalProgram(program=program, folder=tmp_path) as terminal:
+        terminal.until("keys True")
+        assert not terminal.is_restored
+        terminal.press("x")
+        terminal.until("ValueError: an error")
+        assert terminal.process.wait(30) == 1
+        assert terminal.is_restored
+
+
+@pytest.mark.parametrize("me", [0, 3])
+def test_votes_stay_until_the_next_ones(tmp_path: Path, me: int) -> None:
+    history = GameHistory.of(record(tmp_path, states_of(5, plies=40), me + 1))
+    playback = Playback(history, 0.0)
+    for state in range(41):
+        frame = playback.frame()
+        own = [turn for turn in range(me, 40, 4) if turn <= state]
+        assert frame.voted == (own[-1] if own else None)
+        assert frame.ballot is (history.ballots[own[-1]] if own else None)
+        assert frame.decided_now == (state in own)
+        assert frame.ending == ("finished" if state == 40 else "")
+        playback.press("right", 0.0)
 
 
 async def test_a_live_game_as_lines() -> None:

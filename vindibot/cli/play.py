@@ -42,6 +42,14 @@ HIDDEN = {"key"}
 def play_command(config: str | None, **options: Any) -> None:
     """Play games with a bot.
 
+    One game on our own server that is shown in a terminal or in the browser takes about a minute (--pace). In a terminal these
+    keys change the pace; Ctrl-Z stops between two moves:
+
+    \b
+      space           pause and go on           + and -         faster and slower
+      n, right        one move                  down            one round
+      e, End          the rest at once          q               quit
+
     Without --server the command starts a server on this machine and plays a training game on a new map. All options can also be
     set in a configuration file (--config), or by environment variables such as VINDIBOT_ROUNDS=100 or
     VINDIBOT_TIME__MARGIN_MS=120. The key for a server comes from the variable VINDIBOT_KEY, from a key file or from the
@@ -52,6 +60,7 @@ def play_command(config: str | None, **options: Any) -> None:
       vindibot play                                        our server, a training game, the bot "seed"
       vindibot play --bot malvert --against seed           malvert against three seed bots
       vindibot play -c arena --server http://HOST:9000     an arena game on a server
+      vindibot play --open                                 in the browser, with the votes
       vindibot play --games 20 --parallel 2 --display none
     """
     from vindibot.base import terminal

@@ -1,6 +1,5 @@
 from .game_client import (
     ClientEvents as ClientEvents,
-    ClientResult as ClientResult,
     ClientSettings as ClientSettings,
     GameClient as GameClient,
 )

@@ -198,9 +198,10 @@ class PlaySettings(Settings):
         default="",
         description="map of a training game: a name (m1), SIZE-SEED, a map file, or the text of a map; empty: random",
     )
-    pace: Literal["none", "original"] = Field(
-        default="none",
-        description="pace of the embedded server; none: as fast as possible; original: about 2 rounds per second, to watch",
+    pace: Literal["auto", "watch", "original", "none"] = Field(
+        default="auto",
+        description="pace of the embedded server; watch: a game takes a minute; original: about 2 rounds per second; none: as"
+        " fast as possible; auto: watch if one game is shown in a terminal or in the browser, else none",
     )
     seed: Seed = Field(default=None, description='seed of maps, opponents and ties; "random": a new one each time')
     join_timeout_s: JoinTimeout = Field(
@@ -222,6 +223,11 @@ class PlaySettings(Settings):
     def embedded(self) -> bool:
         """Whether the command starts its own server."""
         return not self.server
+
+    def paced(self, terminal: bool) -> bool:
+        """Return whether the games have a pace for people. `terminal` says whether standard output is a terminal."""
+        shown = self.display != "none" and (terminal or self.open)
+        return self.embedded and (self.pace == "watch" or (self.pace == "auto" and self.games == 1 and shown))
 
     def join_seconds(self) -> float:
         """Return the seconds to wait until a game begins: the setting, else infinity in an arena and 600 in training."""

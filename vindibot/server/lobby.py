@@ -17,7 +17,7 @@ from vindibot.server.game_rows import User
 from vindibot.server.match import NO_LIMITS, Claim, Match, Matchmaker
 from vindibot.server.refusal import Refusal, closing_refusal, game_error
 from vindibot.server.registrations import Registrations
-from vindibot.server.room import GRACE_ROUNDS, Room, RoomObserver, RoomSeat
+from vindibot.server.room import GRACE_ROUNDS, Pacer, Room, RoomObserver, RoomSeat
 from vindibot.server.settings import ServerSettings
 from vindibot.server.users import KEY_LENGTH, Users, random_word
 
@@ -202,6 +202,7 @@ class Lobby:
             seed=match.seed,
             rated=match.rated and not match.training,
             observers=self._observers,
+            pacer=match.pacer,
         )
         for index, claim in match.claims.items():
             claim.room, claim.seat = room, index
@@ -241,6 +242,7 @@ class Lobby:
         seed: int | None = None,
         time_limit_ms: int | None = None,
         pace: str | None = None,
+        pacer: Pacer | None = None,
         training: bool = False,
         rated: bool = False,
         seat_limits_ms: Sequence[int | None] = NO_LIMITS,
@@ -251,6 +253,7 @@ class Lobby:
         - `map`: a map, its name or its text; None generates a map from `seed`.
         - `seats`: four entries, each one the key of a bot, a user, or `RANDOM_BOT` for a random bot of the server.
         - `rounds`, `time_limit_ms`, `pace`: None takes the server's setting.
+        - `pacer`: it decides when each move is played; None: as soon as `pace` allows.
         - `seed`: seed of the map and of the random bots; None draws one.
         - `training`: whether the game ends as soon as any hero crashes.
         - `rated`: whether the game changes the ratings, as an arena game does.
@@ -274,7 +277,7 @@ class Lobby:
         match.max_turns = match.max_turns if rounds is None else PLIES_PER_ROUND * rounds
         match.time_limit_ms = time_limit_ms or match.time_limit_ms
         match.pace = pace or match.pace
-        match.training, match.rated = training, rated
+        match.pacer, match.training, match.rated = pacer, training, rated
         match.seat_limits_ms = tuple(seat_limits_ms)
         self.matches.append(match)
         for claim in claims:

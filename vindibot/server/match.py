@@ -11,7 +11,7 @@ from sim.maps import Map
 from vindibot.games import Reason
 from vindibot.server.game_rows import User
 from vindibot.server.ratings import winner_of
-from vindibot.server.room import Room, Waiter
+from vindibot.server.room import Pacer, Room, Waiter
 
 #: Seat limits for a match in which every seat has the time limit of the match.
 NO_LIMITS: tuple[int | None, ...] = (None,) * SEATS
@@ -85,6 +85,7 @@ class Match:
     max_turns: int
     time_limit_ms: int
     pace: str
+    pacer: Pacer | None = None
     training: bool = False
     rated: bool = False
     seat_limits_ms: tuple[int | None, ...] = NO_LIMITS

@@ -14,6 +14,7 @@ import random
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from sim.game import CRASH, DIRECTIONS, RUNNING, STAY, Games
@@ -96,11 +97,28 @@ class RoomObserver(Protocol):
     def ended(self, room: Room) -> asyncio.Future[Any] | None: ...
 
 
+class Scheduled(Protocol):
+    """A ply that has not begun. `cancel` drops it."""
+
+    def cancel(self) -> None: ...
+
+
+class Pacer(Protocol):
+    """Decides when the moves of a game are played, such as slowly enough to watch them.
+
+    The player has sent its move already, so no pause makes a move late.
+    """
+
+    def schedule(self, play: Callable[[], None], since: float) -> Scheduled:
+        """Call `play` once, in the event loop. `since` is the time of the loop at the ply before."""
+
+
 class Room:
     """One game. Call `begin` once to start it.
 
     The argument `games` is the state before the first ply (a `sim.game.Game`); the attribute `games` is the newest state.
-    `history` is the game so far. `time_limit_ms` is the time limit for a move in milliseconds.
+    `history` is the game so far. `time_limit_ms` is the time limit for a move in milliseconds. A `pacer` delays each move; then
+    `pace` has no effect.
     """
 
     def __init__(
@@ -114,6 +132,7 @@ class Room:
         seed: int = 0,
         rated: bool = False,
         observers: Sequence[RoomObserver] = (),
+        pacer: Pacer | None = None,
     ) -> None:
         self.id = room_id
         self.pace, self.seed, self.rated = pace, seed, rated
@@ -128,7 +147,8 @@ class Room:
         self._random = random.Random(seed)
         self._observers = tuple(observers)
         self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.Handle | None = None
+        self._timer: Scheduled | None = None
+        self._pacer, self._played_at = pacer, self._loop.time()
         self._handed_out: float | None = None  # time at which the mover got this turn's state, None before
         self._sent = False  # whether the answer with this turn's state is written to the mover's connection
         self._state: tuple[dict[str, Any], bytes] | None = None
@@ -260,7 +280,9 @@ class Room:
         assert self._handed_out is not None
         seat.moved_turn = self.turn
         early = self._handed_out + MIN_PLY_SECONDS - self._loop.time() if self._paced else 0.0
-        if early > 0:
+        if self._pacer is not None:
+            self._play_paced(self._pacer, direction)
+        elif early > 0:
             self._after(early, self._play_then_advance, direction)
         else:
             self._play_then_advance(direction)
@@ -318,7 +340,10 @@ class Room:
             self._after(0.0, self._play_then_advance, CRASH)
         elif seat.bot:
             move = self._random.randrange(1, len(DIRECTIONS))
-            self._after(BOT_SECONDS if self._paced else 0.0, self._play_then_advance, move)
+            if self._pacer is not None:
+                self._play_paced(self._pacer, move)
+            else:
+                self._after(BOT_SECONDS if self._paced else 0.0, self._play_then_advance, move)
         else:
             self.state()  # so that the state is encoded before the clock starts
             self._start_clock()
@@ -335,6 +360,10 @@ class Room:
         else:
             self._play_then_advance(CRASH)
 
+    def _play_paced(self, pacer: Pacer, move: int) -> None:
+        self._cancel_timer()
+        self._timer = pacer.schedule(partial(self._play_then_advance, move), self._played_at)
+
     def _play_then_advance(self, move: int) -> None:
         # The next state is handed out a round of the loop later. If a client sent two moves at once, the second one is already
         # in the loop's queue. It comes before the next state and is refused.
@@ -344,6 +373,7 @@ class Room:
     def _play(self, move: int) -> None:
         self._cancel_timer()
         self._handed_out, self._state = None, None
+        self._played_at = self._loop.time()
         self.history.play(move)
         for observer in self._observers:
             observer.played(self, move)

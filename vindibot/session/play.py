@@ -7,8 +7,9 @@ import contextlib
 import secrets
 import webbrowser
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from typing import Literal
 
 import structlog
 from pydantic import SecretStr
@@ -21,9 +22,10 @@ from vindibot.client import ClientSettings
 from vindibot.config import Bot, Config, PlaySettings, cores, load_bot, load_map, map_text, named_modules
 from vindibot.engine import Needs, Voters, loading_beside, voters, warm
 from vindibot.games import Reason, recording_folder_problem
-from vindibot.server import EmbeddedServer, ServerSettings
+from vindibot.server import EmbeddedServer, Room, ServerSettings
+from vindibot.session.pacing import GamePace
 from vindibot.session.player import GamePlayer, Report
-from vindibot.terminal import Display
+from vindibot.terminal import Display, keyboard
 from vindibot.viewer import LiveViewer
 
 _log = structlog.get_logger("vindibot.session.play")
@@ -32,6 +34,12 @@ _log = structlog.get_logger("vindibot.session.play")
 MAX_INVALID_JOINS = 3
 #: Largest number of seconds to wait at the end until the browser has loaded the games.
 BROWSER_TIMEOUT = 15.0
+#: Largest number of seconds that the first move of a game with a pace for people waits for the page.
+OPEN_TIMEOUT = 10.0
+#: Largest number of seconds between two of our turns in a game that can be paused.
+PAUSED_TIMEOUT = 7 * 86_400.0
+#: Number of lines that the command prints after the last board: the result (two lines if names are long) and the recording.
+LINES_BELOW = 4
 
 
 @dataclass
@@ -55,9 +63,12 @@ class Session:
     display: Display | None = None
     server: EmbeddedServer | None = None
     viewer: LiveViewer | None = None
+    pace: GamePace | None = None
     key: SecretStr = field(default_factory=lambda: SecretStr(""))
     reports: list[Report] = field(default_factory=list)
     interrupted: bool = False
+    _has_keys: bool = False
+    _main: asyncio.Task[None] | None = None
     refused: bool = False  # a game could not be joined, so further games are not tried
     _invalid_joins: int = 0  # in a row
     _numbers: Iterator[int] = field(default_factory=lambda: iter(()))
@@ -79,12 +90,18 @@ class Session:
         problem: BaseExceptionGroup[VindibotError] | None = None
         async with AsyncExitStack() as stack:
             stack.enter_context(self._interruptible())
+            paced = settings.paced(self.console.is_terminal)
             if settings.embedded:
-                server = ServerSettings(time_limit_ms=settings.time.limit_ms or 1000, pace=settings.pace)
-                self.server = await stack.enter_async_context(EmbeddedServer(server))
+                pace: Literal["original", "none"] = "original" if settings.pace == "original" else "none"
+                server = ServerSettings(time_limit_ms=settings.time.limit_ms or 1000, pace=pace)
+                self.server = await stack.enter_async_context(EmbeddedServer(server, [_PlyFeed(self._playing)] * paced))
                 self.console.print(f"our own server listens on {self.server.url}", style="dim", highlight=False)
+            if paced:
+                self.pace = stack.enter_context(self._paced())
             if settings.open:
                 await stack.enter_async_context(self._shown_in_browser())
+            elif self.pace is not None:
+                self.pace.begin()
             try:
                 async with asyncio.TaskGroup() as group:
                     for _ in range(parallel):
@@ -128,6 +145,7 @@ class Session:
             self._arrange(self.server, participants, seed, number)
         players = [self._player(participant, seed, seat, number) for seat, participant in enumerate(participants)]
         self._playing.update(players)
+        self._show_pace()
         tasks = [asyncio.create_task(player.play()) for player in players[1:]]
         try:
             report = await players[0].play()
@@ -144,6 +162,8 @@ class Session:
         invalid = report.last is None and report.outcome.reason is Reason.PROTOCOL_ERROR
         self._invalid_joins = self._invalid_joins + 1 if invalid else 0
         self.refused |= self._invalid_joins >= MAX_INVALID_JOINS if invalid else report.last is None
+        if self.settings.games == 1:
+            self._leave_board()  # so that the report is below the last board
         self._print_report(number, report)
 
     def _player(self, participant: Participant, seed: int, seat: int, number: int) -> GamePlayer:
@@ -160,6 +180,7 @@ class Session:
             time_limit=(settings.time.limit_ms or 1000) / 1000,
             connect_timeout=settings.connect_timeout_s,
             join_timeout=settings.join_timeout_s,
+            move_timeout=ClientSettings.model_fields["move_timeout"].default if self.pace is None else PAUSED_TIMEOUT,
         )
         return GamePlayer(
             client,
@@ -187,7 +208,7 @@ class Session:
         first = 0 if training else (1 - number) % SEATS
         seats = seats[first:] + seats[:first]
         board = load_map(self.settings.map) or generate(seed)
-        server.lobby.arrange(board, seats, rounds=self.settings.rounds, seed=seed, training=training)
+        server.lobby.arrange(board, seats, rounds=self.settings.rounds, seed=seed, training=training, pacer=self.pace)
 
     @asynccontextmanager
     async def _shown_in_browser(self) -> AsyncIterator[None]:
@@ -207,34 +228,68 @@ class Session:
                 await asyncio.gather(opening, return_exceptions=True)
 
     async def _open(self, viewer: LiveViewer) -> None:
+        """Open the page of the first game in the browser. A game with a pace for people begins when the page follows it."""
+        if self.pace is not None:
+            self.pace.wait_for("the game waits for its page")
         await viewer.first.wait()
         page = viewer.page(next(iter(viewer.games)))
+        if self.pace is not None:
+            self._note(f"the game begins as soon as its page is open, after {OPEN_TIMEOUT:.0f} s in any case")
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._open_in_browser(page))
+            if self.pace is not None:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(OPEN_TIMEOUT):
+                        await viewer.opened.wait()
+                self.pace.begin()
+
+    async def _open_in_browser(self, page: str) -> None:
         if not await asyncio.to_thread(webbrowser.open, page):
             self._note(f"no browser could be opened: open {page} yourself")
+
+    # -- The pace --
+
+    @contextmanager
+    def _paced(self) -> Iterator[GamePace]:
+        """Yield a pace for people. In a terminal, keys change it within the block."""
+        pace = GamePace(self.settings.rounds, self._show_pace, self._interrupt)
+        with ExitStack() as stack:
+            if self.console.is_terminal:
+                self._has_keys = stack.enter_context(keyboard(pace.press, lambda: pace.rest(self._leave_board), pace.go_on))
+            if self._has_keys and not (self.display is not None and self.display.live_board):
+                self._note(f"keys: {pace.status}")
+            yield pace
+
+    def _leave_board(self) -> None:
+        if self.display is not None:
+            self.display.leave_board()
+
+    def _show_pace(self) -> None:
+        for player in self._playing:
+            player.set_status(self.pace.status if self.pace is not None and self._has_keys else "")
 
     # -- Interrupts and messages --
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Handle Ctrl-C and SIGTERM within the block.
-
-        The first one ends the running games after their current turn, the second one ends everything at once.
-        """
-        me = asyncio.current_task()
-
-        def stop() -> None:
-            if me is None or me.cancelling():
-                return
-            if self.interrupted or not self._playing:
-                me.cancel()
-            else:
-                self.console.print("stopping after this turn; once more to stop at once", style="yellow")
-            self.interrupted = True
-            for player in list(self._playing):
-                player.stop_after_turn()
-
-        with interrupts.calling(stop, asyncio.get_running_loop()):
+        """Handle Ctrl-C and SIGTERM within the block, see `_interrupt`."""
+        self._main = asyncio.current_task()
+        with interrupts.calling(self._interrupt, asyncio.get_running_loop()):
             yield
+
+    def _interrupt(self) -> None:
+        """End the running games after their current turn. The second call ends everything at once."""
+        if self._main is None or self._main.cancelling():
+            return
+        if self.interrupted or not self._playing:
+            self._main.cancel()
+        else:
+            self.console.print("stopping after this turn; once more to stop at once", style="yellow")
+        self.interrupted = True
+        if self.pace is not None:
+            self.pace.end()
+        for player in list(self._playing):
+            player.stop_after_turn()
 
     def _note(self, text: str) -> None:
         self.console.print(printable(text), style="dim", markup=False, highlight=False, soft_wrap=True)
@@ -251,6 +306,25 @@ class Session:
         self.console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
         if report.recording is not None:
             self.console.print(f"recording: {report.recording}", style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+@dataclass
+class _PlyFeed:
+    """An observer of our own server: it tells each ply to the players of the game."""
+
+    players: set[GamePlayer]
+
+    def began(self, room: Room) -> None:
+        """See `RoomObserver`."""
+
+    def played(self, room: Room, move: int) -> None:
+        """See `RoomObserver`."""
+        ply = room.history[-1]
+        for player in list(self.players):
+            player.played(room.id, ply)
+
+    def ended(self, room: Room) -> None:
+        """See `RoomObserver`."""
 
 
 def _first(group: BaseExceptionGroup[VindibotError]) -> VindibotError:
@@ -277,7 +351,7 @@ def play_games(config: Config[PlaySettings], console: Console) -> int:
     Raises `VindibotError` before the first game if the configuration or a bot makes all games impossible.
     """
     settings = config.settings
-    with contextlib.ExitStack() as stack:
+    with ExitStack() as stack:
         stack.enter_context(log.configured(settings.log.level, settings.log.file, console))
         needs = [Needs(*named_modules(name)) for name in (settings.bot, settings.against) if name]
         with contextlib.nullcontext() if settings.pool.in_process else loading_beside(*needs):
@@ -294,7 +368,7 @@ def play_games(config: Config[PlaySettings], console: Console) -> int:
                 log.add_secret(session.key)
             warm(console)
         if settings.display != "none":
-            session.display = stack.enter_context(Display(live=settings.display != "lines"))
+            session.display = stack.enter_context(Display(live=settings.display != "lines", below=LINES_BELOW))
             session.console = session.display.console
             log.setup(settings.log.level, settings.log.file, session.console)
         interrupts.at_once_again()  # for an interrupt before or after the time in which the session handles interrupts

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,7 +17,7 @@ import structlog
 
 from sim.game import DIRECTIONS, Games
 from vindibot.base import log
-from vindibot.client import ClientEvents, ClientResult, ClientSettings, GameClient
+from vindibot.client import ClientEvents, ClientSettings, GameClient
 from vindibot.config import Bot, shipped_folder, short
 from vindibot.engine import Agent, Deadline, Voters, debug_command
 from vindibot.games import (
@@ -27,6 +27,7 @@ from vindibot.games import (
     Header,
     LastState,
     Outcome,
+    Ply,
     Recorder,
     TraitHeader,
     ranks,
@@ -89,6 +90,9 @@ class GameObserver(Protocol):
         `header` is the header of the recording. `state` is the protocol's form of the state, `games` the same state as a game.
         """
 
+    def played(self, ply: Ply) -> None:
+        """Handle a ply of any hero, at once. Only a game on our own server that has a pace for people calls this."""
+
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
         """Handle the end of the game for us. `last` is the last state, None if we received none."""
 
@@ -126,6 +130,7 @@ class GamePlayer(ClientEvents):
         self._folder = folder
         self._display, self._title = display, title
         self._shown: GameDisplay | None = None
+        self._status = ""
         self._notify = notify or (lambda text: None)
         self._observer = observer
         self._client = GameClient(settings)
@@ -140,6 +145,23 @@ class GamePlayer(ClientEvents):
         """End the game after this turn; see `GameClient.stop_after_turn`."""
         self._client.stop_after_turn()
 
+    def played(self, game: str, ply: Ply) -> None:
+        """Show a ply of the game with this id, which our own server has played. Ignore the plies of other games, and those
+        before our first turn."""
+        if self._header is None or self._header.game != game:
+            return
+        self._record_turns()
+        if self._observer is not None:
+            self._observer.played(ply)
+        if self._shown is not None:
+            self._shown.played(ply)
+
+    def set_status(self, status: str) -> None:
+        """Show a line of text below the live board, "" for no line."""
+        self._status = status
+        if self._shown is not None:
+            self._shown.set_status(status)
+
     async def play(self) -> Report:
         """Join, play to the end, and return the report."""
         with log.context():
@@ -147,13 +169,14 @@ class GamePlayer(ClientEvents):
                 async with self._client:
                     result = await self._client.play(self._decide, self)
                 self._record_turns()
-                self._finish(result)
+                benched = tuple(health.label for health in self.voters.health_records if health.benched)
+                report = Report(result.outcome, result.last, self._recording_path, self._late_turns, benched)
+                self._finish(report)
             finally:
                 self._record_turns()
                 if self._recorder is not None:
                     self._recorder.close()
-            benched = tuple(health.label for health in self.voters.health_records if health.benched)
-            return Report(result.outcome, result.last, self._recording_path, self._late_turns, benched)
+            return report
 
     @property
     def _recording_path(self) -> Path | None:
@@ -198,7 +221,9 @@ class GamePlayer(ClientEvents):
         if self._folder is not None:
             self._recorder = Recorder(self._folder, self._header)
         if self._display is not None:
-            self._shown = self._display.game([hero.name for hero in answer.game.heroes], me, self._title)
+            names = [hero.name for hero in answer.game.heroes]
+            self._shown = self._display.game(names, me, self._title, len(self.bot.traits))
+            self._shown.set_status(self._status)
 
     def _record_turns(self) -> None:
         """Record, show and log the turns that are decided but not recorded yet."""
@@ -238,15 +263,16 @@ class GamePlayer(ClientEvents):
         own = any(":" in trait.use for trait in self.bot.traits)
         return short(self.bot.path) if own and not folders <= {*found} else ""
 
-    def _finish(self, result: ClientResult) -> None:
-        outcome = result.outcome
-        last = LastState(result.last.game, to_games(result.last.game)) if result.last is not None else None
+    def _finish(self, report: Report) -> None:
+        outcome = report.outcome
+        last = LastState(report.last.game, to_games(report.last.game)) if report.last is not None else None
         if self._recorder is not None:
             self._recorder.finish(outcome, last.state if last is not None else None)
         if self._observer is not None:
             self._observer.finished(outcome, last)
         if self._shown is not None:
-            self._shown.finished(outcome, last.games if last is not None else None)
+            result = replace(outcome, message=report.result(self.bot.name))
+            self._shown.finished(result, last.games if last is not None else None)
 
     # -- Events of the client --
 

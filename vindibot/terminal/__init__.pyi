@@ -7,4 +7,5 @@ from .display import (
     Display as Display,
     GameDisplay as GameDisplay,
 )
+from .keyboard import keyboard as keyboard
 from .watch import watch_game as watch_game

@@ -8,13 +8,13 @@ characters.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby, zip_longest
 from typing import Any
 
-from rich.cells import set_cell_size
+from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 
@@ -30,6 +30,7 @@ from sim.game import (
     TILE_BITS,
     WALL,
     Games,
+    row_column,
 )
 from vindibot.base import printable, weight_text
 from vindibot.games import Ballot, BallotEntry
@@ -55,6 +56,12 @@ _HERO_TEXTS = tuple(Style(color=colour, bold=True) for colour in HERO_COLOURS)
 # Widths of the panel beside the board: the smallest and the largest with one line per hero, and the width with four short lines
 # per hero.
 _PANEL, _WIDEST, _SLIM = 50, 60, 22
+# Width of the narrow panel: it has no times of traits.
+_NARROW = 40
+# Lines of the wide panel without votes, of the slim panel, and of the smallest table of votes.
+_WIDE_LINES, _SLIM_LINES, _LEAST_VOTES = 7, 18, 4
+# The smallest part of the board that is shown, in squares.
+_LEAST_PART = 8
 _BAR = 10
 _GAP = Segment("  ")
 
@@ -63,8 +70,13 @@ _GAP = Segment("  ")
 class Frame:
     """The content of a layout: a state (`sim.game.Game`), our hero (0..3), and the names of heroes 1..4.
 
-    `ballot` is our last ballot. `ms_left` is the number of milliseconds that were left after our decision. `ending` (a word)
-    and `message` (a sentence) say how the game ended.
+    - `ballot`: our last ballot.
+    - `ms_left`: the number of milliseconds that were left after our decision.
+    - `ending`, `message`: a word and a sentence on how the game ended.
+    - `move`: a text on the last ply.
+    - `voted`: the turn of the ballot, None for the turn of the state.
+    - `status`: the line at the bottom, "" for no such line.
+    - `traits`: the number of traits for which the layout keeps space while there is no ballot.
     """
 
     games: Games = field(repr=False)
@@ -74,6 +86,20 @@ class Frame:
     ms_left: float | None = None
     ending: str = ""
     message: str = ""
+    move: str = ""
+    voted: int | None = None
+    status: str = ""
+    traits: int = 0
+
+    @property
+    def turn(self) -> int:
+        """The protocol's turn of the state."""
+        return int(self.games["turn"].item(0))
+
+    @property
+    def decided_now(self) -> bool:
+        """Whether the ballot is for this state, not for an earlier one."""
+        return self.ballot is not None and self.voted in (None, self.turn)
 
 
 def rounds(games: Games) -> tuple[int, int]:
@@ -120,13 +146,22 @@ def _rows(games: Games) -> list[list[int]]:
     return rows
 
 
-def _board(games: Games) -> list[Line]:
-    """Return the board with two characters per square."""
+def _board(rows: list[list[int]]) -> list[Line]:
+    """Return rows of the board with two characters per square."""
     lines = []
-    for row in _rows(games):
+    for row in rows:
         runs = groupby((_SQUARES[cell] for cell in row), key=lambda square: square[1])
         lines.append([Segment("".join(square[0] for square in run), style) for style, run in runs])
     return lines
+
+
+def _around(games: Games, hero: int, height: int, width: int) -> list[list[int]]:
+    """Return the part of the board around a hero (0..3), at most `height` x `width` squares."""
+    size = int(games[0]["size"])
+    row, column = row_column(int(games[0]["hero"][hero]["pos"]))
+    top = max(0, min(size - height, row - height // 2))
+    left = max(0, min(size - width, column - width // 2))
+    return [cells[left : left + width] for cells in _rows(games)[top : top + height]]
 
 
 def _small_board(games: Games) -> list[Line]:
@@ -170,21 +205,36 @@ def _life(hero: Any, width: int, sign: str) -> list[tuple[str, Style]]:
     return [*bar, (f" {life:3d}", style)]
 
 
-def _heading(frame: Frame, width: int) -> list[Line]:
-    """Return two lines. The first has the round and the turn, the second the ending or the move, and the time that was left."""
-    played, total = rounds(frame.games)
-    time = [(f"round {played}/{total}", _BOLD), (f"  turn {int(frame.games[0]['turn'])}", _DIM)]
-    move: list[tuple[str, Style]] = [(printable(frame.ending), _BOLD)] if frame.ending else []
+def _decision(frame: Frame) -> list[tuple[str, Style]]:
+    """Return the move of the ballot, and the time that was left."""
+    pieces: list[tuple[str, Style]] = []
     if frame.ballot is not None:
-        move.append((DIRECTIONS[frame.ballot.direction], _BOLD))
+        pieces.append((DIRECTIONS[frame.ballot.direction], _BOLD))
         if frame.ballot.fallback:
-            move.append((" (fallback)", _WARN))
+            pieces.append((" (fallback)", _WARN))
     if frame.ms_left is not None and math.isfinite(frame.ms_left):
         style = _GOOD if frame.ms_left > 100 else _WARN if frame.ms_left > 0 else _BAD
-        move.append((f"{'  ' if move else ''}{frame.ms_left:.0f} ms left", style))
+        pieces.append((f"{'  ' if pieces else ''}{frame.ms_left:.0f} ms left", style))
+    return pieces
+
+
+def _heading(frame: Frame, width: int) -> list[Line]:
+    """Return two lines. The first has the round, the turn, and the ending or our decision; the second the message.
+
+    In a state in which we do not decide, and where there is no message, the lines show the last ply instead.
+    """
+    played, total = rounds(frame.games)
+    time = [(f"round {played}/{total}", _BOLD), (f"  turn {frame.turn}", _DIM)]
+    head: list[tuple[str, Style]] = [(printable(frame.ending), _BOLD)] if frame.ending else []
+    if frame.decided_now or (frame.ballot is None and frame.ms_left is not None):
+        head += [(" " * bool(head), _PLAIN), *_decision(frame)]
+    message = frame.message or (frame.move if head else "")
+    head = head or [(printable(frame.move), _BOLD)]
     if width >= _PANEL:
-        return [_fit([*time, ("  ", _PLAIN), *move], width), _fit([(printable(frame.message), _DIM)], width)]
-    return [_fit(time[:1], width), _fit(move, width)]
+        return [_fit([*time, ("  ", _PLAIN), *head], width), _fit([(printable(message), _DIM)], width)]
+    if width >= _NARROW:
+        return [_fit(time, width), _fit([*head, ("  ", _PLAIN), (printable(message), _DIM)], width)]
+    return [_fit(time[:1], width), _fit(head, width)]
 
 
 def _heroes(frame: Frame, width: int, sign: str) -> list[Line]:
@@ -231,29 +281,43 @@ def _numbers(ballot: Ballot, values: Sequence[float], chosen: Style, column: int
     return pieces
 
 
-def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int) -> list[tuple[str, Style]]:
-    """Return a line of the table of votes: label, weight, weighted votes, and milliseconds or status."""
+def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int, with_times: bool) -> list[tuple[str, Style]]:
+    """Return a line of the table of votes: label, weight, weighted votes, and milliseconds or status.
+
+    Without times, the status of a trait that has no votes is in the place of the votes.
+    """
     answered = entry.votes is not None
     weight = weight_text(entry.weight)
     weight = weight.rjust(5) if len(weight) < 5 else _amount(entry.weight, 5)
     pieces = [(set_cell_size(printable(entry.label), label), _PLAIN if answered else _DIM), (weight, _DIM)]
-    pieces += _numbers(ballot, entry.weighted, _BOLD, column) if answered else [(" " * column * len(DIRECTIONS), _PLAIN)]
     if entry.status == "ok":
-        return [*pieces, (f"{entry.ms:7.1f}", _DIM)]
-    return [*pieces, (f"{entry.status:>7}", _WARN if entry.status == "late" else _BAD)]
+        end = f"{entry.ms:7.1f}", _DIM
+    else:
+        end = f"{entry.status:>7}", _WARN if entry.status == "late" else _BAD
+    if answered:
+        pieces += _numbers(ballot, entry.weighted, _BOLD, column)
+    elif with_times or entry.status == "ok":
+        pieces.append((" " * column * len(DIRECTIONS), _PLAIN))
+    return [*pieces, end] if with_times or (not answered and entry.status != "ok") else pieces
 
 
-def _votes(ballot: Ballot | None, width: int, height: int) -> list[Line]:
-    """Return the table of weighted votes in at most `height` lines, [] if there is no space."""
+def _votes(frame: Frame, width: int, height: int) -> list[Line]:
+    """Return the table of weighted votes in at most `height` lines, [] if there is no space.
+
+    If the votes are those of an earlier turn, the first line says so. Otherwise it is empty.
+    """
+    ballot = frame.ballot
     entries = ballot.entries if ballot is not None else []
-    if ballot is None or not entries or height < 4 or width < _PANEL:
+    if ballot is None or not entries or height < _LEAST_VOTES or width < _NARROW:
         return []
     column = 6 if width >= _PANEL + len(DIRECTIONS) else 5
-    label = width - 12 - column * len(DIRECTIONS)
+    with_times = width >= _PANEL
+    label = width - (12 if with_times else 5) - column * len(DIRECTIONS)
     shown = entries if len(entries) <= height - 3 else entries[: height - 4]
     words = "".join(f"{word:>{column}}" for word in ("stay", "N", "S", "E", "W"))
-    rows = [[], [(f"{'trait':{label}}times{words}{'ms':>7}", _DIM)]]
-    rows += [_trait(ballot, entry, label, column) for entry in shown]
+    caption = [] if frame.decided_now else [(f"votes of turn {frame.voted}: ", _DIM), *_decision(frame)]
+    rows = [caption, [(f"{'trait':{label}}times{words}{'ms' if with_times else '':>7}", _DIM)]]
+    rows += [_trait(ballot, entry, label, column, with_times) for entry in shown]
     if len(shown) < len(entries):
         rows.append([(f"and {len(entries) - len(shown)} more", _DIM)])
     rows.append([("sum".ljust(label + 5), _BOLD), *_numbers(ballot, ballot.sums, _CHOSEN, column)])
@@ -266,30 +330,55 @@ def _votes(ballot: Ballot | None, width: int, height: int) -> list[Line]:
 def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_only: bool = False) -> list[Line] | None:
     """Return the lines for a terminal of `width` columns and `height` lines, None if the terminal is too small.
 
-    These layouts are tried in order, and the first that fits is used: the board with two characters per square and the panel
-    beside it; the same board with a slim panel beside it and the votes below; in a terminal with colours, the board in half the
-    size with the panel beside it.
+    The first of these layouts that shows all votes is used. If none does, the one with the most votes is used:
+
+    - the board with two characters per square, and the wide panel beside it;
+    - the same board with the slim panel beside it, and the votes below;
+    - the same board with the narrow panel beside it;
+    - in a terminal with colours: the board in half the size, and the wide panel beside it;
+    - in a terminal without colours: the part of the board around our hero, and the wide panel beside it.
     """
     size = int(frame.games[0]["size"])
     sign = "=" if ascii_only else "━"
-    if size <= height and 2 * size + 2 + _PANEL <= width:
-        return _wide(_board(frame.games), 2 * size, frame, width, height, sign)
-    if size <= height and 2 * size + 2 + _SLIM <= width:
-        slim = [*_heading(frame, _SLIM), *_slim_heroes(frame, sign)]
-        if len(slim) <= height:
-            lines = _beside(_board(frame.games), 2 * size, slim, _SLIM)
-            return lines + _votes(frame.ballot, min(width, _WIDEST), height - len(lines))
-    if colour and not ascii_only and (size + 1) // 2 <= height and size + 2 + _PANEL <= width:
-        return _wide(_small_board(frame.games), size, frame, width, height, sign)
-    return None
+    height -= bool(frame.status)
+    entries = len(frame.ballot.entries) if frame.ballot is not None else frame.traits
+    wanted = entries + _LEAST_VOTES - 1 if entries else 0
+    # For each layout that fits: the number of lines for votes, and a function that returns its lines.
+    fitting: list[tuple[int, Callable[[], list[Line]]]] = []
+    if max(size, _WIDE_LINES) <= height and 2 * size + 2 + _PANEL <= width:
+        fitting.append((height - _WIDE_LINES, lambda: _wide(_board(_rows(frame.games)), 2 * size, frame, width, height, sign)))
+    if max(size, _SLIM_LINES) <= height and 2 * size + 2 + _SLIM <= width:
+        below = height - max(size, _SLIM_LINES) if width >= _NARROW else 0
+        fitting.append((below, lambda: _slim(frame, width, below, sign)))
+    if max(size, _WIDE_LINES) <= height and _NARROW <= width - 2 * size - 2 < _PANEL:
+        fitting.append((height - _WIDE_LINES, lambda: _wide(_board(_rows(frame.games)), 2 * size, frame, width, height, sign)))
+    if colour and not ascii_only and max((size + 1) // 2, _WIDE_LINES) <= height and size + 2 + _PANEL <= width:
+        fitting.append((height - _WIDE_LINES, lambda: _wide(_small_board(frame.games), size, frame, width, height, sign)))
+    part = min(size, (width - 2 - _PANEL) // 2)
+    if (ascii_only or not colour) and part >= _LEAST_PART and height >= max(_LEAST_PART, _WIDE_LINES):
+        rows = _around(frame.games, frame.me, min(size, height), part)
+        fitting.append((height - _WIDE_LINES, lambda: _wide(_board(rows), 2 * part, frame, width, height, sign)))
+    if not fitting:
+        return None
+    # The first of several maxima counts.
+    _, lines_of = max(fitting, key=lambda one: min(one[0], wanted) if one[0] >= _LEAST_VOTES else 0)
+    status = printable(frame.status)
+    return lines_of() + ([_fit([(status, _DIM)], min(width, cell_len(status)))] if status else [])
 
 
-def _wide(board: list[Line], board_width: int, frame: Frame, width: int, height: int, sign: str) -> list[Line] | None:
-    """Return the board with the wide panel beside it, None if the panel has more than `height` lines."""
+def _wide(board: list[Line], board_width: int, frame: Frame, width: int, height: int, sign: str) -> list[Line]:
+    """Return the board with the wide panel beside it."""
     panel_width = min(_WIDEST, width - board_width - 2)
     panel = [*_heading(frame, panel_width), *_heroes(frame, panel_width, sign)]
-    panel += _votes(frame.ballot, panel_width, height - len(panel))
-    return _beside(board, board_width, panel, panel_width) if len(panel) <= height else None
+    panel += _votes(frame, panel_width, height - len(panel))
+    return _beside(board, board_width, panel, panel_width)
+
+
+def _slim(frame: Frame, width: int, below: int, sign: str) -> list[Line]:
+    """Return the board with the slim panel beside it, and the votes in the `below` lines below it."""
+    board = _board(_rows(frame.games))
+    lines = _beside(board, 2 * len(board), [*_heading(frame, _SLIM), *_slim_heroes(frame, sign)], _SLIM)
+    return lines + _votes(frame, min(width, _WIDEST), below)
 
 
 def _beside(board: list[Line], board_width: int, panel: list[Line], panel_width: int) -> list[Line]:

@@ -6,6 +6,7 @@
         game = display.game(names, me)
         ...
         game.turn(games, ballot, ms_left)
+        game.played(ply)  # where the plies between our turns are known at once
         ...
         game.finished(outcome, games)
 
@@ -23,7 +24,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, TextIO, cast
 
 import structlog
@@ -32,17 +33,20 @@ from rich.segment import SegmentLines
 
 from sim.game import DIRECTIONS, Games
 from vindibot.base import printable, say, terminal
-from vindibot.games import Ballot, Outcome
+from vindibot.games import Ballot, Outcome, Ply
 from vindibot.terminal.board import Frame, Line, layout, rounds
+from vindibot.terminal.lines import move_word
 
 #: Largest number of frames drawn per second.
-RATE = 10.0
+RATE = 20.0
 #: Largest number of queued frames. If there are more, the oldest are dropped.
 LONGEST_QUEUE = 10_000
 #: Largest number of characters that wait for a terminal. Further characters are dropped.
 BACKLOG = 1 << 20
 #: Largest number of seconds that the program waits at its end until the last frame is written.
 TIMEOUT = 2.0
+#: Largest number of seconds that the program waits until the live board has ended.
+LEAVE_SECONDS = 0.5
 
 _log = structlog.get_logger("vindibot.terminal.display")
 
@@ -108,28 +112,55 @@ class _QueuedFile:
 
 
 class GameDisplay:
-    """One game on a display. Its methods return at once and raise nothing."""
+    """One game on a display. Its methods return at once and raise nothing.
 
-    def __init__(self, display: Display, names: Sequence[str], me: int, title: str) -> None:
+    The votes of a turn are shown until our next turn. `traits` is the number of our traits.
+    """
+
+    def __init__(self, display: Display, names: Sequence[str], me: int, title: str, traits: int) -> None:
         self.title = title
         self._display = display
-        self._names = tuple(names)
-        self._me = me
+        self._blank: dict[str, Any] = {"me": me, "names": tuple(names), "traits": traits}
+        self._newest: Frame | None = None
+        self._status = ""
 
     def turn(self, games: Games, ballot: Ballot | None, ms_left: float | None = None) -> None:
         """Show a turn of ours: the state in which we decided, the ballot, and the milliseconds that were left."""
-        self.show(Frame(games.copy(), self._me, self._names, ballot, ms_left))
+        turn, before = int(games["turn"].item(0)), self._newest
+        move = before.move if before is not None and before.turn == turn else ""
+        frame = Frame(games.copy(), ballot=ballot, ms_left=ms_left, voted=turn, move=move, **self._blank)
+        self.show(frame, line=True)
 
-    def show(self, frame: Frame) -> None:
-        """Show a frame of any state. The caller must not change the frame's arrays afterwards."""
-        self._display.add(self, frame)
+    def played(self, ply: Ply) -> None:
+        """Show the state after a ply on the live board. Without a live board, print nothing."""
+        move = f"@{ply.mover + 1} {move_word(ply.move)}" if ply.mover is not None and ply.move is not None else ""
+        self.show(replace(self._last_votes(ply.after), move=move))
 
     def finished(self, outcome: Outcome, games: Games | None = None) -> None:
         """Show the end of the game on the live board, if there is a last state. Without a live board, print nothing."""
-        frame = None
+        self._status = ""
         if games is not None:
-            frame = Frame(games.copy(), self._me, self._names, ending=outcome.reason, message=outcome.message)
-        self._display.add(self, frame, ended=True)
+            last = self._last_votes(games.copy())
+            self.show(replace(last, ending=outcome.reason, message=outcome.message, move="", status=""))
+        self._display.end(self)
+
+    def show(self, frame: Frame, *, line: bool = False) -> None:
+        """Show a frame of any state. The caller must not change the frame's arrays afterwards.
+
+        Without a live board, print a line if `line` is True.
+        """
+        self._newest = replace(frame, status=frame.status or self._status)
+        self._display.add(self, self._newest, line=line)
+
+    def set_status(self, status: str) -> None:
+        """Show a line of text below the live board, "" for no line."""
+        self._status = status
+        if self._newest is not None:
+            self.show(replace(self._newest, status=status))
+
+    def _last_votes(self, games: Games) -> Frame:
+        """Return a frame of a state with the votes of our last turn."""
+        return Frame(games, **self._blank) if self._newest is None else replace(self._newest, games=games)
 
 
 @dataclass(frozen=True)
@@ -148,19 +179,30 @@ class Display:
 
     If `live` is False, all output is lines. `width` and `height` replace the size of the terminal. If several games are shown
     at once, the live board shows the first game until this game ends.
+
+    `below` is the number of lines that the caller prints after the last frame. The live board leaves space for them if the
+    terminal has enough lines, so that the whole last frame stays in sight.
     """
 
     def __init__(
-        self, file: TextIO | None = None, *, live: bool = True, width: int | None = None, height: int | None = None
+        self,
+        file: TextIO | None = None,
+        *,
+        live: bool = True,
+        width: int | None = None,
+        height: int | None = None,
+        below: int = 0,
     ) -> None:
         self._wake, self._stop = threading.Event(), threading.Event()
         self._output = _QueuedFile(file if file is not None else sys.stdout, self._wake)
         #: A console that prints above the live board or between the lines. It never blocks.
         self.console = terminal(file=cast("TextIO", self._output), width=width, height=height)
-        self._live_board = live and self.console.is_terminal and not self.console.is_dumb_terminal
+        self.live_board = live and self.console.is_terminal and not self.console.is_dumb_terminal
+        self._below = below
         self._running: list[GameDisplay] = []
         self._events: deque[_Event] = deque(maxlen=LONGEST_QUEUE)
         self._live: Live | None = None
+        self._leaving, self._left = False, threading.Event()
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
@@ -175,23 +217,36 @@ class Display:
         if self._thread is not None:
             self._thread.join(TIMEOUT)
 
-    def game(self, names: Sequence[str], me: int, title: str = "") -> GameDisplay:
+    def game(self, names: Sequence[str], me: int, title: str = "", traits: int = 0) -> GameDisplay:
         """Begin to show a game. `names` are the names of heroes 1..4, `me` is our hero (0..3). `title` distinguishes the game
-        from others."""
-        game = GameDisplay(self, names, me, title)
+        from others. `traits` is the number of our traits, so that the live board keeps space for their votes."""
+        game = GameDisplay(self, names, me, title, traits)
         self._running.append(game)
         return game
 
-    def add(self, game: GameDisplay, frame: Frame | None, *, ended: bool = False) -> None:
-        """Queue a frame of a game. The thread that plays the game calls this method."""
-        if game not in self._running:
-            return
-        if frame is not None:
+    def add(self, game: GameDisplay, frame: Frame, *, line: bool) -> None:
+        """Queue a frame of a game. Without a live board, print a line if `line` is True. The thread that plays the game calls
+        this method."""
+        if game in self._running:
             title = f"{printable(game.title)}: " if game.title and len(self._running) > 1 else ""
-            self._events.append(_Event(frame, game is self._running[0], None if ended else title))
+            self._events.append(_Event(frame, game is self._running[0], title if line else None))
             self._wake.set()
-        if ended:
+
+    def end(self, game: GameDisplay) -> None:
+        """Accept no more frames of a game."""
+        if game in self._running:
             self._running.remove(game)
+
+    def leave_board(self, seconds: float = LEAVE_SECONDS) -> None:
+        """End the live board; the last frame stays. The next frame begins a new one. Wait for this, at most `seconds`.
+
+        Call this before other programs write to the terminal.
+        """
+        if self._thread is not None and self._thread.is_alive():
+            self._left.clear()
+            self._leaving = True
+            self._wake.set()
+            self._left.wait(seconds)
 
     # ---- In the thread ----
 
@@ -201,13 +256,18 @@ class Display:
                 self._wake.wait()
                 self._wake.clear()
                 self._show()
+                if self._leaving:
+                    self._leaving = False
+                    self._end_live()
+                    self._output.deliver()
+                    self._left.set()
                 self._stop.wait(1 / RATE if self._live is not None else 0)
             self._show()
             self._end_live()
             self._output.threaded = False
             self._output.deliver()
         except Exception as error:
-            self._live_board, self._output.threaded = False, False
+            self.live_board, self._output.threaded = False, False
             _log.warning("the display has failed and is off; the game goes on", error=repr(error))
 
     def _show(self) -> None:
@@ -216,10 +276,10 @@ class Display:
         while self._events:
             events.append(self._events.popleft())
         newest = next((event.frame for event in reversed(events) if event.on_board), None)
-        lines = self._layout(newest) if newest is not None and self._live_board else None
+        lines = self._layout(newest) if newest is not None and self.live_board else None
         if lines is not None:
             self._draw(lines)
-        elif newest is not None or not self._live_board:
+        elif newest is not None or not self.live_board:
             self._end_live()
             for event in events:
                 if event.title is not None:
@@ -230,7 +290,11 @@ class Display:
         width, height = self.console.size
         colour = self.console.color_system is not None and not self.console.no_color
         ascii_only = not self._output.encoding.lower().startswith("utf")
-        return layout(frame, width, height - 1, colour=colour, ascii_only=ascii_only)
+        for lines_below in (self._below, 0):
+            lines = layout(frame, width, height - 1 - lines_below, colour=colour, ascii_only=ascii_only)
+            if lines is not None:
+                return lines
+        return None
 
     def _draw(self, lines: list[Line]) -> None:
         if self._live is None:

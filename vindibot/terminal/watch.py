@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import re
-import signal
-import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
+from bisect import bisect_right
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -18,7 +17,8 @@ from rich.console import Console
 from vindibot.base import UsageError, printable, say, terminal
 from vindibot.games import GameHistory
 from vindibot.terminal.board import Frame
-from vindibot.terminal.display import Display, GameDisplay
+from vindibot.terminal.display import Display
+from vindibot.terminal.keyboard import keyboard
 from vindibot.terminal.lines import ending_text, lines_of, move_word
 from vindibot.terminal.stream import GameAddress, Watcher
 
@@ -27,18 +27,9 @@ PLIES_PER_SECOND = 4.0
 SLOWEST, FASTEST = 0.25, 64.0
 #: Number of plies by which a key moves forward; negative: backward.
 STEPS = {"right": 1, "left": -1, "down": 4, "up": -4, ".": 1, ",": -1, "n": 1, "p": -1, "l": 1, "h": -1, "j": 4, "k": -4}
-KEYS = "space, arrows, + -, Home End, q"
-_SEQUENCES = {"A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F": "end", "1~": "home", "4~": "end"}
-_KEY = re.compile(r"\x1b[\[O]([A-DHF]|[14]~)|\x1b\[[0-9;]*[@-~]|(.)", re.DOTALL)
-
-
-def keys_in(text: str) -> Iterator[str]:
-    """Yield the keys in a text from a terminal: characters, "up", "down", "left", "right", "home", "end". Skip other keys."""
-    for match in _KEY.finditer(text):
-        if match[1] is not None:
-            yield _SEQUENCES[match[1]]
-        elif match[2] is not None:
-            yield match[2]
+KEYS = "space pause  arrows step  + - speed  Home End  q quit"
+#: Number of lines that the command prints below the last board.
+LINES_BELOW = 2
 
 
 class Playback:
@@ -82,6 +73,10 @@ class Playback:
             return
         self._since = now
 
+    def resume(self, now: float) -> None:
+        """Go on at the time `now` after the program was stopped."""
+        self._since = now
+
     def advance(self, now: float) -> None:
         """Move to the state that is due at the time `now`."""
         last = len(self.history)
@@ -108,19 +103,29 @@ class Playback:
         return max(0.0, self._since + 1 / (self.speed * PLIES_PER_SECOND) - now) if self.moving else None
 
     def frame(self) -> Frame:
-        """Return the frame of the current state. It has our votes if they are known, else the last move or the ending."""
+        """Return the frame of the current state. It has the last ballot of ours until this state, if there is one."""
         history, number = self.history, self.position
         ply = history[number - 1] if number else None
         games = ply.after if ply is not None else history.state(0)
         at_end = history.complete and number == len(history)
         mode = "the end" if at_end else "paused" if self.paused else "live" if self.following else f"{self.speed:g}x"
         mover = ply.mover if ply is not None else None
-        move = f"@{ply.mover + 1} {move_word(ply.move)}" if ply and ply.mover is not None and ply.move is not None else ""
-        ballot = history.ballots.get(number)
-        left = ballot.margin_ms if ballot is not None else None
-        me = history.me if history.me is not None else mover or 0
-        ending = "" if ballot is not None else ending_text(history) if at_end else move
-        return Frame(games, me, history.names, ballot, left, ending, f"{mode} | {KEYS}")
+        voted = bisect_right(list(history.ballots), number) - 1
+        ballot_at = list(history.ballots)[voted] if voted >= 0 else None
+        ballot = history.ballots[ballot_at] if ballot_at is not None else None
+        return Frame(
+            games,
+            history.me if history.me is not None else mover or 0,
+            history.names,
+            ballot,
+            ballot.margin_ms if ballot is not None else None,
+            ending=ending_text(history) if at_end else "",
+            message=history.ranking() if at_end else "",
+            move=f"@{ply.mover + 1} {move_word(ply.move)}" if ply and ply.mover is not None and ply.move is not None else "",
+            voted=history.turn(ballot_at) if ballot_at is not None else None,
+            status=f"{mode}  {KEYS}",
+            traits=max((len(known.entries) for known in history.ballots.values()), default=0),
+        )
 
 
 async def _follow(history: GameHistory, watcher: Watcher, game: str, changed: asyncio.Event) -> None:
@@ -158,68 +163,41 @@ async def _live_history(address: GameAddress, console: Console, changed: asyncio
 # ---- With a terminal ----
 
 
-@contextmanager
-def _keyboard(press: Callable[[str], None]) -> Iterator[bool]:
-    """Within this block, call `press` with each key, and do not echo the keys. Yield whether standard input is a terminal.
-
-    Needs a running event loop.
-    """
-    try:
-        import termios
-        import tty
-
-        number = sys.stdin.fileno()
-        before = termios.tcgetattr(number)
-    except (ImportError, OSError, ValueError, termios.error):
-        yield False
-        return
-    loop = asyncio.get_running_loop()
-
-    def read() -> None:
-        data = os.read(number, 1024)
-        if not data:
-            loop.remove_reader(number)
-        for key in keys_in(data.decode(errors="ignore")):
-            press(key)
-
-    def take() -> None:
-        with contextlib.suppress(termios.error):
-            tty.setcbreak(number, termios.TCSANOW)
-
-    take()
-    loop.add_reader(number, read)
-    loop.add_signal_handler(signal.SIGCONT, take)  # after a stop, the shell has changed the mode of the terminal
-    try:
-        yield True
-    finally:
-        loop.remove_signal_handler(signal.SIGCONT)
-        loop.remove_reader(number)
-        with contextlib.suppress(termios.error):
-            termios.tcsetattr(number, termios.TCSADRAIN, before)
-
-
-async def _play_back(playback: Playback, display: GameDisplay, changed: asyncio.Event) -> None:
+async def _play_back(playback: Playback, display: Display, changed: asyncio.Event) -> None:
     """Show the game until the user quits. Without a keyboard or without a state, stop when the game is over."""
-    history, before = playback.history, (-1, "")
+    history = playback.history
+    shown = display.game(history.names, 0, f"game {history.id}")
+    before: tuple[int, str] | None = None
 
     def press(key: str) -> None:
         playback.press(key, time.monotonic())
         changed.set()
 
-    with _keyboard(press) as has_keys:
+    async def stopping() -> None:
+        display.leave_board()
+
+    def resumed() -> None:
+        nonlocal before
+        before = None
+        playback.resume(time.monotonic())
+        changed.set()
+
+    with keyboard(press, stopping, resumed) as has_keys:
         while not playback.quit:
             changed.clear()
             playback.advance(time.monotonic())
             if history:
                 frame = playback.frame()
-                if before != (playback.position, frame.message):
-                    before = playback.position, frame.message
-                    display.show(frame)
+                if before != (playback.position, frame.status):
+                    before = playback.position, frame.status
+                    shown.show(frame)
             if history.complete and (not history or (not has_keys and not playback.moving)):
-                return
+                break
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(playback.wait(time.monotonic())):
                     await changed.wait()
+    if history:
+        shown.show(replace(playback.frame(), status=""))
 
 
 # ---- The command ----
@@ -254,7 +232,7 @@ async def _watch(
     """Show a game on the live board or as lines, and return its history."""
     changed = asyncio.Event()
     async with AsyncExitStack() as stack:
-        display = stack.enter_context(Display()) if live_board else None
+        display = stack.enter_context(Display(below=LINES_BELOW)) if live_board else None
         if on_server := isinstance(found, GameAddress):
             notes = display.console if display is not None else console
             history = await stack.enter_async_context(_live_history(found, notes, changed))
@@ -268,7 +246,7 @@ async def _watch(
             await changed.wait()
         following = on_server and turn is None and speed is None
         playback = Playback(history, time.monotonic(), speed=speed, turn=turn, following=following)
-        await _play_back(playback, display.game(history.names, 0, f"game {history.id}"), changed)
+        await _play_back(playback, display, changed)
     return history
 
 

@@ -1,7 +1,7 @@
 """A server for the pages of our own running games, with the votes of our bot.
 
 The server runs in the process that plays, and only this machine can reach it. It knows games and votes, but no keys. A page is
-updated once per turn of ours, because the plies between two of our turns become known at the second of them.
+updated once per ply if the player knows every ply at once (on our own server), else once per turn of ours.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from starlette.routing import Route
 
 from sim.game import Games
 from vindibot.base import AsgiServer, VindibotError, render
-from vindibot.games import Ballot, GameHistory, GameState, Header, LastState, Outcome
+from vindibot.games import Ballot, GameHistory, GameState, Header, LastState, Outcome, Ply
 from vindibot.viewer.bundle import Bundle, BundleWriter, Patch
 from vindibot.viewer.page import TYPES, served_page, served_policy, static_files
 
@@ -64,10 +64,19 @@ class LiveGame:
             self._writer = self._writer or BundleWriter(self._history, header)
             self._send(self._writer.patch())
         except Exception as error:  # an error of the page must not stop the game
-            self._broken = True
-            _log.warning("the page of this game is no longer updated", error=type(error).__name__, reason=str(error))
+            self._break(error)
         if len(self._events) == 1:
             self._viewer.began(header.game, self)
+
+    def played(self, ply: Ply) -> None:
+        """See `vindibot.session.player.GameObserver`."""
+        if self._writer is None or self._broken:
+            return
+        try:
+            self._history.append(ply.after)
+            self._send(self._writer.patch())
+        except Exception as error:  # an error of the page must not stop the game
+            self._break(error)
 
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
         """See `vindibot.session.player.GameObserver`."""
@@ -77,6 +86,10 @@ class LiveGame:
                 self._history.append(last.games)
             self._history.end(outcome.reason, outcome.message)
             self._send(self._writer.patch(), "event: end\n")
+
+    def _break(self, error: Exception) -> None:
+        self._broken = True
+        _log.warning("the page of this game is no longer updated", error=type(error).__name__, reason=str(error))
 
     def _send(self, patch: Patch, kind: str = "") -> None:
         number = len(self._events) + 1
@@ -119,7 +132,7 @@ class LiveViewer:
             player = GamePlayer(..., observer=viewer.game())
             await viewer.first.wait()   # until the first game has begun
 
-    `readers` is the number of pages that follow a game.
+    `readers` is the number of pages that follow a game. `opened` is set when the first page follows a game.
     """
 
     def __init__(self) -> None:
@@ -128,7 +141,7 @@ class LiveViewer:
         self.readers = 0
         self.closed = False
         self.port = 0
-        self._opened = asyncio.Event()
+        self.opened = asyncio.Event()
         self._left = asyncio.Event()
         routes = [
             Route("/", self._home),
@@ -180,7 +193,7 @@ class LiveViewer:
         `seconds`."""
         try:
             async with asyncio.timeout(seconds):
-                await self._opened.wait()
+                await self.opened.wait()
                 while self.readers:
                     await self._left.wait()
         except TimeoutError:
@@ -212,7 +225,7 @@ class LiveViewer:
     async def _counted(self, game: LiveGame, after: int) -> AsyncIterator[str]:
         """Yield the events of a game. Meanwhile, count the reader in `readers`."""
         self.readers += 1
-        self._opened.set()
+        self.opened.set()
         try:
             async for piece in game.follow(after):
                 yield piece

@@ -1,0 +1,152 @@
+"""``vindibot play`` as a person watches it: in a terminal, by keys, and in the browser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+
+from tests.support.commands import begin, ended, recordings
+from tests.support.terminals import TerminalProgram
+from tests.support.waiting import until
+from vindibot.games.recording import Recording, read_recording
+
+GAME = ("play", "--map", "20-5", "--seed", "3", "--in-process")
+SHOWN = r"turn (\d+) "
+
+
+def recorded(folder: Path) -> Recording:
+    [path] = recordings(folder)
+    return read_recording(path)
+
+
+def test_a_terminal_gets_a_pace_and_keys(tmp_path: Path) -> None:
+    with TerminalProgram(*GAME, "--rounds", "60", "--limit-ms", "200", "--margin-ms", "20", folder=tmp_path) as terminal:
+        terminal.until(r"1 rounds/s  space pause")
+        terminal.until(SHOWN)
+        terminal.press("-")
+        terminal.until(r"0\.5 rounds/s")
+        terminal.press(" ")
+        terminal.until(r"paused  space go on")
+        terminal.press("++++++")  # if it did not pause, it would be over soon
+        terminal.press("n")
+        turn = int(terminal.until(SHOWN)[1])
+        for step in range(1, 7):
+            terminal.press("n")
+            terminal.until(rf"turn {turn + step} ")
+        terminal.press("\x1b[B")
+        terminal.until(rf"turn {turn + 10} ")
+        terminal.press("e")
+        terminal.until(r"turn 240  finished")
+        terminal.until(r"seed came \w+ with")
+        terminal.until(r"votes of turn 236: ")
+        terminal.until(r"sum ")
+        terminal.until(r"game 1: finished: seed came")
+        terminal.until(r"recordings are in recordings")
+        assert terminal.process.wait(60) == 0
+        assert terminal.is_restored
+    turns = recorded(tmp_path).turns
+    assert [turn.turn for turn in turns] == list(range(0, 240, 4))
+    assert all(turn.ballot.margin_ms > 0 for turn in turns), "a pause made a turn late"
+
+
+def test_votes_stay_from_one_turn_to_the_next(tmp_path: Path) -> None:
+    with TerminalProgram(*GAME, "--rounds", "30", folder=tmp_path) as terminal:
+        terminal.until(SHOWN)
+        terminal.press(" ")
+        terminal.until(r"paused")
+        for _ in range(9):
+            terminal.press("n")
+            found = terminal.until(SHOWN)
+            turn = int(found[1])
+            if turn % 4:
+                terminal.until(rf"votes of turn {turn - turn % 4}: \w+  \d+ ms left")
+            terminal.until(r"(?s)look-ahead .* sum  .*paused  space")
+        terminal.press("q")
+        terminal.until(r"stopping after this turn")
+        terminal.until(r"interrupted: nothing that was played is lost")
+        assert terminal.process.wait(60) == 130
+        assert terminal.is_restored
+
+
+def test_an_interrupt_of_a_paused_game_restores_the_terminal(tmp_path: Path) -> None:
+    with TerminalProgram(*GAME, folder=tmp_path) as terminal:
+        terminal.until(SHOWN)
+        terminal.press(" ")
+        terminal.until(r"paused")
+        assert not terminal.is_restored
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.until(r"interrupted: ")
+        assert terminal.process.wait(60) == 130
+        assert terminal.is_restored
+    assert recorded(tmp_path).outcome.reason == "interrupted"
+
+
+def test_without_a_keyboard_there_are_no_keys(tmp_path: Path) -> None:
+    with TerminalProgram(*GAME, "--rounds", "2", folder=tmp_path, keyboard=False) as terminal:
+        before = terminal.until(r"turn 8  finished")
+        assert "space pause" not in before.string
+        assert terminal.process.wait(60) == 0
+        assert terminal.is_restored
+
+
+def test_ctrl_z_stops_between_two_moves_and_the_game_goes_on(tmp_path: Path) -> None:
+    words = (*GAME, "--rounds", "40", "--limit-ms", "200", "--margin-ms", "20")
+    with TerminalProgram(*words, folder=tmp_path, shell=True) as terminal:
+        terminal.until(SHOWN)
+        for _ in range(2):
+            terminal.press("\x1a")
+            assert terminal.report() == {"stopped": True, "echo": True}
+            terminal.go_on()
+            terminal.press(" ")
+            terminal.until(r"paused  space go on")
+            terminal.press(" ")
+            terminal.until(r"rounds/s  space pause")
+        terminal.press("e")
+        terminal.until(r"turn 160  finished")
+        assert terminal.report() == {"stopped": False, "echo": True}
+        assert terminal.process.wait(60) == 0
+    turns = recorded(tmp_path).turns
+    assert [turn.turn for turn in turns] == list(range(0, 160, 4)), "the stop lost a turn"
+    assert all(turn.ballot.margin_ms > 0 for turn in turns), "the stop made a turn late"
+
+
+# ---- In the browser ----
+
+
+@asynccontextmanager
+async def opened(folder: Path, *words: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+    """Run a game with ``--open``; yield the process and the address that it opens in the browser."""
+    address, script = folder / "opened", folder / "browser.sh"
+    script.write_text(f'#!/bin/sh\necho "$1" > "{address}.part" && mv "{address}.part" "{address}"\n')
+    script.chmod(0o755)
+    process = await begin(folder, *words, "--open", BROWSER=f"{script} %s")
+    try:
+        await until(lambda: address.exists() or process.returncode is not None, 60)
+        yield process, address.read_text().strip()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def test_the_browser_sees_each_ply_from_the_first_one_on(tmp_path: Path) -> None:
+    async with opened(tmp_path, *GAME, "--rounds", "4", "--against", "stay") as (process, page):
+        async with httpx.AsyncClient(timeout=60) as client, client.stream("GET", page.replace("/game/", "/plies/")) as answer:
+            text = "".join([piece async for piece in answer.aiter_text()])
+        out = await ended(process)
+    assert process.returncode == 0, out
+    assert "the game begins as soon as its page is open" in out
+    patches = [json.loads(line) for line in re.findall(r"^data: (.*)$", text, re.MULTILINE)]
+    assert patches[0]["plies"] == [], "the first state"
+    assert {len(patch["plies"]) for patch in patches} == {0, 1}, "one ply at a time"
+    plies = [ply for patch in patches for ply in patch["plies"]]
+    assert [ply["t"] for ply in plies] == list(range(1, 17))
+    assert [turn["ply"] for patch in patches for turn in patch.get("why", [])] == [0, 4, 8, 12]
+    assert patches[-1]["ending"]["kind"] == "finished"

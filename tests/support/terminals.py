@@ -1,0 +1,121 @@
+"""Programs in pseudo terminals: what they write, keys, the mode of the terminal, and stops as by a shell."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+from typing import IO, Any, Self
+
+from tests.support.commands import command, environment
+
+_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+#: A shell with one job, for Ctrl-Z. It prints a line when the job stops or ends, and reads a line to continue the job.
+_SHELL = """
+import fcntl, json, os, signal, subprocess, sys, termios
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+report, orders = os.fdopen(int(sys.argv[1]), "w"), os.fdopen(int(sys.argv[2]))
+job = subprocess.Popen(sys.argv[3:], process_group=0)
+os.tcsetpgrp(0, job.pid)
+while True:
+    _, status = os.waitpid(job.pid, os.WUNTRACED)
+    flags = termios.tcgetattr(0)[3]
+    print(json.dumps({"stopped": os.WIFSTOPPED(status), "echo": bool(flags & termios.ECHO)}), file=report, flush=True)
+    if not os.WIFSTOPPED(status):
+        sys.exit(os.waitstatus_to_exitcode(status))
+    os.tcsetpgrp(0, os.getpgrp())
+    orders.readline()
+    os.tcsetpgrp(0, job.pid)
+    os.killpg(job.pid, signal.SIGCONT)
+"""
+
+
+class TerminalProgram:
+    """A command of vindibot in a terminal of its own. `text` is the output that `until` has not consumed yet.
+
+    Without `keyboard`, standard input is empty. With `shell`, a shell with job control runs the command. `program` is a program
+    in Python that runs instead of a command.
+    """
+
+    def __init__(
+        self,
+        *words: str,
+        folder: Path,
+        size: tuple[int, int] = (80, 24),
+        keyboard: bool = True,
+        shell: bool = False,
+        program: str = "",
+    ) -> None:
+        self._ours, self._theirs = pty.openpty()
+        fcntl.ioctl(self._theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+        self._before = termios.tcgetattr(self._theirs)
+        variables = environment(TERM="xterm-256color")
+        for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+            variables.pop(name, None)
+        run, passed = [sys.executable, "-c", program] if program else command(*words), []
+        self._pipes: list[IO[str]] = []
+        if shell:
+            read, report = os.pipe()
+            orders, write = os.pipe()
+            self._pipes = [os.fdopen(read), os.fdopen(write, "w")]
+            passed = [report, orders]
+            run = [sys.executable, "-c", _SHELL, str(report), str(orders), *run]
+        self.process = subprocess.Popen(
+            run,
+            stdin=self._theirs if keyboard else subprocess.DEVNULL,
+            stdout=self._theirs,
+            stderr=self._theirs,
+            env=variables,
+            cwd=folder,
+            pass_fds=passed,
+            start_new_session=True,
+        )
+        for number in passed:
+            os.close(number)
+        self.text = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        for pipe in self._pipes:
+            pipe.close()
+        os.close(self._theirs)
+        os.close(self._ours)
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether the terminal has the mode that it had at the start."""
+        return termios.tcgetattr(self._theirs) == self._before
+
+    def press(self, keys: str) -> None:
+        """Press keys, each of them a character or an escape sequence."""
+        os.write(self._ours, keys.encode())
+
+    def until(self, pattern: str) -> re.Match[str]:
+        """Return the first match of a pattern in the output, without colours. Consume the output to the end of the match."""
+        while not (found := re.search(pattern, self.text)):
+            data = os.read(self._ours, 1 << 16).decode(errors="replace")
+            self.text += _CODES.sub("", data)
+        self.text = self.text[found.end() :]
+        return found
+
+    def report(self) -> dict[str, Any]:
+        """Return the next report of the shell: whether the command has stopped, and whether the terminal echoes."""
+        found: dict[str, Any] = json.loads(self._pipes[0].readline())
+        return found
+
+    def go_on(self) -> None:
+        """Let the shell continue the command."""
+        self._pipes[1].write("\n")
+        self._pipes[1].flush()

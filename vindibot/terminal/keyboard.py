@@ -1,0 +1,159 @@
+"""The keys of the terminal on standard input, one by one and without echo.
+
+The terminal gets its mode back at the end of the block, after an error too, and while the program is stopped (Ctrl-Z).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_SEQUENCES = {"A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F": "end", "1~": "home", "4~": "end"}
+_KEY = re.compile(r"\x1b[\[O]([A-DHF]|[14]~)|\x1b\[[0-9;]*[@-~]|(.)", re.DOTALL)
+#: Seconds between two attempts to get the terminal back while the program runs in the background.
+_BACKGROUND_SECONDS = 0.5
+
+
+def keys_in(text: str) -> Iterator[str]:
+    """Yield the keys in a text from a terminal: characters, "up", "down", "left", "right", "home", "end". Skip other keys."""
+    for match in _KEY.finditer(text):
+        if match[1] is not None:
+            yield _SEQUENCES[match[1]]
+        elif match[2] is not None:
+            yield match[2]
+
+
+async def _at_once() -> None:
+    """Do nothing."""
+
+
+@contextmanager
+def keyboard(
+    press: Callable[[str], None],
+    stopping: Callable[[], Awaitable[None]] = _at_once,
+    resumed: Callable[[], None] = lambda: None,
+) -> Iterator[bool]:
+    """Within this block, call `press` with each key (see `keys_in`). Yield whether standard input is a terminal.
+
+    If standard input is no terminal, nothing is read or changed. Ctrl-Z stops the program once `stopping` is done. `resumed` is
+    called when the program goes on. Needs a running event loop.
+    """
+    try:
+        import termios
+
+        number = sys.stdin.fileno()
+        mode = termios.tcgetattr(number)
+    except (AttributeError, ImportError, OSError, ValueError, termios.error):
+        yield False
+        return
+    keys = _Keys(number, mode, press, stopping, resumed)
+    keys.begin()
+    try:
+        yield True
+    finally:
+        keys.end()
+
+
+class _Keys:
+    """The terminal with the file descriptor `number`, and its `mode` from before."""
+
+    def __init__(
+        self,
+        number: int,
+        mode: list[Any],
+        press: Callable[[str], None],
+        stopping: Callable[[], Awaitable[None]],
+        resumed: Callable[[], None],
+    ) -> None:
+        self._number, self._mode = number, mode
+        self._press, self._stopping, self._resumed = press, stopping, resumed
+        self._loop = asyncio.get_running_loop()
+        self._retry: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        self._loop.add_signal_handler(signal.SIGTSTP, self._stop_soon)
+        self._loop.add_signal_handler(signal.SIGCONT, self._continue)
+        self._take()
+
+    def end(self) -> None:
+        self._loop.remove_signal_handler(signal.SIGTSTP)
+        self._loop.remove_signal_handler(signal.SIGCONT)
+        if self._task is not None:
+            self._task.cancel()
+        self._release()
+
+    def _in_foreground(self) -> bool:
+        """Return whether the terminal is ours. A background process that uses its terminal is stopped by the system."""
+        try:
+            return os.tcgetpgrp(self._number) == os.getpgrp()
+        except OSError:  # a terminal without job control
+            return True
+
+    def _take(self) -> None:
+        """Read keys from now on. In the background, try again later."""
+        import termios
+        import tty
+
+        self._cancel_retry()
+        if not self._in_foreground():
+            self._loop.remove_reader(self._number)
+            self._retry = self._loop.call_later(_BACKGROUND_SECONDS, self._take)
+            return
+        with contextlib.suppress(termios.error):
+            tty.setcbreak(self._number, termios.TCSANOW)
+        self._loop.add_reader(self._number, self._read)
+
+    def _release(self) -> None:
+        """Read no more keys, and restore the mode of the terminal."""
+        import termios
+
+        self._cancel_retry()
+        self._loop.remove_reader(self._number)
+        if self._in_foreground():
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(self._number, termios.TCSANOW, self._mode)
+
+    def _cancel_retry(self) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+
+    def _read(self) -> None:
+        if not self._in_foreground():
+            self._take()
+            return
+        try:
+            data = os.read(self._number, 1024)
+        except OSError:  # the terminal is gone
+            data = b""
+        if not data:
+            self._loop.remove_reader(self._number)
+        for key in keys_in(data.decode(errors="ignore")):
+            self._press(key)
+
+    # ---- Ctrl-Z ----
+
+    def _stop_soon(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = self._loop.create_task(self._stop())
+
+    async def _stop(self) -> None:
+        await self._stopping()
+        self._release()
+        # The default action stops this process here, unless no shell could continue it.
+        self._loop.remove_signal_handler(signal.SIGTSTP)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        self._loop.add_signal_handler(signal.SIGTSTP, self._stop_soon)
+        self._continue()
+
+    def _continue(self) -> None:
+        self._take()
+        self._resumed()
