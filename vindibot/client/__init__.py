@@ -1,4 +1,4 @@
-"""The client of a game server. It joins games, sends moves, reads replies, and recovers from faults of the network."""
+"""The client of a game server: it joins games, sends moves, reads replies, and recovers from faults of the network."""
 
 import lazy_loader
 
