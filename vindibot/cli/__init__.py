@@ -1,1 +1,1 @@
-"""The command line. Each command has a file of the same name."""
+"""The commands of the command line, each in a file with the name of the command."""
