@@ -4,8 +4,8 @@ Each turn, the bot calls `Behaviour.vote` of each of its traits with a `View`: t
 **votes**: a direction, a weight per direction, or None for no opinion. By convention weights are between -1 and 1. The bot
 multiplies them by the trait's weight in the bot file, sums them over all traits, and makes the move with the largest sum.
 
-An **anytime** trait is a generator: each ``yield`` is a better answer than the one before, and the last one before the deadline
-counts. A search may answer with a `SearchInfo`, which is votes with depth, score and expected moves.
+An **anytime** trait is a generator: each ``yield`` gives a better answer than the previous ``yield``, and the last answer before
+the deadline counts. A search may answer with a `SearchInfo`: votes with depth, score and expected moves.
 
 A trait in ten lines::
 
@@ -56,14 +56,14 @@ class VoteError(ValueError):
 
 @dataclass(frozen=True)
 class SearchInfo:
-    """Votes with the result of the search that led to them. All fields but `votes` are optional; people see them in reports.
+    """Votes, with the result of the search that computed them. All fields but `votes` are optional. Reports show these fields.
 
     - `depth`: plies searched, 0 or more.
     - `score`: expected advantage at the end of the game, in gold.
     - `nodes`: positions visited, 0 or more.
     - `pv`: the principal variation: the expected directions (0..4) of all heroes in turn, from our own move on. Only the first
       `LONGEST_PV` plies are used.
-    - `goal`: the square that the trait goes to (`sim.game.square`).
+    - `goal`: the square to which the trait wants to go (`sim.game.square`).
 
     A wrong value raises `VoteError` when the bot reads the answer.
     """
@@ -80,12 +80,13 @@ class SearchInfo:
 class Budget:
     """The limit of a trait's work on one turn: a number of nodes, a stop word, or both.
 
-    - `nodes`: the largest number of positions to visit, or None for no such limit. With it, the moves do not depend on the
-      machine.
-    - `stop`: int64 array with one word. The bot sets it to 1 at the deadline. A long kernel takes this array as an argument and
-      reads it every few hundred nodes; Python code calls `expired`.
+    - `nodes`: the largest number of positions to visit, or None for no such limit. With a limit in nodes, the moves do not depend
+      on the speed of the machine.
+    - `stop`: the stop word, an int64 array of length 1. The bot sets ``stop[0]`` to 1 at the deadline. A long kernel takes this
+      array as an argument and reads ``stop[0]`` every few hundred nodes. Python code calls `expired`.
 
-    A trait without loops may ignore its budget. If `expired` is true, return or yield what you have, at once.
+    A trait without loops may ignore its budget. If `expired()` is true, the trait must return or yield its best answer so far at
+    once.
     """
 
     nodes: int | None = None
@@ -97,14 +98,18 @@ class Budget:
 
 
 class View:
-    """The game from our hero's side on one turn. All traits of a process share it: do not change it or its arrays.
+    """The game from our hero's side on one turn. All traits of a process share one view: do not change the view or its arrays.
 
-    - `games`: the game (`sim.game.Game`); `game` and `hero` are its records, `cells` its board.
-    - `me`: our hero, 0..3. `turn`, `plies_left`, `pos`, `life`, `gold` and `mines` describe it.
-    - `recent`: the game on our last turns, an array of up to `RECENT_TURNS` games, oldest first; without this turn.
+    - `games`: the game, an array of one record (`sim.game.Game`). `game` is this record, `hero` our hero's record, `cells` the
+      board.
+    - `me`: the index of our hero, 0..3. `pos`, `life`, `gold` and `mines` describe this hero.
+    - `turn`, `plies_left`: the plies played by all heroes, and the number of moves that our hero still makes.
+    - `recent`: one game state for each of our last turns, an array of up to `RECENT_TURNS` games, oldest first. This turn is not
+      included.
     - `budget`: the limit of the work on this turn.
     - `seed`: the seed of the game; draw random numbers from `rng` only.
-    - `map`: walls, taverns, mines, spawns and distances. It is computed at first use where the caller does not give it.
+    - `map`: walls, taverns, mines, spawns and distances. If the caller does not give the map, the view computes it at the first
+      use.
 
     ``print(view)`` draws the board. In tests, ``vindibot.testing.view`` makes a view of a drawn board.
     """
@@ -135,7 +140,7 @@ class View:
         return f"<View turn {self.turn} of {self.game['max_turns']}, {hero}>"
 
     def __str__(self) -> str:
-        """Return a line with our hero and its moves, then the game as `sim.board.draw` draws it (`sim.board.parse` reads it)."""
+        """Return a line with our hero and its moves, then the drawing of `sim.board.draw`, which `sim.board.parse` can read."""
         moves = ", ".join(DIRECTIONS[move] for move in self.moves)
         return f"@{self.me + 1} is to move: {moves}\n{draw(self.games).rstrip()}"
 
@@ -156,7 +161,7 @@ class View:
 
     @cached_property
     def turn(self) -> int:
-        """Plies played so far by all heroes, from 0: the wire's `turn`."""
+        """The number of plies that all heroes together have played so far, from 0: `turn` in the protocol."""
         return int(self.games["turn"].item(0))
 
     @cached_property
@@ -198,7 +203,7 @@ class View:
 
     @cached_property
     def moves(self) -> tuple[int, ...]:
-        """The directions that differ from Stay in their effect, and Stay itself, which comes first.
+        """The directions whose effect differs from the effect of Stay, and Stay itself. Stay comes first.
 
         A move against a wall, a hero, an own mine, or a tavern without the gold for a beer is left out.
         """
@@ -206,7 +211,7 @@ class View:
         return tuple(direction for direction in range(5) if mask >> direction & 1)
 
     def after(self, direction: int) -> Game:
-        """Return the game after our move and before the next hero's. All traits share it: do not change it."""
+        """Return the game after our move, before the next hero moves. All traits share this game: do not change it."""
 
         def compute() -> Game:
             games = copy_of(self.games)
@@ -216,7 +221,7 @@ class View:
         return self.shared(("after", direction), compute)
 
     def landing(self, direction: int) -> int:
-        """Return our hero's square after this move: its spawn if the move kills it."""
+        """Return our hero's square after this move. If the move kills our hero, this is its spawn square."""
         return int(self.after(direction)["hero"]["pos"].item(self.me))
 
     def enemies_beside(self, square: int) -> list[int]:
@@ -226,11 +231,11 @@ class View:
         return [enemy for enemy in self.enemies if places[enemy] in near]
 
     def rng(self, salt: str = "") -> np.random.Generator:
-        """Return a random generator that depends on the game's seed, the turn, our hero and `salt` only."""
+        """Return a random generator that depends only on the game's seed, the turn, our hero and `salt`."""
         return np.random.default_rng([self.seed & 0xFFFFFFFFFFFFFFFF, self.turn, self.me, *salt.encode()])
 
     def shared(self, key: Any, compute: Callable[[], _T]) -> _T:
-        """Return ``compute()``, which is called once per turn and `key`. Use it for results that several traits need."""
+        """Return ``compute()``, computed once per turn and `key`. Use this method for results that several traits need."""
         if key not in self._cache:
             self._cache[key] = compute()
         value: _T = self._cache[key]
@@ -240,9 +245,10 @@ class View:
 class Behaviour(BaseModel):
     """The base class of traits. A subclass implements `vote`; its fields are its parameters.
 
-    Fields are pydantic fields. A user sets them in the bot file, which validates them, and their descriptions are the trait's
-    help. A trait keeps no state between turns, because the bot may replace its process at any time: use `View.recent` for the
-    past, and draw random numbers from `View.rng` only. Instances are frozen; unknown parameters are errors.
+    Fields are pydantic fields. A user sets them in the bot file, and their values are checked when the file is loaded. The
+    descriptions of the fields are the trait's help. A trait keeps no state between turns, because the bot may replace the trait's
+    process at any time: use `View.recent` for the past, and draw random numbers from `View.rng` only. Instances are frozen;
+    unknown parameters are errors.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -250,9 +256,9 @@ class Behaviour(BaseModel):
     def vote(self, view: View) -> Answer:
         """Return this trait's votes for this turn: a direction, weights per direction, or None for no opinion.
 
-        A weight is a finite number, by convention between -1 and 1: positive for a move, negative against it. A missing
-        direction has weight 0. A direction alone has weight 1. An anytime trait yields its answers, each better than the one
-        before. Any answer may be a `SearchInfo`.
+        A weight is a finite number, by convention between -1 and 1: positive for a move, negative against it. A direction that is
+        missing from the weights has weight 0. A single direction as the answer has weight 1. An anytime trait yields its answers,
+        each better than the previous answer. Any answer may be a `SearchInfo`.
         """
         raise NotImplementedError
 
@@ -368,7 +374,7 @@ def _direction(value: Any) -> int:
 
 
 def _count(what: str, value: Any) -> int | None:
-    """Return a whole number from 0 that fits into 31 bits (`nodes`: 63), or None for None. Raises `VoteError`."""
+    """Return `value`: None, or a whole number from 0 that fits into 31 bits (`nodes`: 63 bits). Raises `VoteError`."""
     if value is None:
         return None
     limit = 2**63 if what == "nodes" else 2**31

@@ -1,8 +1,8 @@
 """The registry of traits: it finds built-in traits, traits of installed packages, and a user's own traits by name.
 
 ``find("tavern-finder")`` returns a built-in trait. ``find("coward")`` returns an entry point of the group `GROUP` of an installed
-package, unless a built-in trait has this name. ``find("coward:Coward")`` returns a class of any module that can be imported. Only
-the module of this one trait is imported, so listing the names is fast.
+package, unless a built-in trait has this name. ``find("coward:Coward")`` returns a class of any module that can be imported.
+`find` imports only the module of the trait that it returns. `names` imports no trait, so it is fast.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from behaviours.base import Behaviour
 
-#: The group of entry points with the traits of other packages.
+#: The group of entry points under which other packages offer their traits.
 GROUP = "vindibot.behaviours"
 
 #: The traits that come with the project: name -> module:Class.
@@ -54,11 +54,11 @@ BUILT_IN = {
 
 
 class BehaviourError(ValueError):
-    """A trait that cannot be found or imported. The message has its name, the error, and the nearest known spelling."""
+    """A trait cannot be found or imported. The message names the trait and the error, and suggests a similar known name."""
 
 
 class ModuleEndsProcessError(ImportError):
-    """A module that ends the process when it is imported. The message has the call and its line."""
+    """A module calls `sys.exit` or `os._exit` while it is imported. The message names the call and its line."""
 
 
 def names() -> list[str]:
@@ -130,7 +130,7 @@ class _ExitRefused(BaseException):
 
 @contextlib.contextmanager
 def _exit_refused() -> Iterator[None]:
-    """Make `os._exit` raise `_ExitRefused` in this process. It still ends a forked child process.
+    """Make `os._exit` raise `_ExitRefused` in this process. In a forked child process, `os._exit` still ends the child.
 
     `posix._exit` is not replaced, because our own signal handlers end the process with it.
     """
@@ -149,7 +149,7 @@ def _exit_refused() -> Iterator[None]:
 
 
 def _place(problem: BaseException, call: str) -> str:
-    """Return a call with the place where it raised: ``os._exit(3) in coward.py, line 5``."""
+    """Return the text of a call with the place where it raised `problem`: ``os._exit(3) in coward.py, line 5``."""
     trace = problem.__traceback__
     while trace is not None and trace.tb_next is not None and trace.tb_next.tb_frame.f_code.co_filename != __file__:
         trace = trace.tb_next

@@ -1,1 +1,1 @@
-"""The world: rules, maps, distances. Pure functions over arrays; no clock, no network, and randomness only from a seed."""
+"""The world: rules, maps, distances. It uses no clock and no network, and its random numbers depend only on a seed."""

@@ -1,6 +1,6 @@
-"""The maps that ship, as text. Each is drawn as its upper left quarter and mirrored to the right and downwards.
+"""The built-in maps, as text. Of each map, only the upper left quarter is drawn. It is mirrored to the right and downwards.
 
-A bar begins each row; a row that ends early goes on with air. ``@1`` becomes the four heroes.
+Each row begins with a bar. Short rows are filled up with air. ``@1`` becomes one of four heroes in each quarter.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _QUARTERS = {
         |    ##  ##########
         |    $-  ##########
     """,
-    # 20 x 20: long ways round, a short one past the neighbour.
+    # 20 x 20: long ways round, and a short way past the neighbour.
     "labyrinth": """
         |####################
         |##@1  ##          $-

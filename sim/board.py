@@ -1,8 +1,8 @@
-"""Boards as text: the wire's two-character tiles, and drawings of a whole game for people.
+"""Boards as text: the two-character tiles of the protocol, and drawings of a whole game for people.
 
-The rows follow each other, and each square is two characters: two blanks for air, ``##`` for a wall, ``[]`` for a tavern, ``$-``
-for a mine without an owner, ``$1`` for a mine of hero 1, ``@1`` for hero 1 (on any tile). A drawing is a picture with lines about
-the turn and the heroes below it::
+In the protocol, the rows follow each other, and each square is two characters: two blanks for air, ``##`` for a wall, ``[]`` for
+a tavern, ``$-`` for a mine without an owner, ``$1`` for a mine of hero 1, ``@1`` for hero 1 (on any tile). A drawing is a picture
+of the board, followed by lines about the turn and the heroes::
 
     +------+
     |@1  $-|
@@ -67,11 +67,11 @@ _STATUS_NAMES = ("running", "AllCrashed", "TurnMax")
 
 
 class BoardError(ValueError):
-    """A board that cannot be read. The message says what is wrong and where (rows and columns count from 0)."""
+    """The text of a board cannot be read. The message says what is wrong and where (rows and columns count from 0)."""
 
 
 def _cell_text(cell: int) -> str:
-    """Return the two characters of a cell: its hero, or else its tile."""
+    """Return the two characters of a cell: the hero on it, or the tile if there is no hero."""
     hero = cell >> HERO_SHIFT
     return f"@{hero}" if 1 <= hero <= 4 else TILE_NAMES[min(cell & TILE_BITS, LAST_MINE)]
 
@@ -92,10 +92,10 @@ def _unreadable(text: str, size: int) -> BoardError:
 
 
 def read_tiles(text: str, size: int) -> tuple[NDArray[np.uint8], list[Place]]:
-    """Read the wire's `tiles`: 2 * size * size characters.
+    """Read `tiles` of the protocol: 2 * size * size characters.
 
-    Return a (size, size) array of tile codes, with air where a hero stands, and the (row, column) of heroes 1..4, None for a hero
-    that is not shown. Raise `BoardError` if the text is no board.
+    Return two results. The first is a (size, size) array of tile codes, with air where a hero stands. The second is the list of
+    the (row, column) of heroes 1..4, None for a hero that is not shown. Raise `BoardError` if the text is no board.
     """
     if len(text) != 2 * size * size:
         raise BoardError(f"a board of size {size} has {2 * size * size} characters of tiles, not {len(text)}")
@@ -128,7 +128,7 @@ def board_of(games: Games, index: int = 0) -> NDArray[np.uint8]:
 
 
 def tile_text(games: Games, index: int = 0) -> str:
-    """Return the wire's `tiles` of a game: 2 * size * size characters. A hero hides the tile below it."""
+    """Return `tiles` of the protocol for a game: 2 * size * size characters. A hero hides the tile on which it stands."""
     return _WRITE.take(board_of(games, index)).tobytes().decode("ascii")
 
 
@@ -136,7 +136,7 @@ def tile_text(games: Games, index: int = 0) -> str:
 
 
 def picture(games: Games, index: int = 0) -> str:
-    """Return the framed board, without the lines below it."""
+    """Return the framed board, without the lines about the turn and the heroes."""
     size = int(games[index]["size"])
     text = tile_text(games, index)
     edge = "+" + "-" * 2 * size + "+"
@@ -195,7 +195,7 @@ def draw(games: Games, index: int = 0) -> str:
 
 _FRAME = re.compile(r"\s*\+-*\+\s*")
 _FACT = re.compile(r"\s*(turn\b|@[1-4]\s+[a-z])")
-# The words of the lines below a picture, with the number of values after each.
+# The words of the lines that follow a picture, with the number of values after each word.
 _TURN_WORDS = {"turn": 1, "of": 1, "training": 0, "over": 1}
 _HERO_WORDS = {"at": 1, "on": 1, "life": 1, "gold": 1, "mines": 1, "spawn": 1, "last": 1, "away": 0, "crashed": 0}
 _MAX_INT = 2**31 - 1
@@ -207,11 +207,12 @@ def parse(text: str) -> Game:
     - If the rows have bars at the left (and, optionally, at the right), every character between the bars counts. Without bars,
       these blanks do not count: the indentation that all lines of the picture share, blanks at the ends of lines, and empty lines
       before and after the picture. A picture with a rim of air needs the bars.
-    - Short lines get air up to the longest one. If the picture is not a square, the missing rows below or columns on the right
-      become wall.
+    - Short lines are filled up with air to the length of the longest line. If the picture is not a square, the missing rows at
+      the bottom or columns at the right become wall.
     - A hero that is not shown is absent for the whole game.
-    - The spawn of a hero is the square where it is drawn, unless its line says otherwise. By default its life is 100 and its gold
-      0. Its mines are counted on the board, and a line with another number is an error. The default turn is 0 of 1200.
+    - The spawn of a hero is the square where the hero is drawn, unless the hero's line says otherwise. By default a hero has 100
+      life and 0 gold. The hero's mines are counted on the board, and a line with another number of mines is an error. The default
+      turn is 0 of 1200.
 
     Raise `BoardError` with the line of the text (from 1), or the row and column.
     """
@@ -234,7 +235,7 @@ def parse(text: str) -> Game:
     for number, line in numbered[first_fact:]:
         if line.strip():
             _read_fact(games[0], line.split(), number, claims)
-    for number, index, mines in claims:  # after all lines, because each may add a mine below a hero
+    for number, index, mines in claims:  # after all lines have been read, because each line may put a hero on a mine
         owned = int(games[0]["hero"][index]["mines"])
         if mines != owned:
             raise BoardError(f"line {number}: hero {index + 1} owns {owned} mines on this board, not {mines}")
@@ -258,7 +259,7 @@ def _picture_rows(numbered: list[tuple[int, str]]) -> list[str]:
 
 
 def _read_fact(game: Any, words: list[str], number: int, claims: list[tuple[int, int, int]]) -> None:
-    """Read one line below the picture. A number of mines that it states is added to `claims` as (line, hero, mines)."""
+    """Read one line that follows the picture. If the line states a number of mines, add (line, hero, mines) to `claims`."""
     try:
         if words[0] == "turn":
             _read_turn(game, words)
@@ -274,7 +275,7 @@ def _read_fact(game: Any, words: list[str], number: int, claims: list[tuple[int,
 
 
 def _pairs(words: list[str], known: dict[str, int], example: str) -> Iterator[tuple[str, str]]:
-    """Yield each word of a line with its value, "" for a word without one."""
+    """Yield each word of a line with its value, or with "" if the word takes no value."""
     rest = iter(words)
     for word in rest:
         value = next(rest, None) if known.get(word) else ""
@@ -290,7 +291,7 @@ def _number(word: str, least: int, most: int) -> int:
 
 
 def _read_turn(game: Any, words: list[str]) -> None:
-    """``turn 5 [of 1200] [training] [over TurnMax|AllCrashed]``"""
+    """Read the line ``turn 5 [of 1200] [training] [over TurnMax|AllCrashed]`` into `game`."""
     for word, value in _pairs(words, _TURN_WORDS, "turn 5 of 1200 training over TurnMax"):
         if word == "turn":
             game["turn"] = _number(value, 0, _MAX_INT)
@@ -305,7 +306,7 @@ def _read_turn(game: Any, words: list[str]) -> None:
 
 
 def _read_hero(game: Any, index: int, words: list[str]) -> int | None:
-    """``@1 life 20 gold 3 ...``, without the ``@1``. Return the number of mines that the line states."""
+    """Read the line ``@1 life 20 gold 3 ...``, without its ``@1``, into `game`. Return the number of mines in the line."""
     mines = None
     hero, shown = game["hero"][index], int(game["hero"][index]["pos"]) != ABSENT[index]
     for word, value in _pairs(words, _HERO_WORDS, "@1 life 20 gold 3 spawn 0,4 last East crashed"):
@@ -344,7 +345,7 @@ def _place(word: str, size: int) -> int:
 
 
 def _stand_on(game: Any, pos: int, tile: int) -> None:
-    """Put a tile under a hero (odd hand-made maps only); a mine counts for its owner."""
+    """Put a tile under a hero (odd hand-made maps only). If the tile is a mine, its owner owns one mine more."""
     game["cell"][pos] = (int(game["cell"][pos]) & ~TILE_BITS) | tile
     if MINE < tile <= MINE + 4:
         game["hero"][tile - MINE - 1]["mines"] += 1

@@ -1,16 +1,16 @@
 """A game: one flat structured record with everything that changes from ply to ply.
 
-In Python, a game is an array of one record (`Game`), and N games are an array of N records (`Games`). Kernels take the array
-and an index, because passing a record from Python to a kernel costs microseconds. A copy is one memcpy, and the bytes of the
-array are sent to other processes.
+In Python, a game is an array of one record (`Game`), and N games are an array of N records (`Games`). Kernels (compiled
+functions, see `sim.kernels`) take the array and an index, because passing a record from Python to a kernel costs microseconds.
+Copying an array takes one memcpy. A game is sent to another process as the bytes of its array.
 
 The board has a border of wall, and each row has 32 squares for every map size. A step therefore never leaves the array, and
 a square has the same number in all maps::
 
     square = (row + 1) * 32 + column + 1          north = square - 32, south + 32, east + 1, west - 1
 
-On the wire, ``x`` is the ROW and ``y`` the column. Each square is one byte, a **cell**: the tile in the low four bits, the hero
-on it (1..4, 0 for none) in the high four bits.
+In the protocol, ``x`` is the ROW and ``y`` the column. Each square of the board is one byte, a **cell**. The low four bits hold
+the tile. The high four bits hold the id of the hero on the square (1..4, 0 for none).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sim.kernel_types import array_of, record
 STAY, NORTH, SOUTH, EAST, WEST = range(5)
 #: The move that the server makes for a hero whose answer was late. No client can send it.
 CRASH = 5
-#: Names of the directions as on the wire; the index is the direction.
+#: The names of the directions in the protocol. The index is the direction.
 DIRECTIONS = ("Stay", "North", "South", "East", "West")
 #: `last_dir` of a hero that has not moved yet.
 NO_DIRECTION = -1
@@ -46,13 +46,15 @@ STRIDE = 32
 CELLS = STRIDE * STRIDE
 #: The largest board: it leaves room for the border, and for a row of absent heroes.
 MAX_SIZE = 28
-#: The squares of heroes 1..4 while they are absent (a drawn board may show fewer than four heroes): below the board, walled in.
+#: The squares of heroes 1..4 while they are absent (a drawn board may show fewer than four heroes). These squares lie south of
+#: the board, between walls.
 ABSENT = tuple(30 * STRIDE + 6 + 6 * hero for hero in range(4))
 
-#: The number that a direction adds to a square.
+#: For each direction, the difference between the numbers of the reached square and of the present square.
 OFFSET = np.array([0, -STRIDE, STRIDE, 1, -1], dtype=np.int64)
 
-# Numbers of the rules: life that a blow and a mine cost, gold that a beer costs, life that a beer heals.
+# Constants of the rules: the life that a blow costs, the life that a mine costs, the gold that a beer costs, the life that a beer
+# heals.
 MAX_LIFE = 100
 BLOW = 20
 MINE_COST = 20
@@ -65,7 +67,7 @@ SEATS = 4
 #: One hero: 16 bytes. `life` is 0..100 (1..100 between plies), `last_dir` -1..4, `pos` and `spawn` are squares.
 HERO = record(gold="i4", pos="i2", life="i2", mines="i2", spawn="i2", last_dir="i1", crashed="u1", unused=("u1", 2))
 
-#: One game. `turn` counts plies; the hero to move is `turn & 3` (0-based). `shared` is 1 where two spawn squares are the same, so
+#: One game. `turn` counts plies; the hero to move is `turn & 3` (0-based). `shared` is 1 if two spawn squares are the same, so
 #: that two heroes can stand on one square (odd hand-made maps only). Write ``game["size"]``: in code that is not compiled,
 #: ``game.size`` is numpy's number of elements.
 GAME = record(
@@ -80,9 +82,9 @@ GAME = record(
     cell=("u1", CELLS),
 )
 
-#: What `sim.rules.undo` needs to take back one ply: the heroes before it; the square that the mover reached; the mine taken (0 if
-#: none) and its tile before; `deaths`, a bit per hero that died. `cell` is the board before the first death; it is set only if
-#: `deaths` is not 0.
+#: The data that `sim.rules.undo` needs to take back one ply: the heroes before the ply, the square that the mover reached, the
+#: mine taken (0 if none), and the tile of this mine before the ply. `deaths` has a bit per hero that died. `cell` is the board
+#: before the first death, and is set only if `deaths` is not 0.
 UNDO = record(
     hero=(HERO, 4),
     reached="i2",
@@ -100,22 +102,22 @@ UNDOS = array_of(UNDO)
 
 #: Games: an array of dtype `GAME`, of any length.
 Games = NDArray[np.void]
-#: One game: an array of shape (1,) of dtype `GAME`. A kernel that takes `Games` takes it with the index 0.
+#: One game: an array of shape (1,) of dtype `GAME`. It is a valid `Games` argument of a kernel, with the index 0.
 Game = NDArray[np.void]
 
 
 def square(row: int, column: int) -> int:
-    """Return the number of the square at `row` and `column`, both from 0 at the top left (the wire: x and y)."""
+    """Return the number of the square at `row` and `column`, both from 0 at the top left (in the protocol: x and y)."""
     return (row + 1) * STRIDE + column + 1
 
 
 def row_column(square: int) -> tuple[int, int]:
-    """Return row and column of a square; the inverse of `square`."""
+    """Return the row and the column of a square. This is the inverse of `square`."""
     return square // STRIDE - 1, square % STRIDE - 1
 
 
 def mirrored(row: int, column: int, size: int) -> list[tuple[int, int]]:
-    """Return (row, column) of the spawns of heroes 1..4 for hero 1's spawn (RULES section 1): mirrored down and to the right::
+    """Return the (row, column) of the spawns of heroes 1..4: hero 1's spawn, mirrored down and to the right (RULES section 1)::
 
     1 . . 4
     . . . .
@@ -136,7 +138,8 @@ def new_game(
     """Return a game before its first ply.
 
     `tiles` is a (size, size) array of tile codes without heroes. `starts` and `spawns` are (row, column) of heroes 1..4, or None
-    for an absent hero. Every life is 100, gold is 0, and the tiles give the number of mines. Raises ValueError for a wrong shape.
+    for an absent hero. Every hero has 100 life, 0 gold, and the mines that `tiles` assigns to it. Raises ValueError for a wrong
+    shape.
     """
     size = len(tiles)
     if not 1 <= size <= MAX_SIZE or tiles.shape != (size, size):
@@ -158,7 +161,7 @@ def new_game(
 
 
 def place_heroes(games: Games, index: int = 0) -> None:
-    """Write the ids of the heroes into the cells where they stand, the lowest id on a shared square, and set `shared`."""
+    """Write the id of each hero into its cell (on a shared square, the lowest of the two ids), and set `shared`."""
     game = games[index]
     game["cell"] &= TILE_BITS
     for hero in reversed(range(4)):

@@ -1,8 +1,8 @@
 """The map generator of the original server (RULES section 10): a random quarter, mirrored, without unreachable parts.
 
-Equal seeds and arguments give equal maps on every machine and with every version of numpy, because the random numbers are our
-own. Maps have the same distribution as those of the original server. This server chooses the places for taverns in an odd way,
-which is kept (see `_tavern_places`).
+Equal seeds and arguments give equal maps on every machine and with every version of numpy, because this project has its own
+random number generator. The maps have the same distribution as the maps of the original server. The original server chooses the
+places for taverns in an odd way, and so does this module (see `_tavern_places`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from sim.maps import Map
 from sim.paths import FAR, flood
 from sim.playout import below, next_random, random_state
 
-#: The smallest size.
+#: The smallest size of a map.
 MIN_SIZE = 8
-#: Largest number of attempts to draw a map, and to draw a spawn on it.
+#: Largest number of attempts to draw a map, and of attempts to draw a spawn on one map.
 ATTEMPTS = 100
 
 _DONE, _NO_SPAWN, _NO_MINE, _NO_TAVERN = range(4)
@@ -32,7 +32,7 @@ _MESSAGES = {
 
 
 class GeneratorError(ValueError):
-    """A map that cannot be generated. The message is that of the original server."""
+    """A map cannot be generated. Most messages begin like the messages of the original server."""
 
 
 @kernel
@@ -87,9 +87,10 @@ def _mines_at_air(cells: NDArray[np.uint8]) -> int:
 
 @kernel
 def _find_spawn(cells: NDArray[np.uint8], size: int, state: NDArray[np.uint64], reached: NDArray[np.uint8]) -> int:
-    """Return a random spawn square that can reach its mirror images in the other rows and in the other columns, or 0.
+    """Return a random spawn square for hero 1, or 0 if `ATTEMPTS` squares fail.
 
-    `reached` marks all squares in reach of the last square tried. The result is 0 if `ATTEMPTS` squares fail.
+    From the spawn square, a hero must be able to reach the two squares that mirror it downwards and to the right. `reached` marks
+    all squares in reach of the last square tried.
     """
     half, last = size // 2, size - 1
     for _ in range(ATTEMPTS):
@@ -106,8 +107,9 @@ def _find_spawn(cells: NDArray[np.uint8], size: int, state: NDArray[np.uint64], 
 def _tavern_places(cells: NDArray[np.uint8], size: int, spawn: int, places: NDArray[np.int64]) -> int:
     """Write the squares that are candidates for a tavern into `places`. Return their number.
 
-    The original server joins the left halves of all rows and reads them as a square board, whose rows have another length. It
-    floods this board from the spawn's coordinates, and uses the coordinates in reach on the real board.
+    The original server joins the left halves of all rows, and reads the result as a square board. The rows of this board have
+    another length. The server searches this board for the coordinates in reach of the spawn's coordinates. It then uses the
+    coordinates found on the real board.
     """
     half = size // 2
     width = int64(np.sqrt(size * half))
@@ -178,10 +180,10 @@ def _attempt(cells: NDArray[np.uint8], size: int, walls: int, mines: int, state:
 
 @entry(types.int64(BYTES, types.uint64, INT64S, INT64S))
 def _fill(cells: NDArray[np.uint8], seed: int, wanted: NDArray[np.int64], drawn: NDArray[np.int64]) -> int:
-    """Fill `cells` (uint8[1024]). Return the spawn square of hero 1, or -(outcome) of the last attempt if all attempts fail.
+    """Fill `cells` (uint8[1024]). Return hero 1's spawn square, or the negative outcome of the last attempt if all attempts fail.
 
-    `wanted` holds the size, the percentage of walls and the percentage of mines. A number below 0 is replaced by a random one.
-    `drawn` gets the numbers used.
+    `wanted` holds the size, the percentage of walls and the percentage of mines. A number below 0 is replaced by a random number.
+    The three numbers that are used are written into `drawn`.
     """
     state = np.empty(1, np.uint64)
     state[0] = random_state(seed, 0)
@@ -200,12 +202,12 @@ def _fill(cells: NDArray[np.uint8], seed: int, wanted: NDArray[np.int64], drawn:
 
 
 def generate(seed: int, size: int | None = None, walls: int | None = None, mines: int | None = None) -> Map:
-    """Return the map of a seed (an int; its low 64 bits count).
+    """Return the map of a seed (an int, of which only the low 64 bits are used).
 
-    `size` is even, 8..28. `walls` and `mines` are percentages 0..100 of the squares, before unreachable parts become wall.
-    Numbers that are not given are drawn uniformly and independently, like in the original server's arena: sizes 10 to 28, walls
-    10 to 41, mines 3 to 9. Heroes start on their spawns. Raise `GeneratorError` for a wrong size or percentage, or after 100
-    failed attempts.
+    `size` is even, 8..28. `walls` and `mines` are percentages of the squares, 0..100, before unreachable parts become wall.
+    Numbers that are not given are drawn uniformly and independently, as in the original server's arena: size 10 to 28, walls 10
+    to 41, mines 3 to 9. Heroes start on their spawns. Raise `GeneratorError` for a wrong size or percentage, or after 100 failed
+    attempts.
     """
     if size is not None and size < MIN_SIZE:
         raise GeneratorError(f"Board is too small: size {size}, at least {MIN_SIZE}")

@@ -1,7 +1,7 @@
-"""Types of kernels: for the annotations that people and mypy read, and for the signatures that numba compiles.
+"""Types of kernels (compiled functions): for annotations, which people and mypy read, and for signatures, which numba reads.
 
 numba ignores annotations. mypy knows no Python type with the fields of a record, so each kind of record has a name that stands
-for `Any`. An integer is `int` to mypy. In compiled code, ``int64(x)`` is the cast that the value of a narrow field needs.
+for `Any`. For mypy, an integer is an `int`. In compiled code, ``int64(x)`` is the cast that the value of a narrow field needs.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def record(**fields: Any) -> np.dtype[np.void]:
 
 
 def array_of(item: np.dtype[np.void]) -> Any:
-    """Return numba's type of a writable array of such records, with one dimension."""
+    """Return numba's type of a writable array with one dimension and items of dtype `item`."""
     return types.Array(numba.from_dtype(item), 1, "C")
 
 
 def tuple_of(fields: Sequence[Any], kind: type = tuple) -> Any:
-    """Return numba's type of a tuple with fields of these types. `kind` is `tuple`, or the class of a NamedTuple."""
+    """Return numba's type of a tuple whose fields have the types in `fields`. `kind` is `tuple`, or the class of a NamedTuple."""
     from_types: Any = types.BaseTuple.from_types  # numba does not annotate it
     return from_types(fields, kind)

@@ -1,10 +1,10 @@
-"""Compiled kernels: decorators that declare them, the cache of their machine code, and warming up.
+"""Kernels (functions that numba compiles): decorators that declare them, the cache of their machine code, and warming up.
 
 The decorators:
 
 ``@kernel``
-    a helper that only other kernels call. It is linked into them and has no cache of its own. ``@inlined`` is the same, inlined
-    at every call.
+    a helper that only other kernels call. It is linked into these kernels and has no cache of its own. ``@inlined`` declares a
+    helper of this kind that is inlined at every call.
 ``@entry(signature)``
     a function that Python calls. It has exactly one signature, is cached on disk, and is compiled or loaded by `warm`.
 
@@ -13,11 +13,11 @@ would load old machine code. So the name of our cache folder is a digest of all 
 the versions of numba, numpy and Python. The folders used least recently are removed.
 
 The kernels of any other module (a user's own trait) have a folder of their own inside the cache folder. Its name is a digest of
-the module's file and of the user's files that the module imports. A change in one of these files compiles only the kernels of
-this module again. Two bots may have modules of the same name.
+the module's file and of the user's files that the module imports. After a change in one of these files, only the kernels of this
+module are compiled again. Two bots may have modules of the same name.
 
-After `warm`, no entry can be compiled. An argument of a new type (for example, a read-only array) raises an error that names
-the kernel, instead of a pause of seconds during a game.
+After `warm`, no entry can be compiled. An argument of a new type (for example, a read-only array) raises an error that names the
+kernel. Without this rule, the compilation would pause a running game for seconds.
 """
 
 from __future__ import annotations
@@ -47,30 +47,30 @@ from sim.ownsources import digest_of, own_sources
 
 __all__ = ["KernelError", "cache_folder", "entry", "inlined", "kernel", "warm"]
 
-#: To mypy, a kernel has the signature of its Python source.
+#: For mypy, a kernel has the signature of its Python source.
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Largest number of cache folders (one per digest of the sources).
 MAX_FOLDERS = 4
-#: Largest number of folders for users' own kernels in each of them (one per digest of a module's sources).
+#: Largest number of folders for users' own kernels in each cache folder (one per digest of a module's sources).
 MAX_OWN_FOLDERS = 32
-#: The environment variable with the folder that a parent process chose. A process removes the variable when it reads it.
+#: The environment variable with the cache folder that a parent process chose. A process that reads the variable removes it.
 FOLDER_VARIABLE = "VINDIBOT_KERNEL_CACHE"
-#: The exact name of our cache folders, so that no other folder is removed.
+#: The pattern of the names of our cache folders. Folders with other names are never removed.
 _OURS = re.compile(r"kernels-[0-9a-f]{16}")
 #: The file in a cache folder that lists the entries compiled into it.
 LIST = "compiled.txt"
 
 
 class KernelError(Exception):
-    """A kernel that cannot be compiled. The message has its name, file, line and the error."""
+    """A kernel cannot be compiled. The message has the kernel's name, file and line, and the error."""
 
 
 @dataclass(frozen=True)
 class _Entry:
     """An entry kernel with its one signature and the folder of its machine code.
 
-    `modules` are the user's own modules, by name, that numba looks up while it loads the machine code.
+    `modules` holds, by name, the user's own modules that numba looks up while it loads the machine code.
     """
 
     dispatcher: Any
@@ -86,7 +86,7 @@ class _Entry:
     def compile(self) -> None:
         """Load the machine code, or compile it."""
         hidden = {name: sys.modules.get(name) for name in self.modules}
-        sys.modules.update(self.modules)  # by now these names may belong to another bot's modules
+        sys.modules.update(self.modules)  # meanwhile these names may stand for another bot's modules
         try:
             self.dispatcher.compile(self.signature)
         finally:
@@ -142,7 +142,7 @@ if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
 
 
 def cache_folder() -> Path:
-    """Return the folder with the machine code of the present sources."""
+    """Return the cache folder with the machine code that belongs to the present sources."""
     return _folder
 
 
@@ -152,7 +152,7 @@ def kernel(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """Compile a helper like `kernel`, and inline it at every call.
+    """Compile a helper like `kernel` does, and inline this helper at every call.
 
     Only the few helpers that a loop calls millions of times a second need this.
     """
@@ -178,14 +178,14 @@ def entry(signature: Any) -> Callable[[Function], Function]:
 
 
 def entries() -> list[tuple[Any, Any]]:
-    """Return all entry kernels imported so far with their signatures, in the order of their declaration."""
+    """Return all entry kernels that have been imported so far, with their signatures, in the order of their declaration."""
     return [(entry.dispatcher, entry.signature) for entry in _entries]
 
 
 def _with_own_name(function: Function) -> Function:
-    """Return the function. If it is the user's own, add a digest of its sources to its name.
+    """Return the function. If it is the user's own, first add a digest of its sources to its name.
 
-    Machine code is linked by these names when it is loaded, and two bots may have helpers of the same name.
+    numba links loaded machine code by the names of functions, and two bots may have helpers of the same name.
     """
     if own := own_sources(function):
         function.__qualname__ += f"_{digest_of(own)[:8]}"
@@ -214,20 +214,20 @@ def _compiled(folder: Path) -> set[str]:
 
 
 def _note_compiled(folder: Path) -> None:
-    """Add our entries to the list of a folder. A damaged list only costs time: its missing entries are looked up in the cache."""
+    """Add our entries to the list of a folder. A damaged list costs only time: entries that it lacks are looked up."""
     with contextlib.suppress(OSError):
         (folder / LIST).write_text("\n".join(sorted(_compiled(folder) | _names(folder))) + "\n", "utf-8")
 
 
 def _folders() -> list[Path]:
-    """Return the folders of all entries, that of the built-in ones first."""
+    """Return the folders of all entries. The folder of the built-in entries comes first."""
     return list(dict.fromkeys([_folder, *(entry.folder for entry in _entries)]))
 
 
 def cached() -> bool:
-    """Return whether the cache has all entries imported so far.
+    """Return whether the cache holds all entries imported so far.
 
-    If it has, `warm` takes about a second, else up to minutes.
+    If it does, `warm` takes about a second. If not, `warm` may take minutes.
     """
     return _jit_is_off() or all(_names(folder) <= _compiled(folder) for folder in _folders())
 
@@ -268,11 +268,11 @@ def _load_or_compile(progress: Callable[[int, int, str], None] | None) -> None:
 
 
 def _load_or_repair(entry: _Entry) -> None:
-    """Load or compile one kernel. If that fails, remove its cache files (no others) and compile it again."""
+    """Load or compile one kernel. If this fails, remove the cache files of only this kernel, and compile it again."""
     try:
         entry.compile()
         return
-    except Exception as problem:  # a damaged index or object file makes numba raise anything, and so does a wrong kernel
+    except Exception as problem:  # a damaged cache file or a wrong kernel makes numba raise any error
         first = problem
     function = entry.dispatcher.py_func
     try:
@@ -296,7 +296,7 @@ def _remove_old_folders() -> None:
 
     The modification time of a folder is the time of its last use.
     """
-    with contextlib.suppress(OSError):  # another process removes them at the same time, or the folder is not ours
+    with contextlib.suppress(OSError):  # another process removes them at the same time, or another user owns them
         for folder in _folders():
             os.utime(folder)
         ours = [path for path in _folder.parent.iterdir() if _OURS.fullmatch(path.name)]

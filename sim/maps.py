@@ -1,6 +1,6 @@
 """Maps: everything that never changes during a game.
 
-A `Map` comes from a text (`parse_map`), from the name of a map that ships (`named_map`), from a text or a name (`read_map`), from
+A `Map` comes from a text (`parse_map`), from the name of a built-in map (`named_map`), from a text or a name (`read_map`), from
 the generator (`sim.generator.generate`), or from a game in progress (`map_of`).
 """
 
@@ -33,12 +33,12 @@ from sim.game import (
 from sim.paths import all_pairs
 from sim.structure import chokes_and_dead_ends
 
-#: Largest number of maps of running games in the cache; each may hold two megabytes of distances.
+#: Largest number of maps of running games in the cache. Each map may hold two megabytes of distances.
 MAX_CACHED_MAPS = 16
 
 
 class MapError(ValueError):
-    """A text that is not a map. `line` and `column` (of characters) count from 1; the message begins with them."""
+    """A text is not a map. The message begins with the `line` and the `column` (in characters), which count from 1."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
         super().__init__(f"line {line}, column {column}: {message}")
@@ -47,18 +47,18 @@ class MapError(ValueError):
 
 
 class UnknownMapError(KeyError):
-    """An unknown name of a map. The message lists the known names."""
+    """No map has this name. The message lists the known names."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class Map:
-    """A map. Immutable: do not write into its arrays.
+    """A map. It is immutable: do not write into its arrays.
 
-    `size` is 1..28. `tiles` is a (size, size) uint8 array of tile codes without heroes, with the owners of mines as given.
-    `starts` and `spawns` hold (row, column) of heroes 1..4, None for an absent hero. Two maps are equal if their tiles, starts
-    and spawns are; names do not matter.
+    `size` is 1..28. `tiles` is a (size, size) uint8 array of tile codes without heroes. Its mines have the owners that they had
+    in the source of the map. `starts` and `spawns` hold the (row, column) of heroes 1..4, None for an absent hero. Two maps are
+    equal if their tiles, their starts and their spawns are equal. Names do not matter.
     """
 
     def __init__(self, tiles: NDArray[np.uint8], starts: list[Place], spawns: list[Place], name: str = "") -> None:
@@ -90,7 +90,7 @@ class Map:
         return "\n".join("".join(row) for row in rows) + "\n"
 
     def new_game(self, max_turns: int = 1200, training: bool = False) -> Game:
-        """Return a game on this map before its first ply; `max_turns` counts plies."""
+        """Return a game on this map before its first ply. `max_turns` is the length of the game in plies."""
         return new_game(self.tiles, self.starts, self.spawns, max_turns=max_turns, training=training)
 
     @cached_property
@@ -126,7 +126,7 @@ class Map:
 
     @cached_property
     def distances(self) -> NDArray[np.int16]:
-        """The moves between any two squares, int16 [1024, 1024] (`sim.paths.all_pairs`); takes some milliseconds at first use."""
+        """The number of moves between any two squares: int16[1024, 1024] (`sim.paths.all_pairs`), computed at the first use."""
         return all_pairs(self.cells)
 
     @cached_property
@@ -135,18 +135,18 @@ class Map:
 
     @property
     def choke(self) -> NDArray[np.uint8]:
-        """The choke points (1, else 0), uint8[1024]; see `sim.structure`."""
+        """An array by square, uint8[1024]: 1 for a choke point (see `sim.structure`), 0 for other squares."""
         return self._structure[0]
 
     @property
     def dead_end(self) -> NDArray[np.uint8]:
-        """The moves from each square in a dead end to its mouth, uint8[1024], 0 elsewhere; see `sim.structure`."""
+        """For each square of a dead end (`sim.structure`), the number of moves to its exit: uint8[1024], 0 for other squares."""
         return self._structure[1]
 
 
 # ---- The map of a running game ----
 
-# Every cell without its hero and without the owner of its mine.
+# Table from a cell to the same cell without its hero, and without the owner if it is a mine.
 _NEUTRAL = np.array([min(cell & TILE_BITS, MINE) for cell in range(256)], np.uint8)
 
 
@@ -172,10 +172,11 @@ _LINE_END = re.compile("\r\n|\n|\f")
 def parse_map(text: str, name: str = "") -> Map:
     """Read a custom square map like the original server (RULES section 9).
 
-    A line is a row of pairs of characters. Short lines get air at the end, and missing lines are air. ``$`` and a digit is a mine
-    of that owner, ``$`` and another character a mine without an owner; ``@`` and a digit is a hero. There must be exactly four
-    different digits of heroes; sorted, they are heroes 1..4. If a digit occurs twice, the later place counts. Hero 1 spawns on
-    its start, the others on the mirrored squares, wherever they start. Raises `MapError` with line and column.
+    A line is a row of pairs of characters. Short lines are filled up with air, and missing lines are air. ``$`` with a digit is a
+    mine that the hero with this digit owns. ``$`` with another character is a mine without an owner. ``@`` with a digit is a
+    hero. The heroes of a map must have exactly four different digits. In ascending order of their digits, they become heroes
+    1..4. If a digit occurs twice, the later place counts. Hero 1 spawns on its start. The spawns of the other heroes are the
+    mirror images of this square, wherever these heroes start. Raises `MapError` with line and column.
     """
     lines = _LINE_END.split(text)
     dropped = 0
@@ -212,7 +213,7 @@ def parse_map(text: str, name: str = "") -> Map:
 
 
 def _size_of(lines: list[str], dropped: int) -> int:
-    """Return the size of a square map of these lines, after `dropped` empty lines. Raises `MapError`."""
+    """Return the size of the square map with these `lines`, which follow `dropped` empty lines. Raises `MapError`."""
     if not lines:
         raise MapError("the map is empty", 1, 1)
     longest = max(range(len(lines)), key=lambda row: len(lines[row]))
@@ -229,7 +230,7 @@ def _size_of(lines: list[str], dropped: int) -> int:
     return size
 
 
-# ---- The maps that ship ----
+# ---- The built-in maps ----
 
 
 def named_map(name: str) -> Map:
@@ -241,16 +242,17 @@ def named_map(name: str) -> Map:
 
 
 def read_map(text: str) -> Map:
-    """Return the map of a text from the network: the name of a map that ships, or else a drawn map (`parse_map`).
+    """Return the map of a text from the network. The text is the name of a built-in map or a drawn map (see `parse_map`).
 
-    Opens no file. Raises `MapError`, or `UnknownMapError` for a text of letters and digits that is not a known name.
+    The function opens no file. It raises `UnknownMapError` for a text of letters and digits that is not a known name, and
+    `MapError` for any other text that is not a map.
     """
     if text in ALIASES or text in NAMES or text.replace("-", "").replace("_", "").isalnum():
         return named_map(text)
     return parse_map(text)
 
 
-#: The names of the maps that ship.
+#: The names of the built-in maps.
 NAMES: tuple[str, ...] = tuple(ATLAS)
-#: The original server's names of its six maps, for our first six.
+#: The original server has six maps, named m1 to m6. Here these names stand for the first six maps.
 ALIASES = {f"m{number}": name for number, name in enumerate(NAMES[:6], 1)}

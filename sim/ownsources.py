@@ -22,8 +22,9 @@ TOP = Path(__file__).resolve().parent.parent
 def own_sources(function: Callable[..., Any]) -> dict[str, Path]:
     """Return the user's own files on which a function depends, by the names of their modules.
 
-    These are the file of the function and the files that it imports, directly or indirectly. Modules of Python, of ours and of
-    other installed packages are left out. For a function of ours and for a function without a file, the result is empty.
+    These are the file of the function and the files that it imports, directly or indirectly. Modules of Python, of this project
+    and of other installed packages are left out. For a function of this project, and for a function without a file, the result is
+    empty.
     """
     source = Path(function.__code__.co_filename).resolve()
     if not source.is_file() or any(source.is_relative_to(TOP / package) for package in PACKAGES):
@@ -42,8 +43,8 @@ def own_sources(function: Callable[..., Any]) -> dict[str, Path]:
 def follow(start: Mapping[str, Path], locate: Callable[[str], Mapping[str, Path]]) -> dict[str, Path]:
     """Return the files in `start` and all files that they import, directly or indirectly, by the names of their modules.
 
-    `locate` takes the name of a module and returns its file by this name. The files of the packages around the module may be in
-    the result, too. The result is empty for a module that does not exist or is to be left out.
+    `locate` takes the name of a module and returns a mapping of this name to the module's file. The mapping may also hold the
+    files of the packages that contain the module. It is empty for a module that does not exist or is to be left out.
     """
     found: dict[str, Path] = {}
     waiting = list(start.items())
@@ -57,21 +58,21 @@ def follow(start: Mapping[str, Path], locate: Callable[[str], Mapping[str, Path]
 
 
 def _imports(name: str, path: Path) -> set[str]:
-    """Return the names of the modules that a module may import, anywhere in its source, and of the packages around them.
+    """Return the names of the modules that a module may import, anywhere in its source, and of the packages that contain them.
 
-    ``from a import b`` counts as ``a`` and ``a.b``.
+    ``from a import b`` counts as an import of ``a`` and of ``a.b``.
     """
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found = set()
     with contextlib.suppress(OSError):
         for other in _read(path)[1]:
-            with contextlib.suppress(ImportError):  # more dots than there are packages
+            with contextlib.suppress(ImportError):  # the relative name has more dots than there are packages
                 found.add(resolve_name(other, package))
     return found
 
 
 def digest_of(sources: Mapping[str, Path]) -> str:
-    """Return a digest of these files and their paths: 16 hexadecimal digits."""
+    """Return a digest of the contents and the paths of the files in `sources`: 16 hexadecimal digits."""
     text = "".join(f"{path} {_read(path)[0]} " for path in sorted(set(sources.values())))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -95,7 +96,7 @@ def _find(name: str) -> Path | None:
 
 
 def _read(path: Path) -> tuple[str, frozenset[str]]:
-    """Return the digest of a source, and the names that it imports. Relative names begin with dots; some are not modules."""
+    """Return a source's digest, and the names that it imports. Relative names begin with dots. Some names are not modules."""
     status = path.stat()
     return _read_once(path, status.st_mtime_ns, status.st_size)
 

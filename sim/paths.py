@@ -1,13 +1,14 @@
-"""Distances in hero moves, and the steps that shorten them.
+"""Distances, as numbers of a hero's moves, and the steps that lead to a smaller distance.
 
-Heroes walk over air. A hero uses a mine or a tavern by a move against it, so a way may end at one but never leads across one::
+Heroes walk over air. A hero uses a mine or a tavern by a move against it. So a way may end at a mine or a tavern, but never leads
+across it::
 
-    3  2  ##        distances from the tavern: a hero on a 2
-    2  1  []        drinks with its second move
-    3  2  1
+    3  2  ##        distances from the tavern: a hero on a
+    2  1  []        square with a 2 drinks with its second
+    3  2  1         move
 
-The kernels (`spread`, `flood`, `descend`) are for other kernels; `distances_from`, `next_steps`, `all_pairs` and `step_table`
-are for Python.
+Other kernels call `spread`, `flood` and `descend`. Python code calls `distances_from`, `next_steps`, `all_pairs` and
+`step_table`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sim.kernels import entry, kernel
 #: The distance of a square that cannot be reached.
 FAR = 9999
 
-#: No square is blocked. Shared: never write into it.
+#: The value of `blocked` if no square is blocked. All callers share this array: never write into it.
 NOTHING_BLOCKED: NDArray[np.uint8] = np.zeros(CELLS, np.uint8)
 
 
@@ -43,7 +44,8 @@ def spread(
 ) -> None:
     """Write the breadth-first distances from the nearest of `sources` into `distances` (int16[1024]).
 
-    `cells` is the padded board of a game, `queue` any int16[1024]. `distances_from` says what the distances mean.
+    `cells` is the padded board of a game. `queue` is working memory, int16[1024]. The docstring of `distances_from` says what the
+    distances mean.
     """
     distances[:] = FAR
     head, tail = 0, 0
@@ -78,11 +80,11 @@ def flood(
     distances: NDArray[np.uint8] | NDArray[np.int16],
     queue: NDArray[np.int16],
 ) -> int:
-    """Write the breadth-first distances from the nearest of ``sources[:count]`` over squares where `cells` is `AIR`.
+    """Write the breadth-first distances from the nearest of ``sources[:count]``, over squares whose value in `cells` is `AIR`.
 
-    The sources may be any squares. `distances` gets `far` for a square that is not within `limit` moves. Unlike in `spread`,
-    mines and taverns get `far`, too. `queue` gets the squares within `limit` moves, in the order of their distances, the sources
-    first. Return the number of these squares.
+    The sources may be any squares. A square that is not within `limit` moves gets the distance `far`. Unlike in `spread`, mines
+    and taverns get `far`, too. The squares within `limit` moves are written into `queue` in the order of their distances, the
+    sources first. Return the number of these squares.
     """
     distances[:] = far
     head, tail = 0, 0
@@ -110,7 +112,7 @@ def flood(
 def descend(
     cells: NDArray[np.uint8], start: int, distances: NDArray[np.int16], blocked: NDArray[np.uint8], through_heroes: bool
 ) -> int:
-    """Return the directions (bit d is direction d) that begin a shortest way from the square `start` down to distance 0."""
+    """Return the directions (bit d: direction d) that begin a shortest way from `start` to a square with distance 0."""
     mask = 0
     wanted = int64(distances[start]) - 1
     if wanted < 0 or wanted >= FAR - 1:
@@ -143,11 +145,11 @@ def _next_steps(
 
 @entry(BYTES(BYTES, INT16S))
 def step_table(cells: NDArray[np.uint8], distances: NDArray[np.int16]) -> NDArray[np.uint8]:
-    """Return the first step of a shortest way from every square down to distance 0, as uint8[1024].
+    """Return, for every square, the first step of a shortest way to a square with distance 0, as uint8[1024].
 
-    A step is a direction, the lowest of equally good ones. It is 0 where there is no way, or the distance is 0 already. Heroes do
-    not block. `cells` is a padded board, `distances` (int16[1024]) are distances on it, such as a row of `all_pairs`. Both must
-    be writable.
+    A step is a direction. If several directions are equally good, the step is the lowest of them. It is 0 if there is no way, or
+    if the distance is 0 already. Heroes do not block. `cells` is a padded board, and `distances` (int16[1024]) are distances on
+    this board, such as a row of `all_pairs`. Both arrays must be writable.
     """
     steps, nothing = np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint8)
     for square in range(STRIDE, CELLS - STRIDE):
@@ -162,7 +164,7 @@ def step_table(cells: NDArray[np.uint8], distances: NDArray[np.int16]) -> NDArra
 def all_pairs(cells: NDArray[np.uint8]) -> NDArray[np.int16]:
     """Return the distances between all squares of a padded board (writable uint8[1024]), as int16 [1024, 1024].
 
-    The table is symmetric. Heroes do not block. A way may end at a mine or a tavern but never leads across one. Walls and squares
+    The table is symmetric. Heroes do not block. A way may end at a mine or a tavern but never leads across it. Walls and squares
     out of reach are `FAR`. Two neighbouring mines are 1 apart, although no hero can stand on a mine.
     """
     table = np.empty((CELLS, CELLS), np.int16)
@@ -185,10 +187,10 @@ def distances_from(
 ) -> NDArray[np.int16]:
     """Return the number of moves from every square to the nearest of `sources` (squares), as int16[1024] by square.
 
-    Every source gets 0. Ways lead over air that is not `blocked` (uint8[1024], 1 = keep out) and, unless `through_heroes`, has no
-    hero on it. Any other square except walls gets the distance of its best neighbour plus 1, and ends the way. For example, if
-    all taverns are sources, the distance at a hero's square is its number of moves to a beer (1 = beside a tavern). Walls and
-    squares out of reach are `FAR`.
+    Every source gets 0. Ways lead over squares of air that are not `blocked` (uint8[1024], 1 = keep out) and, unless
+    `through_heroes` is true, have no hero on them. Any other square except walls can only end a way: it gets the distance of its
+    best neighbour plus 1. For example, if all taverns are sources, the distance at a hero's square is its number of moves to a
+    beer (1 = beside a tavern). Walls and squares out of reach are `FAR`.
     """
     return _distances_from(games, index, np.array(sources, np.int64, ndmin=1), blocked, through_heroes)
 
@@ -204,6 +206,6 @@ def next_steps(
     """Return the directions that begin a shortest way of `hero` (0..3) to a source, as a set: bit d is direction d.
 
     `distances` is the result of `distances_from` with the same `blocked` and `through_heroes`. The set is empty (0) if no source
-    is in reach, or the hero stands on one.
+    is in reach, or if the hero stands on a source.
     """
     return int(_next_steps(games, index, hero, distances, blocked, through_heroes))

@@ -18,9 +18,9 @@ _12, _25, _27, _29, _32 = (uint64(bits) for bits in (12, 25, 27, 29, 32))
 
 @kernel
 def random_state(seed: int, stream: int) -> int:
-    """Return the first generator state of random stream number `stream` of `seed`, never 0.
+    """Return the first state of the random generator for stream number `stream` of `seed`. The state is never 0.
 
-    The generator that makes it is splitmix64 (Steele et al. 2014).
+    The state is computed by splitmix64 (Steele et al. 2014).
     """
     word = uint64(seed) * _GOLDEN + (uint64(stream) + uint64(1)) * _STREAM
     word ^= word >> _29
@@ -40,13 +40,13 @@ def next_random(state: int) -> int:
 
 @kernel
 def below(state: int, bound: int) -> int:
-    """Return a number in 0..bound-1 for a generator state: its high 32 bits, scaled."""
+    """Return a number in 0..bound-1: the high 32 bits of a generator state, scaled."""
     return int64((((state * _MULTIPLIER) >> _32) * uint64(bound)) >> _32)
 
 
 @kernel
 def random_move(game: GameRecord, state: int) -> int:
-    """Return one of the five moves, all equally likely: the uniform policy. `state` is a fresh generator state."""
+    """Return one of the five moves, all equally likely. `state` is a generator state that has not been used before."""
     return below(state, 5)
 
 

@@ -14,13 +14,13 @@ from sim.kernel_types import INT8S, INT64S, int64
 from sim.kernels import entry
 from sim.rules import play
 
-#: Moves as `play_moves` takes them.
+#: The type of the moves that `play_moves` takes.
 Moves = NDArray[np.int8]
 
 
 @entry(types.int64(GAMES, types.int64, INT8S))
 def play_moves(games: Games, index: int, moves: Moves) -> int:
-    """Play `moves` (int8, 0..4 or `CRASH`, writable) in ``games[index]``, in place, until the game is over.
+    """Play `moves` (writable int8, each 0..4 or `CRASH`) in ``games[index]``, in place, until the moves or the game end.
 
     Stop at a number that is not a move. Return the number of moves played.
     """
@@ -60,10 +60,10 @@ def moves_of(moves: Sequence[int] | bytes | bytearray) -> Moves:
 
 
 def events_of(games: Games, moves: Sequence[int] | bytes | bytearray) -> tuple[Events, NDArray[np.int64]]:
-    """Return the events of playing `moves` (0..4 or `CRASH`) in a `Game`, which does not change, until it is over.
+    """Return the events that happen if `moves` (0..4 or `CRASH`) are played in a `Game` until it is over.
 
-    The first array holds the events of all plies, one after the other. The second holds, for each ply played, the number of
-    events up to its end.
+    The `Game` does not change. The first array holds the events of all plies, one after the other. The second array holds, for
+    each ply played, the number of events up to the end of this ply.
     """
     wanted = moves_of(moves)
     events, ends = np.empty(MAX_EVENTS * len(wanted), EVENT), np.empty(len(wanted), np.int64)

@@ -1,9 +1,10 @@
 """The rules: play one ply, and take it back.
 
-`play` and `undo` are kernels over one `sim.game.GAME` record. `step` and `step_all` call `play` from Python. A second variant of
-`play` writes a log of events (`sim.events`, `sim.replay`). The parts of a ply have a fixed order: set `last_dir`, move or act,
-fight (North, East, South, West), lose one life to thirst, get the income, count the turn. The rules are those of the original
-server (RULES), verified against recorded games. They are deterministic: equal games and equal moves give equal games.
+`play` and `undo` are kernels that take one `sim.game.GAME` record. `step` and `step_all` call `play` from Python. A second
+variant of `play` writes a log of events (see `sim.events` and `sim.replay`). The parts of a ply have a fixed order: set
+`last_dir`, move or act, fight (North, East, South, West), lose one life to thirst, get the income, add 1 to the turn. The rules
+are those of the original server (RULES), verified against recorded games. They are deterministic: equal games and equal moves
+give equal games.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ from sim.game import (
 from sim.kernel_types import INT8S, EventLogRecord, GameRecord, HeroRecord, UndoRecord, int64, uint64, uintp
 from sim.kernels import entry, inlined, kernel
 
-# An unsigned index needs no test for negative values, which saves time in the kernels called most.
+# An unsigned index needs no test for negative values. This saves time in the kernels that are called most.
 _WORD = uintp
-# Small numbers as bytes, read from memory. In compiled code a computed byte becomes a word, and so does every value that is
-# combined with it.
+# Small numbers as bytes, read from memory. In compiled code a computed byte becomes a word, and every value that is combined with
+# a word becomes a word, too.
 _BYTE = np.arange(TILE_BITS + 1, dtype=np.uint8)
 
 
@@ -55,19 +56,19 @@ def _end(game: GameRecord) -> int:
 
 @kernel
 def is_present(game: GameRecord, hero: int) -> bool:
-    """Return whether a hero (0..3) is on the board: an absent hero stands below it."""
+    """Return whether a hero (0..3) is on the board. An absent hero stands on a square of `ABSENT`, south of the board."""
     return int64(game.hero[hero].pos) < _end(game)
 
 
 @kernel
 def tile_at(game: GameRecord, square: int) -> int:
-    """Return the tile code of a square, with or without a hero on it."""
+    """Return the tile code of a square. A hero on the square does not matter."""
     return int64(game.cell[_WORD(square)]) & TILE_BITS
 
 
 @kernel
 def hero_at(game: GameRecord, square: int) -> int:
-    """Return the id (1..4) of the hero on a square, the lowest if two share it; 0 for none."""
+    """Return the id (1..4) of the hero on a square, 0 if there is none. If two heroes share the square, return the lower id."""
     return int64(game.cell[_WORD(square)]) >> HERO_SHIFT
 
 
@@ -105,7 +106,9 @@ def _transfer_mines(game: GameRecord, loser: int, new_owner: int, log: EventLogR
 
 @kernel
 def _respawn(game: GameRecord, hero: int, new_owner: int, log: EventLogRecord | None) -> int:
-    """Respawn a dead hero (0..3). Its mines go to `new_owner` (id, or 0). A hero on its spawn square dies and respawns in turn.
+    """Respawn a dead hero (0..3), and give its mines to `new_owner` (id, or 0).
+
+    If another hero stands on the spawn square, this other hero dies and respawns in turn.
 
     Return the set (a bit per hero) of the heroes that respawned.
     """
@@ -137,9 +140,9 @@ def _save_board(game: GameRecord, undo: UndoRecord | None) -> None:
 
 @kernel
 def _fight(game: GameRecord, me: int, respawned: int, undo: UndoRecord | None, log: EventLogRecord | None) -> int:
-    """Strike all neighbours of the mover. Return `respawned` (a bit per hero) with the heroes added that respawned now."""
+    """Strike all neighbours of the mover. Return `respawned` (a bit per hero) plus the bits of the heroes that respawn now."""
     pos = int64(game.hero[me].pos)
-    # The enemies are listed before the first blow, four bits each, North lowest.
+    # The enemies are listed before the first blow, with four bits per enemy. The enemy in the North has the lowest bits.
     north, south = hero_at(game, pos - STRIDE), hero_at(game, pos + STRIDE)
     east, west = hero_at(game, pos + 1), hero_at(game, pos - 1)
     listed = north | (east << 4) | (south << 8) | (west << 12)
@@ -170,8 +173,8 @@ def play(game: GameRecord, direction: int, undo: UndoRecord | None, log: EventLo
     """Play one ply of the hero to move, in place. The game must be running, and `direction` must be 0..4 or `CRASH`.
 
     `undo` is None or an `UNDO` record. `play` fills the record for the kernel `undo`, which cannot take back a crash. `log` is
-    None or a `sim.events.EVENT_LOG` record. `play` adds the events of the ply to the log. For each None, numba compiles a variant
-    without this work.
+    None or a `sim.events.EVENT_LOG` record. `play` adds the events of the ply to the log. If `undo` or `log` is None, numba
+    compiles a variant of `play` that does not write this record.
     """
     me = int64(game.turn) & 3
     hero = game.hero[me]
@@ -251,7 +254,7 @@ def play(game: GameRecord, direction: int, undo: UndoRecord | None, log: EventLo
 
 @inlined
 def undo(game: GameRecord, saved: UndoRecord) -> None:
-    """Take back the ply that filled `saved` (an `UNDO` record). It must be the last ply, and not a crash."""
+    """Take back the ply that filled `saved` (an `UNDO` record). This must be the last ply played, and must not be a crash."""
     game.turn -= 1
     game.status = saved.status
     me = int64(game.turn) & 3
@@ -279,7 +282,7 @@ _SHIFT = uint64(32)
 
 @kernel
 def _mix(word: int) -> int:
-    """Return a small number spread over 64 bits (multiply and fold, twice)."""
+    """Return a 64-bit hash of a small number (multiply and fold, twice)."""
     mixed = uint64(word) * _MIX_1
     mixed = (mixed ^ (mixed >> _SHIFT)) * _MIX_2
     return mixed ^ (mixed >> _SHIFT)
@@ -302,10 +305,10 @@ def _mover_key(index: int) -> int:
 
 @kernel
 def hash_of(game: GameRecord) -> int:
-    """Return a 64-bit hash of a position, the key of a search's tables.
+    """Return a 64-bit hash of a position. Searches use it as the key of their tables.
 
-    It covers the hero to move, the square, life and crash of each hero, and the owner of each mine. It does not cover gold, the
-    turn number and last directions.
+    The hash covers the hero to move, the square, life and crash of each hero, and the owner of each mine. It does not cover gold,
+    the turn number or the last directions.
     """
     total = _mover_key(int64(game.turn) & 3)
     for hero in range(4):
@@ -319,7 +322,7 @@ def hash_of(game: GameRecord) -> int:
 
 @kernel
 def rehash(old: int, game: GameRecord, saved: UndoRecord) -> int:
-    """Return the hash of `game` after a ply, from `old`, the hash before it, and `saved`, the `UNDO` record that it filled."""
+    """Return `hash_of` of `game` after a ply. `old` is the hash before the ply, `saved` the `UNDO` record that the ply filled."""
     me = int64(game.turn - 1) & 3
     new = old ^ _mover_key(me) ^ _mover_key((me + 1) & 3)
     for hero in range(4):
@@ -345,7 +348,8 @@ def rehash(old: int, game: GameRecord, saved: UndoRecord) -> int:
 def has_effect(game: GameRecord, hero: int, direction: int) -> bool:
     """Return whether a move of `hero` (0..3) has another effect than Stay. Return True for Stay itself.
 
-    A move against a wall, the edge, a hero, an own mine, or a tavern with less gold than a beer costs has no effect.
+    A move against a wall, the edge, a hero or an own mine has no effect. A move against a tavern has no effect if the hero lacks
+    the gold for a beer.
     """
     if direction == STAY:
         return True
@@ -372,7 +376,7 @@ def _step(game: GameRecord, direction: int) -> bool:
 def step(games: Games, index: int, direction: int) -> bool:
     """Play one ply of ``games[index]`` in place. Return False for a finished game, which does not change.
 
-    `direction` is 0..4 or `CRASH`. Any other number counts as Stay, like an unknown word on the wire.
+    `direction` is 0..4 or `CRASH`. Any other number counts as Stay, like an unknown word in the protocol.
     """
     return _step(games[index], direction)
 
@@ -408,13 +412,13 @@ def step_back(games: Games, index: int, undos: NDArray[np.void], slot: int) -> N
 
 @entry(types.uint64(GAMES, types.int64))
 def position_hash(games: Games, index: int) -> int:
-    """Return `hash_of` of ``games[index]``."""
+    """Return the result of `hash_of` for ``games[index]``."""
     return hash_of(games[index])
 
 
 @entry(types.uint64(types.uint64, GAMES, types.int64, UNDOS, types.int64))
 def position_rehash(old: int, games: Games, index: int, undos: NDArray[np.void], slot: int) -> int:
-    """Return `rehash` for ``games[index]`` and ``undos[slot]``."""
+    """Return the result of `rehash` for ``games[index]`` and ``undos[slot]``."""
     return rehash(uint64(old), games[index], undos[slot])
 
 

@@ -10,7 +10,7 @@ PACKAGES = ("sim", "behaviours")
 
 
 def digest() -> str:
-    """Return a digest of all Python files of `PACKAGES`, names and comments included: 16 hexadecimal digits."""
+    """Return a digest of the names and contents of all Python files of `PACKAGES`: 16 hexadecimal digits."""
     found = hashlib.sha256()
     top = Path(__file__).resolve().parent.parent
     for package in PACKAGES:

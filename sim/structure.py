@@ -1,15 +1,16 @@
 """The shape of a map: choke points and dead ends.
 
-Both are properties of the graph of air squares. Heroes do not matter, and mines and taverns count as walls::
+Choke points and dead ends are properties of the graph of air squares. Heroes do not matter. Mines and taverns count as walls::
 
     .  .  .  ## .  .  ##        .  .  .  ## 4  5  ##
     .  .  *  *  *  *  .         .  .  .  1  2  3  4          * a choke point
     .  .  .  ## .  .  ##        .  .  .  ## 4  5  ##         1 and more: the depth of a dead end
 
-The **component** of a square is the set of squares that can be reached from it. A **choke point** is a square of air that
-splits its component into at least two **branches** when it is removed. A **dead end** is a branch with less than half of the
-squares of the component and without a tavern beside any of them: the only way out is the way in, and there is no beer inside.
-The choke point is the mouth of the dead end and does not belong to it. A square in several dead ends belongs to the largest.
+The **component** of a square is the set of squares that can be reached from it. A **choke point** is a square of air that splits
+its component into at least two **branches** when it is removed. A **dead end** is a branch with less than half of the squares of
+the component and without a tavern beside any of its squares: a hero can leave it only through the choke point, and cannot drink
+inside. This choke point is the exit of the dead end and does not belong to it. A square in several dead ends belongs to the
+largest of them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from sim.kernel_types import BYTES, tuple_of
 from sim.kernels import entry, kernel
 from sim.paths import FAR, flood
 
-#: The largest depth of a dead end: a byte.
+#: The largest depth of a dead end that fits into a byte.
 _DEEPEST = 255
 
 
@@ -40,9 +41,9 @@ def _is_beside_tavern(cells: NDArray[np.uint8], squares: NDArray[np.int16]) -> b
 def chokes_and_dead_ends(cells: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return the choke points (1, else 0) and the depths of dead ends of a map, both uint8[1024] by square.
 
-    `cells` is a padded board (uint8[1024]) without heroes. The depth of a square in a dead end is its number of moves from the
-    mouth, 1 to 255 (255: that or more). It is 0 for all other squares. The kernel removes each square in turn and looks at the
-    branches that are left. This takes about as long as `sim.paths.all_pairs`.
+    `cells` is a padded board (uint8[1024]) without heroes. The depth of a square in a dead end is the number of moves to the
+    exit, 1 to 255 (255: 255 or more moves). It is 0 for all other squares. The kernel removes each square in turn and looks at
+    the branches that are left. This takes about as long as `sim.paths.all_pairs`.
     """
     choke, dead_end, size_of = np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.uint8), np.zeros(CELLS, np.int64)
     rest, seen_from, source = cells.copy(), np.zeros(CELLS, np.int64), np.empty(1, np.int64)

@@ -1,4 +1,4 @@
-"""Combat: keep the right distance to enemies, and seek fights that we win. It votes by `behaviours.common.combat_map`."""
+"""Combat: keep the right distance to enemies, and seek fights that we win. The votes come from `behaviours.common.combat_map`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Combat(Behaviour):
     keep_mines: bool = Field(False, description="give no vote to moves after which we own fewer mines than before")
 
     def vote(self, view: View) -> Votes:
-        """Return the values of the squares that the moves lead to, without those that have no value."""
+        """Return, for each move, the value of the square that it leads to. Moves to squares without a value are left out."""
         values = shared_combat_map(view, self.duel)
         mines = view.mines
         votes: dict[int, float] = {}

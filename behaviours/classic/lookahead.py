@@ -1,7 +1,8 @@
 """Look-ahead: the value of our next moves if no other hero interferes.
 
-The search tries all sequences of our own moves with the other heroes off the board, and keeps the best value per first move. It
-has a table of positions, and it stops where no mine is near enough to be taken. Both save time and never change the result.
+The search tries all sequences of our own moves with the other heroes off the board, and keeps the best value per first move. To
+save time, it keeps a table of positions, and it stops a sequence when no mine is near enough to be taken. Neither changes the
+result.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from sim.kernel_types import INT64S
 from sim.kernels import entry, kernel
 from sim.paths import flood
 
-#: Values of one gold and of one mine at the end of a sequence.
+#: The value of one gold, and the value of one mine, at the end of a sequence.
 GOLD_VALUE = 10
 MINE_VALUE = 200
 
@@ -47,7 +48,7 @@ _WORD = uint64
 _MIX_1, _MIX_2 = uint64(0x9E3779B97F4A7C15), uint64(0xD6E8FEB86659FD93)
 _FOLD = uint64(40)
 _FAR = 99
-#: A position of the search: square, life, gold, mines, era (1 and one more per death), mask (the mines taken, a bit per mine).
+#: A position of the search: square, life, gold, mines, era (1 plus the number of deaths), mask (the mines taken, a bit per mine).
 _Position = tuple[int, int, int, int, int, int]
 
 
@@ -86,9 +87,9 @@ def _mines_in_reach(
 
 @kernel
 def _key_of(position: _Position, left: int) -> tuple[int, int]:
-    """Return the key of a position with `left` moves to go, in two words: all that decides the rest of a sequence.
+    """Return the key of a position with `left` moves to go, in two words. The key holds all that decides the rest of a sequence.
 
-    Gold counts only up to the price of `left` beers, because more gold changes nothing. All eras from 2 on count as the same.
+    Gold counts only up to the price of `left` beers, because more gold changes nothing. All eras from 2 on count as one era.
     """
     square, life, gold, _, era, mask = position
     rich, died = min(gold, BEER_COST * left), min(era, 2)
@@ -105,9 +106,9 @@ def _slot_of(first: int, second: int) -> int:
 def _quiet_value(
     tiles: NDArray[np.uint8], owner: NDArray[np.uint8], near: NDArray[np.uint8], position: _Position, left: int
 ) -> int:
-    """Return the value that a position still gains, without its present gold, if it needs no search; else -1.
+    """Return the value that the rest of a sequence adds to the present gold, or -1 if only a search can tell.
 
-    It needs no search after the last move, before the last move (only a mine beside us counts), or if no mine is in reach.
+    No search is needed after the last move, before the last move (only a mine beside us counts), or if no mine is in reach.
     """
     square, life, _, mines, era, _ = position
     if left == 0:
@@ -170,8 +171,8 @@ def _search(
     """Return the best value after `depth` moves by first direction: int64[5], -1 for a direction without an effect.
 
     The search is depth first with a stack: level k holds the position before move k. The first era begins before the search. Each
-    death begins a new era, without mines. `owner` holds for each mine the era in which it became ours, or 0. It is restored at
-    the end.
+    death begins a new era, without mines. `owner` holds for each mine the era in which it became ours, or 0. The search restores
+    `owner` at the end.
     """
     result = np.full(5, -1, np.int64)
     squares, eras, masks = np.empty(depth, np.int64), np.empty(depth, np.int64), np.empty(depth, np.uint64)
@@ -237,7 +238,7 @@ def _look_ahead(games: Games, index: int, me: int, depth: int) -> NDArray[np.int
     numbered, foreign = _mines_in_reach(tiles, own, pos, spawn, depth, slots, found, near, queue)
     flood(tiles, found, foreign, depth, _FAR, near, queue)
     if tiles[pos] != AIR:
-        near[pos] = 0  # odd maps: the hero stands on a square that no way leads to
+        near[pos] = 0  # odd maps: no way leads to the square on which the hero stands
     mask = _WORD(0)
     for square in range(CELLS):
         if tiles[square] == own:
@@ -251,8 +252,8 @@ def _look_ahead(games: Games, index: int, me: int, depth: int) -> NDArray[np.int
 def look_ahead(games: Games, me: int, depth: int, index: int = 0) -> NDArray[np.int64]:
     """Return the best final 10 x gold + 200 x mines of hero `me` (0..3) over all its sequences of `depth` (1..9) moves.
 
-    The result is int64[5] by first direction, -1 for a direction without an effect. The other heroes are off the board, but their
-    mines stay theirs. The end of the game is ignored. The game does not change.
+    The result is int64[5] by first direction, -1 for a direction without an effect. The other heroes are off the board, but they
+    keep their mines. The end of the game is ignored. The game does not change.
     """
     values: NDArray[np.int64] = _look_ahead(games, index, me, depth)
     return values
@@ -261,7 +262,8 @@ def look_ahead(games: Games, me: int, depth: int, index: int = 0) -> NDArray[np.
 class LookAhead(Behaviour):
     """Vote for each move the best 10 x gold + 200 x mines that we can have after `depth` moves of ours, this move first.
 
-    The other heroes are off the board meanwhile. The votes are large numbers with small differences. Sequences end with the game.
+    The search ignores the other heroes. The votes are large numbers with small differences. No sequence goes beyond the end of
+    the game.
     """
 
     depth: int = Field(7, ge=1, le=MAX_DEPTH, description="number of our moves to look ahead, this turn's move included")

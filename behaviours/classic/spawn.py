@@ -9,9 +9,9 @@ from sim.game import ABSENT, OFFSET
 
 
 class SpawnAvoider(Behaviour):
-    """Vote -1 against moves onto the spawn square of an enemy, and -`ratio` against moves onto a square beside one.
+    """Vote -1 against moves onto the spawn square of an enemy, and -`ratio` against moves onto a square beside it.
 
-    A hero that respawns kills the hero on its spawn square and gets all its mines.
+    A hero that respawns kills the hero that stands on its spawn square, and gets all mines of the killed hero.
     """
 
     ratio: float = Field(
@@ -19,7 +19,7 @@ class SpawnAvoider(Behaviour):
     )
 
     def vote(self, view: View) -> Votes:
-        """Return -1 or -`ratio` for the moves that lead to such squares, or None."""
+        """Return -1 or -`ratio` for the moves that lead to or beside an enemy's spawn square, or None."""
         spawn_of = view.games["hero"]["spawn"][0].tolist()
         spawns = {spawn_of[enemy] for enemy in view.enemies if spawn_of[enemy] != ABSENT[enemy]}
         around = {spawn + int(offset) for spawn in spawns for offset in OFFSET[1:]}

@@ -14,19 +14,19 @@ from sim.paths import NOTHING_BLOCKED
 class TavernFinder(Behaviour):
     """Go to the nearest tavern when life is low, and drink beside a tavern.
 
-    - Beside a tavern with at most `beer_life` life: `beer_push` for drinking.
-    - Elsewhere with at most `life_threshold` life: 1 for the first step of a shortest way to the nearest tavern. Heroes, walls
-      and mines block the way.
+    - Beside a tavern, if life is at most `beer_life`: vote `beer_push` for drinking.
+    - Otherwise, if life is at most `life_threshold`: vote 1 for the first step of a shortest way to the nearest tavern. Heroes,
+      walls and mines block the way.
 
     A hero without the gold for a beer does not vote if it owns no mine. If it owns a mine, it goes to the tavern too, and waits
-    there for its gold (1 for Stay).
+    there for the gold (vote 1 for Stay).
     """
 
     life_threshold: int = Field(30, ge=0, le=100, description="go to a tavern with at most this life")
     beer_push: float = Field(20, ge=0, le=1000, description="vote for drinking beside a tavern")
     beer_life: int = Field(50, ge=0, le=100, description="drink with at most this life")
     avoid_danger: bool = Field(False, description="avoid squares with a negative value in the combat map (later version)")
-    every_step: bool = Field(False, description="vote for the first steps of all shortest ways, not only of one")
+    every_step: bool = Field(False, description="vote for the first steps of all shortest ways, not only for one of them")
 
     def vote(self, view: View) -> Votes:
         """Return `beer_push` for each tavern beside us, or 1 for first steps or Stay, or None."""

@@ -1,8 +1,9 @@
 """Trap avoidance: keep out of dead ends, and a little out of corners.
 
 A square is **blocked** on a side if its neighbour there is not air, or is a trap that is itself blocked on that side. A square
-with three or four blocked sides is a **trap**, one with two is half a trap. Squares beside a tavern are neither, because a hero
-can drink there. The traps of a passage that ends in a dead end (T), and a corner (t)::
+with three or four blocked sides is a **trap**. A square with two blocked sides is half a trap. Squares beside a tavern are
+neither, because a hero can drink there. In this drawing, T marks the traps of a dead end, and t marks a corner, which is half a
+trap::
 
     ##  ##########
     ##      T T T##
@@ -24,7 +25,7 @@ from sim.kernel_types import BYTES, INT64S
 from sim.kernels import entry
 from sim.maps import MAX_CACHED_MAPS, Map
 
-#: Numbers of blocked sides of a trap, and of half a trap.
+#: The least number of blocked sides of a trap, and the number of blocked sides of half a trap.
 TRAP_SIDES = 3
 HALF_TRAP_SIDES = 2
 

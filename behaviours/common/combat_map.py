@@ -42,7 +42,7 @@ def _add(values: NDArray[np.float64], game: GameRecord, square: int, worth: floa
 
 @kernel
 def _add_enemy(values: NDArray[np.float64], game: GameRecord, me: int, enemy: int, duel: bool) -> None:
-    """Add the values of the squares around one enemy; `duel` as in `combat_map`."""
+    """Add the values of the squares around one enemy. `duel` means the same as in `combat_map`."""
     own_life, enemy_life = int64(game.hero[me].life), int64(game.hero[enemy].life)
     pos = int64(game.hero[enemy].pos)
     safe_at_tavern = own_life > (BLOW + 1 if duel else BLOW)
@@ -83,9 +83,9 @@ def _combat_map(games: Games, index: int, me: int, duel: bool) -> NDArray[np.flo
 def combat_map(games: Games, me: int, *, duel: bool = False, index: int = 0) -> NDArray[np.float64]:
     """Return the value of each square for hero `me` (0..3) with respect to the enemies near it, as float64[1024] by square.
 
-    It is NaN for a square with no enemy near. The values for several enemies are added. Without `duel`, fights are judged by
-    comparing lives in units of 20. With `duel` (the later version), the exchange of blows is simulated, with thirst. Lives are
-    those of now. The game does not change.
+    A square that is more than two steps from every enemy has the value NaN. The values for several enemies are added. Without
+    `duel`, fights are judged by comparing lives in units of 20. With `duel` (the later version), the exchange of blows is
+    simulated; each move costs a hero 1 life (thirst). The kernel reads the heroes' present lives. The game does not change.
     """
     values: NDArray[np.float64] = _combat_map(games, index, me, duel)
     return values
@@ -100,5 +100,5 @@ def danger(view: View, duel: bool = True) -> NDArray[np.uint8]:
 
 
 def shared_combat_map(view: View, duel: bool) -> NDArray[np.float64]:
-    """Return `combat_map` for the hero of a view. It is computed once per turn and traits share it: do not change it."""
+    """Return `combat_map` for the hero of a view. Traits share the array: do not change it."""
     return view.shared(("combat map", duel), lambda: combat_map(view.games, view.me, duel=duel))

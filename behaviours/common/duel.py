@@ -1,12 +1,14 @@
 """Duels: which of two heroes wins if they fight and no other hero takes part.
 
-**Exchange**: the two heroes are beside each other and stay there. The hero to move strikes the other with every move, so its only
-choice is to stay or, beside a tavern and with the gold for it, to drink. A beer heals 50 and a blow costs 20. The best time to
-drink is when the next blow would kill: no healing is wasted, and there was time to earn gold. Both heroes drink at this time.
+**Exchange**: the two heroes are beside each other and stay there. The hero to move strikes the other with every move. Its only
+choice is to stay or, beside a tavern and with the gold for a beer, to drink. A beer heals 50 and a blow costs 20. The best time
+to drink is when the next blow would kill the hero: then no healing is wasted, and the hero has had the most time to earn gold.
+Both heroes drink at this time.
 
-**Stand-off**: the two heroes are two steps apart. The hero that comes nearer strikes first, but leaves its tavern. It does so if
-it wins the exchange that follows. Otherwise it waits or drinks, and the other hero has the same choice, once. If @2 has gold,
-neither comes nearer here: @1 would strike a hero beside a tavern, and @2 would leave its tavern::
+**Stand-off**: the two heroes are two steps apart. A hero that comes nearer strikes first, but leaves its tavern. The hero to move
+comes nearer if it wins the exchange that follows. Otherwise it waits or drinks, and then the other hero has the same choice,
+once. If @2 has gold for beers, neither hero comes nearer in this drawing: @1 would strike a hero beside a tavern, and @2 would
+leave its tavern::
 
     ##  ##  []
     @1      @2
@@ -38,7 +40,7 @@ from sim.kernel_types import BYTES
 from sim.kernels import entry, kernel
 from sim.rules import step_saving, tile_at
 
-#: Number of blows after which an exchange is a draw: both heroes drink as fast as they are struck.
+#: After this number of blows an exchange is a draw: the heroes heal as much as the blows cost them.
 MAX_BLOWS = 64
 
 
@@ -63,9 +65,9 @@ def exchange(
 ) -> int:
     """Return the result of an exchange (see the module) between the hero to move and the `other` hero.
 
-    Lives are 1..100. Gold and income (gold per move) are 0 or more. `drinks` is true for a hero beside a tavern. `blows` is the
-    number of moves that the two heroes have left together. The result is the life that the winner has left: positive if the hero
-    to move wins, negative if the other hero wins, 0 for a draw.
+    Lives are 1..100. Gold and income (gold per move) are 0 or more. `drinks` says whether the hero is beside a tavern. `blows` is
+    the number of moves that the two heroes have left together. The result is the life that the winner has left: positive if the
+    hero to move wins, negative if the other hero wins, 0 for a draw.
     """
     sign = 1
     for _ in range(min(blows, MAX_BLOWS)):
@@ -92,7 +94,7 @@ def wins_exchange(striker: int, other: int) -> bool:
 
 @entry(BYTES())
 def duel_table() -> NDArray[np.uint8]:
-    """Return `wins_exchange` for all lives: uint8, 1 at ``striker * (MAX_LIFE + 1) + other`` where the striker wins."""
+    """Return `wins_exchange` for all pairs of lives, as uint8: 1 at ``striker * (MAX_LIFE + 1) + other`` if the striker wins."""
     table = np.zeros((MAX_LIFE + 1) * (MAX_LIFE + 1), np.uint8)
     for striker in range(MAX_LIFE + 1):
         for other in range(MAX_LIFE + 1):
@@ -176,8 +178,8 @@ def duel(games: Games, me: int, enemy: int, index: int = 0) -> int:
 
     The result is the life that the winner has left: positive if `me` wins, negative if `enemy` wins, 0 if neither dies. Heroes
     beside each other make an exchange, heroes two squares apart a stand-off (see the module). For heroes farther apart the result
-    is 0. Lives, gold, mines, taverns and the end of the game are those of ``games[index]``, which does not change. It does not
-    matter which hero is to move there.
+    is 0. Lives, gold, mines, taverns and the end of the game are taken from ``games[index]``. This game does not change, and its
+    hero to move does not matter.
     """
     return int(_duel(games, index, me, enemy))
 
@@ -195,7 +197,7 @@ def killed_by(view: View, move: int) -> list[int]:
 
 
 def struck(view: View, move: int) -> list[int]:
-    """Return the enemies (0..3) that our move strikes, dead or not."""
+    """Return the enemies (0..3) that our move strikes, whether or not it kills them."""
     before, after = view.games["hero"][0], view.after(move)["hero"][0]
     dead = killed_by(view, move)
     return [enemy for enemy in view.enemies if enemy in dead or int(after["life"][enemy]) != int(before["life"][enemy])]

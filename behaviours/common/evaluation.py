@@ -1,9 +1,10 @@
 """Evaluation: the value of a position for a hero, in gold at the end of the game.
 
 It is a linear model. The **net worth** of a hero is its gold, the gold that its mines will still bring, and the value of its
-life. The score of a position for a hero has three parts: its net worth less those of its rivals (`position_value`), plus what its
-square promises (a tavern, mines that it reaches first), less what threatens it (mines that a rival reaches first, enemies that
-can strike). The fields of `Weights` are set in the bot file. Scores are whole hundredths of gold, so that comparisons are exact.
+life. The score of a position for a hero has three parts. The first part is the hero's net worth minus the weighted net worths of
+its rivals (`position_value`). The second part is added: the value of the tavern, and of the mines that the hero reaches first.
+The third part is subtracted: the cost of threats (mines that a rival reaches first, enemies that can strike). The bot file sets
+the fields of `Weights`. Scores are whole hundredths of gold, so that comparisons are exact.
 
 With ``leader = 0`` and ``rivals = 1``, the position values of the four heroes add up to 0.
 """
@@ -41,13 +42,15 @@ class NetWorthWeights(BaseModel):
     keep: float = Field(70, ge=1, le=1000, description="rounds that a mine is kept on average; more makes mines worth more")
     life: float = Field(35, ge=0, le=500, description="value of full life early in the game, in gold")
     life_curve: float = Field(
-        40, ge=5, le=500, description="scale of life's value, in life; larger: the points near full life count more"
+        40, ge=5, le=500, description="scale of the value of life, in life; larger: the points near full life count more"
     )
     life_season: float = Field(25, ge=1, le=500, description="number of last rounds over which the value of life falls to 0")
-    frailty: float = Field(0.3, ge=0, le=1, description="share of its mines' value that a hero with 0 life is expected to lose")
-    frail: float = Field(25, ge=1, le=200, description="life with which that share is only a third")
+    frailty: float = Field(
+        0.3, ge=0, le=1, description="share of the value of its mines that a hero with 0 life is expected to lose"
+    )
+    frail: float = Field(25, ge=1, le=200, description="life at which the share in `frailty` falls to about a third")
     rivals: float = Field(1.0, ge=0, le=3, description="factor of the mean net worth of the rivals, which is subtracted")
-    leader: float = Field(0.5, ge=0, le=3, description="factor of the largest net worth of a rival, subtracted as well")
+    leader: float = Field(0.5, ge=0, le=3, description="factor of the largest net worth of a rival, which is also subtracted")
 
 
 class Weights(NetWorthWeights):
@@ -56,12 +59,12 @@ class Weights(NetWorthWeights):
     reach: float = Field(
         0.3, ge=0, le=3, description="share of a foreign mine's value that counts if we reach it first, before `step_discount`"
     )
-    contested: float = Field(0.3, ge=0, le=1, description="factor of that share for a mine that an enemy reaches first")
+    contested: float = Field(0.3, ge=0, le=1, description="factor of the share in `reach` for a mine that an enemy reaches first")
     step_discount: float = Field(
-        0.88, ge=0.3, le=0.99, description="factor per move to a mine or tavern; larger: far ones count more"
+        0.88, ge=0.3, le=0.99, description="factor per move to a mine or tavern; larger: far mines and taverns count more"
     )
     stamina: float = Field(
-        85, ge=25, le=100, description="life at which mines in reach count in full; with less life taverns count instead"
+        85, ge=25, le=100, description="life at which mines in reach count in full; with less life, taverns count more"
     )
     tavern: float = Field(0.6, ge=0, le=5, description="share of the value of the life from a beer that counts near a tavern")
     loss: float = Field(0.1, ge=0, le=2, description="share of an own mine's value, subtracted if an enemy reaches it first")
@@ -73,9 +76,10 @@ class Weights(NetWorthWeights):
     spawn: float = Field(2.0, ge=0, le=100, description="gold lost on an enemy's spawn square; falls to 0 at the end")
 
 
-#: Weights, and tables computed from them. By own plies left: `mine_value`, the gold that a mine still brings, and `season`, the
-#: factor of the value of life. By life: `life_value` in gold, `safe`, the share of the mines that is not expected to be lost, and
-#: `able`, the weight of mines in reach. By distance: `pull`, the discount. `duel`: `behaviours.common.duel.duel_table`.
+#: Weights, and tables computed from them. Two tables have an entry per number of own plies left: `mine_value` is the gold that a
+#: mine still brings, and `season` is the factor of the value of life. Three tables have an entry per life: `life_value` is in
+#: gold, `safe` is the share of the hero's mines that it is expected to keep, and `able` is the weight of mines in reach. `pull`
+#: has an entry per distance: the discount. `duel` is the result of `behaviours.common.duel.duel_table`.
 WEIGHTS = record(
     **dict.fromkeys(Weights.model_fields, "f8"),
     mine_value=("f8", MAX_PLIES + 1),
@@ -127,7 +131,7 @@ def net_worth(game: GameRecord, weights: WeightsRecord, hero: int) -> float:
 
 @kernel
 def _life_and_mines(weights: WeightsRecord, left: int, mines: int, life: int) -> float:
-    """Return the value in gold of a number of mines and this life together, with `left` own plies left."""
+    """Return the value in gold of `mines` mines and of `life` together, with `left` own plies left."""
     held: float = mines * weights.mine_value[_WORD(left)] * weights.safe[_WORD(life)]
     alive: float = weights.life_value[_WORD(life)] * weights.season[_WORD(left)]
     return held + alive
@@ -135,7 +139,7 @@ def _life_and_mines(weights: WeightsRecord, left: int, mines: int, life: int) ->
 
 @kernel
 def _square_value(game: GameRecord, tables: MapRecord, weights: WeightsRecord, me: int) -> float:
-    """Return the value of mines and taverns in reach of hero `me`, less that of own mines in reach of enemies, in gold."""
+    """Return the value in gold of mines and taverns in reach of `me`, minus the value of its mines that enemies reach first."""
     own = game.hero[me]
     pos, life = int64(own.pos), int64(own.life)
     left = own_plies_left(game, me)
@@ -172,13 +176,13 @@ def _square_value(game: GameRecord, tables: MapRecord, weights: WeightsRecord, m
 
 @kernel
 def _row(game: GameRecord, hero: int) -> int:
-    """Return the start of a hero's row of distances to the mines. In the row of an absent hero all mines are far away."""
+    """Return the index in `to_mine` of the first distance from a hero's square. From an absent hero all mines are far away."""
     return int64(game.hero[hero].pos) * MAX_MINES
 
 
 @kernel
 def _fight_value(game: GameRecord, tables: MapRecord, weights: WeightsRecord, me: int) -> float:
-    """Return the value of fights with enemies at most two moves away in gold, with the penalties for dead ends and spawns."""
+    """Return the value, in gold, of fights with enemies at most two moves away, minus the penalties for dead ends and spawns."""
     own = game.hero[me]
     pos, life = int64(own.pos), int64(own.life)
     mover = int64(game.turn) & 3
@@ -227,9 +231,9 @@ def net_worths(game: GameRecord, weights: WeightsRecord, me: int) -> tuple[float
 
 @kernel
 def position_value(weights: WeightsRecord, own: float, mean: float, best: float) -> float:
-    """Return the part of the score that ignores squares, in gold: `own` less the weighted `mean` and `best` of the rivals.
+    """Return the part of the score that ignores squares, in gold: `own` minus the weighted `mean` and `best`.
 
-    The three net worths come from `net_worths`.
+    `own`, `mean` and `best` are the three results of `net_worths`.
     """
     others: float = weights.rivals * mean + weights.leader * best
     return own - others
@@ -248,6 +252,6 @@ def evaluate(game: GameRecord, tables: MapRecord, weights: WeightsRecord, me: in
 def score(games: Games, index: int, me: int, tables_array: NDArray[np.void], weights: NDArray[np.void]) -> int:
     """Return `evaluate` for hero `me` (0..3) in ``games[index]``.
 
-    `tables_array` is the result of `map_tables_of`, `weights` that of `compiled_weights`.
+    `tables_array` is the result of `map_tables_of`, and `weights` is the result of `compiled_weights`.
     """
     return evaluate(games[index], tables_array[0], weights[0], me)

@@ -1,4 +1,4 @@
-"""Types for the annotations of the traits' kernels: those of `sim.kernel_types`, and the records of `behaviours`."""
+"""Types for the annotations of the traits' kernels: the types of `sim.kernel_types`, and the records of `behaviours`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Map tables: distances and first steps on a map, in one flat record for kernels.
 
-A kernel reads the tables millions of times a second. So the numbers that it reads together lie together in memory: the distances
-from one square to all mines are one row, the nearest mines of a square are sorted, and a first step is a byte. All tables are
-computed from the `sim.maps.Map`.
+A kernel reads the tables millions of times a second. So numbers that a kernel reads together lie together in memory: the
+distances from one square to all mines are one row, the nearest mines of a square are sorted, and a first step is a byte. All
+tables are computed from the `sim.maps.Map`.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from sim.kernel_types import array_of, record
 from sim.maps import MAX_CACHED_MAPS, Map
 from sim.paths import step_table
 
-#: Largest number of mines in the record. Mines beyond it are left out (on hand-made maps only).
+#: Largest number of mines in the record. Further mines are left out. Only hand-made maps have more mines.
 MAX_MINES = 128
 #: Number of nearest mines listed per square.
 LISTED = 24
-#: The distance of a square that is out of reach, or at least this number of moves away.
+#: The distance in the tables of a square that is out of reach, or that is 255 or more moves away.
 AWAY = 255
 #: The entry after the last mine of a list of mines.
 NO_MINE = 255
 
-#: `mine` holds the squares of the `mines` mines. By square: `to_mine`, the moves to each mine; `nearest`, the mines sorted by
-#: distance; `tavern`, the square of the nearest tavern, `to_tavern`, the moves to it, and `tavern_step`, the direction of the
-#: first; `to_square`, the moves to every square; `dead_end`, the moves out of a dead end (0 elsewhere). By mine and square:
-#: `mine_step`, the direction of the first move to the mine.
+#: `mine` holds the squares of the `mines` mines. The other tables have one entry or row per square: `to_mine` is the number of
+#: moves to each mine, `nearest` lists the nearest mines sorted by distance, and `tavern` is the square of the nearest tavern.
+#: `to_tavern` is the number of moves to this tavern, and `tavern_step` is the direction of the first of these moves. `to_square`
+#: is the number of moves to every square. `dead_end` is the number of moves out of a dead end (0 elsewhere). `mine_step` has a
+#: row per mine: the direction of the first move to the mine, for each square.
 MAP_TABLES = record(
     mines="i4",
     taverns="i4",

@@ -1,9 +1,9 @@
 """The cheap policy: a move of a hero by a few fixed rules. Searches use it for heroes whose moves they do not try out.
 
-The hero stays beside an enemy that its next blow kills. It also stays to strike other enemies beside it, unless they are much
-stronger. It drinks if it is hurt and beside a tavern. With enough life it goes to the nearest mine that it does not own, else to
-the nearest tavern. A crashed hero stays. The policy makes about a dozen look-ups in `behaviours.common.map_tables`, and nothing
-is random.
+If the hero's next blow kills an enemy beside it, the hero stays. It also stays to strike other enemies beside it, unless one of
+them is much stronger. The hero drinks if it is hurt and beside a tavern. With enough life it goes to the nearest mine that it
+does not own, else to the nearest tavern. A crashed hero stays. The policy makes about a dozen look-ups in
+`behaviours.common.map_tables`, and nothing is random.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WORD = uintp
 
 @kernel
 def _strongest_beside(game: GameRecord, pos: int) -> int:
-    """Return the life of the strongest enemy beside `pos`, or 0 if the next blow kills one of the enemies beside it."""
+    """Return the highest life of the enemies beside `pos`, or 0 if the next blow kills one of these enemies."""
     strongest = int64(0)
     for direction in range(1, 5):
         there = int64(game.cell[_WORD(pos + OFFSET[direction])]) >> HERO_SHIFT
@@ -42,7 +42,7 @@ def _strongest_beside(game: GameRecord, pos: int) -> int:
 
 @kernel
 def nearest_foreign(game: GameRecord, tables: MapRecord, hero: int, pos: int) -> int:
-    """Return the number of the nearest mine that the hero (0..3) does not own, or `NO_MINE` if the list has none."""
+    """Return the index of the nearest mine that the hero (0..3) does not own, or `NO_MINE` if `tables.nearest` lists none."""
     for slot in range(LISTED):
         mine = int64(tables.nearest[_WORD(pos * LISTED + slot)])
         if mine == NO_MINE or tile_at(game, int64(tables.mine[_WORD(mine)])) != MINE + 1 + hero:

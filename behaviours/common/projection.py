@@ -26,13 +26,13 @@ def projected_gold(view: View) -> list[int]:
 def rival(view: View) -> int | None:
     """Return the enemy (0..3) with the most projected gold, or None if there are no enemies.
 
-    Of equal enemies, it is the enemy with more mines, then the enemy with the lower index.
+    If several enemies have the most gold, the one with the most mines counts, then the one with the lowest index.
     """
     gold, mines = projected_gold(view), view.games["hero"]["mines"][0].tolist()
     return max(view.enemies, key=lambda enemy: (gold[enemy], mines[enemy], -enemy), default=None)
 
 
 def lead(view: View) -> int:
-    """Return our projected gold less that of the `rival`. Without enemies, return our projected gold."""
+    """Return our projected gold minus the projected gold of the `rival`. Without enemies, return our projected gold."""
     best = rival(view)
     return projected_gold(view)[view.me] - (projected_gold(view)[best] if best is not None else 0)

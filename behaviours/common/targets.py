@@ -13,17 +13,17 @@ from sim.paths import NOTHING_BLOCKED, distances_from, next_steps
 
 
 def directions_in(mask: int) -> list[int]:
-    """Return the directions of a set (bit d is direction d), in ascending order."""
+    """Return the directions in the bit set `mask` (bit d: direction d), in ascending order."""
     return [direction for direction in range(5) if mask >> direction & 1]
 
 
 def tile_beside(view: View, direction: int) -> int:
-    """Return the tile code (`sim.game`) of the square beside ours in a direction, with or without a hero on it."""
+    """Return the tile code (`sim.game`) of our square's neighbour in a direction. A hero on this neighbour does not matter."""
     return int(view.cells[view.pos + int(OFFSET[direction])]) & TILE_BITS
 
 
 def taverns_beside(view: View) -> list[int]:
-    """Return the directions of the taverns beside us, also without the gold for a beer."""
+    """Return the directions of the taverns beside us, whether or not we have the gold for a beer."""
     return [direction for direction in range(1, 5) if tile_beside(view, direction) == TAVERN]
 
 

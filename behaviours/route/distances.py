@@ -16,15 +16,17 @@ from sim.paths import FAR, spread
 class DistanceTable(NamedTuple):
     """Places and legs of the routes of a turn.
 
-    A **place** is a square where a route begins or stops. A **leg** is the way from one place to the next.
+    A **place** is a square where a route begins or stops. **Start** d is our square after our move in direction d. A **leg** is
+    the way from one place to the next.
 
     - `table`: the distances of the map. ``reach[d]``: the distances from start d.
     - `places`: the squares of all places. The first `known` places are beside mines and taverns. The last five are the starts,
       one per direction.
     - ``sides[mine]``: the four places beside a mine, -1 for a side that is not air.
     - `beside_taverns`: the places beside taverns.
-    - ``mine_legs[place]``: rows (moves, place, mine), nearest first.
-    - ``tavern_legs[place]``: rows (moves, place, moves to a tavern passed on the way or 0), nearest first.
+    - ``mine_legs[place]``: one row per leg to a mine: (moves, place beside the mine, mine), nearest first.
+    - ``tavern_legs[place]``: one row per leg to a tavern: (moves, place beside the tavern, moves to another tavern on the way or
+      0), nearest first.
     - `mine_leg_counts`, `tavern_leg_counts`: the number of rows of each place, -1 until `make_rows` has written them.
     """
 
@@ -50,7 +52,7 @@ def distance(distances: DistanceTable, place: int, to: int) -> int:
 
 @kernel
 def _insert(rows: NDArray[np.int16], count: int, moves: int, place: int, third: int) -> None:
-    """Insert a row into `count` rows that are sorted by moves, behind rows with equal moves."""
+    """Insert the row (`moves`, `place`, `third`) into `count` rows sorted by moves, behind the rows with equal moves."""
     at = count
     while at > 0 and rows[at - 1, 0] > moves:
         rows[at, 0], rows[at, 1], rows[at, 2] = rows[at - 1, 0], rows[at - 1, 1], rows[at - 1, 2]
@@ -62,7 +64,8 @@ def _insert(rows: NDArray[np.int16], count: int, moves: int, place: int, third: 
 def make_rows(distances: DistanceTable, place: int) -> None:
     """Write the legs from a place into the table.
 
-    A side of a mine is left out if a shortest way to it passes another side of this mine: there the hero takes the mine sooner.
+    A side of a mine is left out if a shortest way to this side passes another side of the mine. The hero takes the mine sooner
+    from that other side.
     """
     count = 0
     for mine in range(len(distances.sides)):
@@ -105,7 +108,8 @@ def _find_places(
 ) -> int:
     """Write the squares beside mines and taverns into `places`, and return their number.
 
-    ``sides[mine]`` gets the places beside a mine (-1: not air). The squares in `beside_taverns` are replaced by their places.
+    ``sides[mine]`` gets the places beside a mine (-1: not air). Each square in `beside_taverns` is replaced by its index in
+    `places`.
     """
     index, known = np.full(CELLS, -1, np.int64), 0
     for mine in range(len(mines)):
@@ -136,7 +140,7 @@ def make_distances(
     blocked: NDArray[np.uint8],
     table: NDArray[np.int16],
 ) -> DistanceTable:
-    """Return the distance table of a turn. The arguments are fields of `behaviours.route.plan.RouteParams`."""
+    """Return the distance table of a turn. The arguments are fields of `RouteParams`, where `table` is named `distances`."""
     most = 4 * len(mines) + len(beside_taverns)
     places, sides = np.zeros(most + 5, np.int64), np.empty((len(mines), 4), np.int64)
     beside_taverns = beside_taverns.copy()
@@ -160,7 +164,7 @@ def make_distances(
 
 @kernel
 def typical_moves(table: NDArray[np.int16], mines: NDArray[np.int64], beside_taverns: NDArray[np.int64]) -> tuple[float, float]:
-    """Return two means over all mines: the moves to take the nearest other mine, and half of the moves to the nearest tavern."""
+    """Return two means over all mines: the number of moves to take the nearest other mine, and half the number to a tavern."""
     pace, detour = 0.0, 0.0
     for mine in mines:
         nearest, tavern = int64(FAR), int64(FAR)

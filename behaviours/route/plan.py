@@ -1,4 +1,4 @@
-"""Route plans: find the order of mines and beers that leaves most gold at the end of the game.
+"""Route plans: find the order of mines and beers that leaves the most gold at the end of the game.
 
 At a **waypoint** the hero takes a mine or drinks a beer. A **route** is a sequence of waypoints. The distances between waypoints
 come from the map's table, so a waypoint needs no path search. Only the way to the first waypoint avoids heroes and other blocked
@@ -8,11 +8,12 @@ A route pays all costs of the rules. A move costs 1 life. A mine costs 20 life, 
 2 gold and heals 50 life, up to 100. If the gold for a beer is missing, the hero waits for it. A route ends with the game.
 
 **Value of a route**, in gold: a mine is worth ``pay[n]`` times its weight. Here n is the number of our plies from the ply that
-takes the mine to the end of the game. The value is multiplied by `late` if an enemy can be at the mine before us. A beer costs 2.
-Each move from the last mine to the nearest tavern costs `home`. A route has no beers after its last mine, and no beers that heal
-nothing, even if such a beer would get the hero past a blocked square.
+takes the mine to the end of the game. If an enemy can be at the mine before us, the value of this mine is multiplied by `late`. A
+beer costs 2. Each move from the last mine to the nearest tavern costs `home`. A route has no beers after its last mine, and no
+beers that heal nothing, even if such a beer would get the hero past a blocked square.
 
-**The search** (`behaviours.route.search`) runs several times, each time with more width, until it leaves nothing out.
+**The search** (`behaviours.route.search`) runs several times. Each run considers more routes than the run before. It ends when a
+run leaves no route out, or when the budget is spent.
 """
 
 from __future__ import annotations
@@ -50,14 +51,15 @@ from sim.kernels import entry, kernel
 class RouteParams(NamedTuple):
     """Parameters of the routes of one turn.
 
-    - `games`: the position. `me`: our hero (0..3). `afters`: the positions after each of its five directions.
+    - `games`: the position. `me`: our hero (0..3). `afters`: five positions, one after each direction of our hero.
     - `directions`: the set of directions to plan for (bit d is direction d).
-    - `mines`: the squares of at most `MAX_ROUTE_MINES` mines. `weights`: the value of one gold from each mine.
+    - `mines`: the squares of at most `MAX_ROUTE_MINES` mines. `weights`: for each mine, the value of one gold that it brings us.
     - `deadlines`: for each mine, the latest of our plies (1: this ply) in which we can arrive before every enemy.
     - `beside_taverns`: at most `MAX_TAVERN_SQUARES` squares of air beside taverns.
     - `blocked`: the squares that a route does not enter before its first waypoint (uint8[1024], 1: blocked).
     - `distances`: the distance table of the map.
-    - `pay`: ``pay[n]`` is the gold that a mine pays in n plies. ``len(pay) - 1`` is the number of our plies left, with this ply.
+    - `pay`: ``pay[n]`` is the gold that a mine brings in n plies of ours. ``len(pay) - 1`` is the number of our plies left, this
+      ply included.
     - `floor`: the least life with which our hero attacks a mine.
     - `late`: the factor of the value of a mine that an enemy reaches first.
     - `home`: the cost in gold per move on the way from the last mine to the nearest tavern.
@@ -123,10 +125,10 @@ def _write_waypoints(table: RouteTable, row: int, route: NDArray[np.int16]) -> i
 def _replay(
     terms: Terms, distances: DistanceTable, table: RouteTable, route: NDArray[np.int16], count: int, owned: int
 ) -> tuple[float, int]:
-    """Replay the `count` waypoints of `route`, which comes from another start, from the start in row 0.
+    """Replay the first `count` waypoints of `route` from the start in row 0. The route was found from another start.
 
-    Return the best value on the way, and the number of waypoints up to there. Mines that are taken already are removed from
-    `route`. Rows 1 and 2 are overwritten. `owned` is the result of `_write_start`.
+    Return the best value on the way, and the number of waypoints after which the route has this value. Mines that are taken
+    already are removed from `route`. Rows 1 and 2 are overwritten. `owned` is the result of `_write_start`.
     """
     best, best_count, parent, done = NEVER, 0, 0, 0
     for number in range(count):
@@ -156,7 +158,7 @@ def _replay(
 
 @kernel
 def _write_start(terms: Terms, distances: DistanceTable, table: RouteTable, params: RouteParams, number: int) -> int:
-    """Write the route that is only a move in direction `number` into row 0. Return the number of our mines not taken by it.
+    """Write the route of one move in direction `number` into row 0. Return the number of our mines that this move did not take.
 
     The value of this route includes mines that the move wins or loses, and a beer that it drinks.
     """
@@ -183,7 +185,7 @@ def _write_start(terms: Terms, distances: DistanceTable, table: RouteTable, para
 
 @kernel
 def _replay_all(terms: Terms, distances: DistanceTable, table: RouteTable, params: RouteParams, found: BestRoutes) -> None:
-    """Replay the best route of each start from every other start: it is often good there, too."""
+    """Replay the best route of each start from every other start, because a good route is often good from several starts."""
     values, lengths = found.values, found.lengths
     route = np.empty((MAX_WAYPOINTS, 2), np.int16)
     for number in range(5):
@@ -217,7 +219,7 @@ def _improve(params: RouteParams, wanted: int, effort: Effort, found: BestRoutes
     """Search from every start in the set `wanted`, and write better routes into `found`.
 
     Return the number of nodes, and the set of starts whose search left something out. `effort` is the effort for all starts
-    together. Its `least` is relative to the best value.
+    together. ``effort.least`` is relative to the best value.
     """
     values, routes, lengths = found.values, found.routes, found.lengths
     terms = _terms_of(params)
@@ -248,7 +250,7 @@ def _improve(params: RouteParams, wanted: int, effort: Effort, found: BestRoutes
 
 
 #: The searches in their order: width, fan, taverns (see `Effort`), and whether every direction is searched. The first searches
-#: begin with Stay only, and the other directions replay the route found.
+#: begin with Stay only; the other directions replay the route that these searches find.
 _STAGES = (
     (1, 4, 1, False),
     (4, 5, 2, False),
@@ -266,9 +268,9 @@ class RoutePlan:
     """The best routes found so far.
 
     ``values[d]`` is the value in gold of the best route that begins with direction d (``-inf``: not planned for). `direction` is
-    the best direction (the first of equal ones). `waypoints` are the waypoints of its route after the first move: numbers of
-    mines in `RouteParams.mines`, or -1 for a beer. `nodes` is the number of nodes so far. `complete` is true if the searches left
-    out no route that may be better.
+    the best direction (the first of equal ones). `waypoints` are the waypoints of this direction's best route after the first
+    move: indices into `RouteParams.mines`, or -1 for a beer. `nodes` is the number of nodes searched so far. `complete` is true
+    if the searches left out no route that may be better.
     """
 
     values: tuple[float, ...]
@@ -284,7 +286,7 @@ def plan_routes(params: RouteParams, nodes: int, margin: float, stop: NDArray[np
     Values more than `margin` gold below the best value are not exact. `stop` is int64[1]. If it is never set, equal arguments
     give equal plans. The arguments do not change.
     """
-    params = params._replace(late=float(params.late), home=float(params.home))  # an int is another type to a kernel
+    params = params._replace(late=float(params.late), home=float(params.home))  # kernels tell ints from floats
     found = BestRoutes(np.full(5, -np.inf), np.empty((5, MAX_WAYPOINTS, 2), np.int16), np.full(5, -1, np.int64))
     unfinished, spent = params.directions, 0
     for width, fan, taverns, everywhere in _STAGES:

@@ -1,13 +1,13 @@
-"""The search for routes: from the best routes of k mines it makes the routes of k + 1 mines, for k = 0, 1, 2 and so on.
+"""The search for routes: it extends the best routes with k mines to routes with k + 1 mines, for k = 0, 1, 2 and so on.
 
 A route may drink beers between two mines. Of all routes with k mines, the search extends the `width` most promising ones. It
-extends a route to the `fan` nearest mines and to the `taverns` nearest squares beside taverns. Urgent mines come first: an enemy
-can take them soon after us. The search drops
+extends a route to the `fan` nearest mines and to the `taverns` nearest squares beside taverns. Urgent mines, which an enemy can
+take soon after us, come first. The search drops
 
 - routes that life, gold or time do not allow;
 - routes whose upper bound (`bound_and_estimate`) is not above the best value;
-- dominated routes. If two routes took the same mines and end on the same square, one dominates the other if it is not later and
-  has no less life, gold and value.
+- dominated routes. If two routes took the same mines and end on the same square, the first dominates the second if the first is
+  not later and has no less life, gold and value.
 
 If `width`, `fan` and `taverns` left nothing out, the best route found is optimal.
 """
@@ -58,10 +58,10 @@ class Terms(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """Effort of a search.
+    """The effort of a search.
 
-    It extends the `width` most promising routes of each length, to the `fan` nearest mines and the `taverns` nearest squares
-    beside taverns. It ends after about `limit` nodes. It drops routes that cannot be worth more than `least` gold.
+    The search extends the `width` most promising routes of each length to the `fan` nearest mines and to the `taverns` nearest
+    squares beside taverns. It ends after about `limit` nodes, and drops routes that cannot be worth more than `least` gold.
     """
 
     width: int
@@ -121,8 +121,9 @@ def bound_and_estimate(terms: Terms, rows: NDArray[np.int16], count: int, route:
 
     The bound has two parts. The first part counts every mine with the smallest weight. It takes the mines in the order of
     distance: the k-th mine is not taken sooner than its distance allows, and not sooner than k plies after the nearest mine, with
-    one more ply for each beer that life requires. Fewer mines need fewer beers, so the best number of mines counts. The second
-    part counts what the weight of each mine is above the smallest weight, as if the hero went straight to this mine.
+    one more ply for each beer that the hero's life requires. Fewer mines need fewer beers, so the best number of mines counts.
+    For each mine, the second part counts the difference between its weight and the smallest weight, as if the hero went straight
+    to this mine.
     """
     taken, time, life, value = route.taken, int64(route.time), int64(route.life), float(route.value)
     above, ranked, best, estimate = 0.0, 0.0, 0.0, 0.0
@@ -171,7 +172,7 @@ def bound_and_estimate(terms: Terms, rows: NDArray[np.int16], count: int, route:
 
 @kernel
 def final_value(terms: Terms, distances: DistanceTable, route: RouteRecord) -> float:
-    """Return the value of a route that ends here, less `home` for each move to the nearest tavern.
+    """Return the value of `route` if it ends now: its value minus `home` for each move to the nearest tavern.
 
     Moves after the end of the game cost nothing.
     """
@@ -233,8 +234,8 @@ def _link(terms: Terms, distances: DistanceTable, table: RouteTable, row: int, l
 def extend_by_mine(terms: Terms, table: RouteTable, row: int, parent: int, moves: int, place: int, mine: int, owned: int) -> bool:
     """Write the route that extends `parent` by a mine into a row.
 
-    `moves` is the number of moves including the one that takes the mine, `place` the place beside it, `owned` the number of our
-    mines that the route did not take. Return False if life is below the floor or the mine is worth nothing.
+    `moves` is the number of moves, including the move that takes the mine. `place` is the place beside the mine. `owned` is the
+    number of our mines that the route did not take. Return False if life is below the floor or the mine is worth nothing.
     """
     route, last = table.routes[row], table.routes[parent]
     time, life = last.time + moves, max(1, int64(last.life) - moves + 1)
@@ -255,8 +256,8 @@ def extend_by_beer(
 ) -> bool:
     """Write the route that extends `parent` by a beer into a row. If the gold is missing, the hero waits for it.
 
-    Return False if there is no gold or no time for the beer, or if it heals nothing (99 life or more). Also return False if a
-    beer at the tavern passed after `before` moves (0: none) is as good.
+    Return False if there is no gold or no time for the beer, or if it heals nothing (99 life or more). Also return False if the
+    way passes another tavern after `before` moves (0: it passes none), and a beer there is as good.
     """
     route, last = table.routes[row], table.routes[parent]
     earning, gold, life = owned + int64(last.mines), int64(last.gold), int64(last.life)
@@ -320,7 +321,7 @@ def _expand_beers(
     """Append the extensions of `parent` by one beer to the `size` rows in use.
 
     Return the new size, the number of routes tried, and whether beers were left out. If ``effort.taverns`` is below the maximum,
-    beers that would waste half their effect are left out, and so is a second beer at another tavern.
+    the kernel leaves out beers that would waste half their effect. It also leaves out a second beer at another tavern.
     """
     last = table.routes[parent]
     place, looked, left_out = int64(last.place), 0, False
@@ -344,9 +345,9 @@ def _expand_beers(
 
 @kernel
 def _select(table: RouteTable, first: int, size: int, least: float, width: int) -> tuple[int, bool]:
-    """Choose the `width` rows with the highest estimates out of the rows `first` to `size` - 1, for ``table.chosen``.
+    """Write the `width` rows with the highest estimates, out of the rows `first` to `size` - 1, into ``table.chosen``.
 
-    Only routes that end with a mine and may be worth more than `least` are candidates. Of equal estimates the first row is
+    Only routes that end with a mine and may be worth more than `least` are candidates. If estimates are equal, the earlier row is
     chosen. Return the number of rows chosen, and whether these are all candidates.
     """
     count, estimates = 0, np.empty(size - first)

@@ -25,8 +25,8 @@ _LONGEST = 2000
 class Route(Behaviour):
     """Vote (value - best value) / scale for each direction, at least -1.
 
-    The value of a direction is that of the best route that begins with it, in gold. A route takes mines and drinks beers in the
-    order that leaves most gold at the end of the game (see `behaviours.route.plan`).
+    The value of a direction, in gold, is the value of the best route that begins with this direction. A route takes mines and
+    drinks beers in the order that leaves the most gold at the end of the game (see `behaviours.route.plan`).
     """
 
     scale: float = Field(10, ge=0.01, le=1000, description="difference to the best direction, in gold, at which a vote is -1")
@@ -35,7 +35,7 @@ class Route(Behaviour):
         0, ge=0, le=600, description="rounds after which the income of a mine counts only a third (0: all income counts in full)"
     )
     rival: float = Field(
-        0.3, ge=0, le=3, description="value of one gold that an enemy loses; one gold from its mines counts 1 more than this"
+        0.3, ge=0, le=3, description="value of one gold that an enemy loses; one gold from its mines counts 1 plus this"
     )
     late: float = Field(0.6, ge=0, le=1, description="factor of the value of a mine that an enemy can reach before us")
     home: float = Field(0.2, ge=0, le=2, description="cost in gold per move from the last mine to a tavern")
@@ -45,7 +45,7 @@ class Route(Behaviour):
     )
 
     def vote(self, view: View) -> Iterator[SearchInfo | None]:
-        """Yield votes after each search. Each search has more width than the one before."""
+        """Yield votes after each search. Each search considers more routes than the search before."""
         if view.plies_left < 1:
             yield None
             return
@@ -119,7 +119,7 @@ def beside_taverns(view: View) -> NDArray[np.int64]:
 
 
 def deadlines(view: View, mines: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each mine the last of our plies (1: this ply) in which we get there before every enemy.
+    """Return, for each mine, the latest of our plies (1: this ply) in which we can arrive before every enemy.
 
     An enemy counts if it does not own the mine, has not crashed, and has enough life to take the mine when it arrives.
     """

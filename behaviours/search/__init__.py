@@ -1,8 +1,8 @@
 """The trait `search`: alpha-beta over the exact rules.
 
-- `engine`: the search of one move to one depth. `records`: its memory. `ordering`: the order of moves.
+- `engine`: the search of one move to one depth. `records`: the memory of the engine. `ordering`: the order of moves.
 - `deepening`: calls the engine for every direction and every depth.
-- `contact`: the opponents that are worth searching.
+- `contact`: chooses the opponents whose moves are searched.
 - `trait`: `Search`, which turns the scores into votes.
 """
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from sim.game import ABSENT, Games
 from sim.maps import Map
 
-#: Moves added to a distance from our spawn square. A death takes us there at once, but we seldom want to die.
+#: Number of moves added to a distance from our spawn square. A death takes us to this square at once, but we seldom want to die.
 FROM_SPAWN = 3
 
 
 def active_enemies(games: Games, where: Map, me: int, moves: int, at_most: int) -> int:
     """Return the nearest opponents of hero `me` (0..3), at most `at_most` and within `moves` moves, as a set: bit h is hero h.
 
-    Ways lead over air and through heroes. They begin at our square, or at our spawn square with `FROM_SPAWN` moves added; the
-    shorter way counts. Of equally near opponents the lower index comes first. Crashed heroes never move and are left out.
+    Ways lead over air and through heroes. A way begins at our square, or at our spawn square with `FROM_SPAWN` moves added. The
+    shorter of these two ways counts. If two opponents are equally near, the opponent with the lower index comes first. Crashed
+    heroes never move and are left out.
     """
     places = games["hero"]["pos"][0].tolist()
     crashed = games["hero"]["crashed"][0].tolist()

@@ -1,9 +1,9 @@
 """Iterative deepening at the root: the scores of all directions, depth after depth.
 
-All scores become votes. So the window of each direction reaches down to `clip` below the best score, where votes are lowest. For
-a score below the window the search only proves that it is below, which is enough for the vote. If the search ends in the middle
-of a depth, the directions searched to that depth have new scores. Each other direction keeps its difference to the direction that
-was best at the previous depth.
+All scores become votes. So the window of each direction reaches down to `clip` below the best score, where votes are lowest. If a
+score lies below the window, the search proves only this fact, which is enough for the vote. If the search ends in the middle of a
+depth, the directions searched to that depth have new scores. Each other direction keeps its previous difference to the direction
+that was best at the previous depth.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class SearchParams:
     - `active`: the set of opponents that are searched (bit h is hero h). `mode`: a mode of `behaviours.search.records`.
     - `quiescence`: the largest number of plies by which a fight is followed beyond the horizon.
     - `clip`: the distance below the best score down to which scores are exact, in hundredths of gold.
-    - `table`: whether there is a transposition table. It changes the time only, not the scores.
-    - `blend`: the share of the earlier depths in the running means of scores. Without it the search puts off what can wait,
-      because acting now and acting later have the same score at the horizon.
+    - `table`: whether the search uses a transposition table. The table changes the time of the search, not the scores.
+    - `blend`: the share of the earlier depths in the running means of scores. Without this share, the search puts off what can
+      wait, because acting now and acting later have the same score at the horizon.
     - `death`: the penalty per death of our hero, in hundredths of gold.
     """
 
@@ -49,7 +49,7 @@ class SearchParams:
 
 @dataclass(frozen=True)
 class IterationResult:
-    """The result of one depth: `scores` by direction in hundredths of gold, None for a direction without effect.
+    """The result of one depth. `scores` holds a score per direction in hundredths of gold, None for a direction without effect.
 
     `blended` holds running means of the scores over the depths (see `SearchParams.blend`), rounded. `whole` says whether every
     direction was searched to `depth` plies. `pv` is the principal variation: the moves from our ply on. `nodes` is the number of
@@ -65,12 +65,12 @@ class IterationResult:
 
     @property
     def best(self) -> int:
-        """The direction with the highest score. Of equal scores it is the lowest direction."""
+        """The direction with the highest score. If scores are equal, the lowest of their directions."""
         return -max((score, -move) for move, score in enumerate(self.scores) if score is not None)[1]
 
 
 class Workspace:
-    """The memory of a search, several megabytes. Results do not depend on earlier searches in it.
+    """The memory of a search, several megabytes. Earlier searches in the same workspace do not change the results.
 
     `works` is an array of one `WORK` record, an argument of `search_below`. `task` and `root` are the task and the first frame of
     this record.
@@ -84,7 +84,8 @@ class Workspace:
     def begin(self, params: SearchParams) -> None:
         """Prepare the memory for a new search.
 
-        Entries of the transposition table have the age of their search and count only in it, so the table is seldom cleared.
+        Each entry of the transposition table holds the age (the number) of its search, and counts only in this search. So the
+        table is seldom cleared.
         """
         self.age += 1
         if self.age > 255:
@@ -159,7 +160,7 @@ def iterative_deepening(
                 found |= {move: found[first] + min(0, known[move] - known[first]) for move in order if move not in found}
             elif not whole:  # not even the first depth was finished
                 found |= dict.fromkeys((move for move in order if move not in found), min(found.values()))
-            order.sort(key=lambda move: -found[move])  # stable: equal ones keep their order
+            order.sort(key=lambda move: -found[move])  # stable: moves with equal scores keep their order
             known = found
             lowest = max(found.values()) - params.clip  # a lower score is only a bound and may differ between runs
             means = {

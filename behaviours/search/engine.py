@@ -1,8 +1,8 @@
 """Alpha-beta search over the exact rules, as a loop with its own stack.
 
-One call searches one root move to a fixed depth and window. `behaviours.search.deepening` calls it for every move and depth.
-Our hero maximises the evaluation. Its **active** opponents minimise it. A hero that is not active follows the cheap policy.
-The mode says which active opponents choose freely:
+One call searches one root move to a fixed depth and window. `behaviours.search.deepening` calls it for every move and depth. Our
+hero maximises the evaluation. Its **active** opponents minimise it. A hero that is not active follows the cheap policy. The mode
+says which active opponents choose freely among their moves:
 
 paranoid
     all of them, against us (Sturtevant and Korf 2000);
@@ -12,8 +12,9 @@ best-reply-plus
     the same, but the others follow the policy, so that the moves stay legal and likely (BRS+, Esser et al. 2013).
 
 The search first tries the move from the transposition table, then the killers, then the other moves by history. The table's key
-covers everything that decides the result, also the turn and the gold. An entry counts only at its own depth. So the scores are
-the same with and without the table. At the horizon the search goes on while the next blow may decide a fight (quiescence).
+covers everything that decides the result, also the turn and the gold. An entry of the table counts only for a search of the same
+depth. So the scores are the same with and without the table. At the horizon the search goes on while the next blow may decide a
+fight (quiescence).
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ def _salted(word: int, salt: int) -> int:
 def _key_of(game: GameRecord, position: int, deaths: int) -> int:
     """Return the table's key: a hash of the position, the turn, all gold, and the number of our deaths.
 
-    `deviated` is not part of the key. After a deviation each other opponent has only one move, and nodes with one move are not
-    stored.
+    The field `deviated` of the node is not part of the key. After a deviation, each other opponent has only one move, and nodes
+    with one move are not stored.
     """
     gold = int64(game.hero[0].gold) | (int64(game.hero[1].gold) << 16)
     gold ^= (int64(game.hero[2].gold) << 32) ^ (int64(game.hero[3].gold) << 48)
@@ -86,7 +87,7 @@ def _squares_between(game: GameRecord, hero: int, other: int) -> int:
 def _is_undecided(game: GameRecord, me: int, active: int) -> bool:
     """Return whether the next blow may decide a fight.
 
-    It may if an active enemy is within two squares, and this enemy or our hero has at most `BLOW` life.
+    The next blow may decide a fight if an active enemy is within two squares, and this enemy or our hero has at most `BLOW` life.
     """
     for enemy in range(4):
         weak = game.hero[me].life <= BLOW or game.hero[enemy].life <= BLOW
@@ -115,8 +116,8 @@ def _list_moves(game: GameRecord, frame: FrameRecord, hero: int) -> int:
 def _chooses_freely(game: GameRecord, frame: FrameRecord, task: TaskRecord, hero: int, in_quiescence: bool) -> bool:
     """Return whether `hero` chooses its move freely at a node.
 
-    Heroes that are neither ours nor active do not. In quiescence, ours and active heroes choose freely within three squares of
-    us. Outside quiescence, our hero chooses freely, and the mode decides for active heroes.
+    A hero that is neither ours nor active never does. In quiescence, our hero chooses freely, and so does each active hero within
+    three squares of ours. Outside quiescence, our hero chooses freely, and the mode decides for active heroes.
     """
     me = int64(task.me)
     if hero != me and not (int64(task.active) >> hero) & 1:
@@ -128,7 +129,7 @@ def _chooses_freely(game: GameRecord, frame: FrameRecord, task: TaskRecord, hero
 
 @inlined
 def _default_move(game: GameRecord, tables: MapRecord, task: TaskRecord, hero: int, chooses: bool) -> int:
-    """Return the default move of `hero`: `STAY` for our hero and where the mode says so, else the move of the policy."""
+    """Return the default move of `hero`: `STAY` for our hero and if the mode requires it, else the policy's move."""
     if hero == task.me or (chooses and task.mode != BEST_REPLY_PLUS):
         return int64(STAY)
     if task.mode == BEST_REPLY and (int64(task.active) >> hero) & 1:
@@ -267,7 +268,7 @@ def _store(work: WorkRecord, frame: FrameRecord) -> None:
 
 @inlined
 def _search(game: GameRecord, tables: MapRecord, weights: WeightsRecord, work: WorkRecord, stop: NDArray[np.int64]) -> int:
-    """Return the score of the position for ``task.me``, fail-soft, with the depth and window of frame 0; see the module.
+    """Return the score of the position for ``task.me``, fail-soft, with the depth and window of frame 0.
 
     The game is the same afterwards, also after an aborted search.
     """
@@ -306,9 +307,9 @@ def search_below(
 ) -> int:
     """Return the score of ``games[0]`` after `move` of the hero to move, from a search of `depth` plies with `move` counted.
 
-    If `move` is -1, the position itself is searched. A score inside the `window` (alpha, beta) is exact, a score outside is a
-    bound. `works` is an array of one `WORK` record with its task. The kernel adds to ``task.nodes``, sets ``task.aborted`` to 1
-    if it ends before the result is known, and leaves the principal variation after `move` in ``frames[0]``.
+    If `move` is -1, the position itself is searched. A score inside the `window` (alpha, beta) is exact. A score outside the
+    window is a bound. `works` is an array of one `WORK` record, in which the task is set. The kernel adds to ``task.nodes``, sets
+    ``task.aborted`` to 1 if it ends before the result is known, and leaves the principal variation after `move` in ``frames[0]``.
     """
     game: GameRecord = games[0]
     work: WorkRecord = works[0]

@@ -1,4 +1,4 @@
-"""Move ordering: the table's move, killers, history (Schaeffer 1989)."""
+"""Move ordering: the move of the transposition table, then killers, then history (Schaeffer 1989)."""
 
 from __future__ import annotations
 

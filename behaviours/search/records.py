@@ -19,7 +19,7 @@ INFINITE = 1 << 29
 MAX_PLY = 96
 #: Plies of the longest principal variation that is stored.
 MAX_PV = 24
-#: The search reads the stop word when these bits of the node count are 0: once in 256 nodes.
+#: The search reads the stop word when these bits of the node count are 0: once every 256 nodes.
 STOP_MASK = 255
 #: Number of entries of the transposition table: a power of two.
 TABLE_SIZE = 1 << 18
@@ -33,7 +33,7 @@ ENTRY = np.dtype((np.record, [("key", "u8"), ("value", "i4"), ("depth", "u1"), (
 #: is the number of plies to the horizon, `quiescence` the number of plies that a fight may be followed beyond it.
 #: ``moves[cursor:count]`` are the moves not tried yet. `deviated` says whether an opponent made another move than its
 #: `default_move` in this round. `deaths` is the number of our deaths on the way here. `stored` says whether the result goes into
-#: the table (as `key`).
+#: the table, under `key`.
 FRAME = np.dtype(
     (
         np.record,
@@ -47,11 +47,11 @@ FRAME = np.dtype(
 )
 #: The task of a search. Input: hero `me`, `active` opponents (a set, bit h is hero h), `mode`, `quiescence`, `death` (see
 #: `behaviours.search.deepening.SearchParams`), whether there is a `table`, the largest number of nodes (`limit`), and the `age`
-#: for the entries of the table. Output: `nodes`, counted from the beginning of the search, and `aborted` (1: it ended before the
-#: result).
+#: for the entries of the table. Output: `nodes`, counted from the beginning of the search, and `aborted` (1: the search ended
+#: before the result was known).
 TASK_FIELDS = ("me", "active", "mode", "quiescence", "death", "table", "limit", "age", "nodes", "aborted")
 TASK = np.dtype((np.record, [(name, "i8") for name in TASK_FIELDS]))
-#: Move ordering: two killers per ply; the history by hero, direction and square.
+#: The memory of move ordering: two killers per ply, and the history by hero, direction and square.
 MEMORY = np.dtype((np.record, [("killers", "i1", 2 * MAX_PLY), ("history", "i4", 4 * 5 * STRIDE * STRIDE)]))
 #: The whole memory of a search. It is one record, so that kernels pass it on as one pointer.
 WORK = np.dtype(
@@ -67,7 +67,7 @@ WORK = np.dtype(
     )
 )
 
-#: numba's types of an array of works, of the stop word and of a window (alpha, beta).
+#: numba's types of an array of one `WORK` record, of the stop word, and of a window (alpha, beta).
 WORKS = types.Array(numba.from_dtype(WORK), 1, "C")
 STOP = types.Array(types.int64, 1, "C")
 WINDOW = tuple_of([types.int64, types.int64])

@@ -1,4 +1,4 @@
-"""The trait `search`: votes by the scores of an alpha-beta search."""
+"""The trait `search`: votes from the scores of an alpha-beta search."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ MODES = {"paranoid": PARANOID, "best-reply": BEST_REPLY, "best-reply-plus": BEST
 class Search(Behaviour):
     """Search the next rounds by alpha-beta over the exact rules and vote (score - best score) / scale, at least -1.
 
-    Opponents that can reach us within `contact` moves are searched. The others follow a cheap policy. The trait is anytime: it
-    answers after each depth. With a budget of nodes it plays the same on any machine.
+    The moves of opponents that can reach us within `contact` moves are searched. The other opponents follow a cheap policy. The
+    trait is anytime: it answers after each depth. If the budget limits the nodes instead of the time, the moves are the same on
+    any machine.
     """
 
     mode: Literal["paranoid", "best-reply", "best-reply-plus"] = Field(
         "paranoid",
-        description="paranoid: all active opponents play against us; best-reply: one of them per round, the others stand still; "
-        "best-reply-plus: one of them per round, the others follow the policy",
+        description="paranoid: all searched opponents play against us; best-reply: one of them per round does, the others stay; "
+        "best-reply-plus: one of them per round does, the others follow the policy",
     )
     contact: int = Field(8, ge=0, le=99, description="largest distance of an opponent that is searched, in moves")
     searched: int = Field(2, ge=0, le=3, description="largest number of opponents that are searched, the nearest first")
-    depth: int = Field(40, ge=1, le=MAX_PLY - 16, description="largest depth in plies (four are a round)")
+    depth: int = Field(40, ge=1, le=MAX_PLY - 16, description="largest depth in plies (a round has four plies)")
     quiescence: int = Field(
         4, ge=0, le=12, description="largest number of plies by which an undecided fight is followed beyond the horizon"
     )

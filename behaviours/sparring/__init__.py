@@ -1,1 +1,1 @@
-"""Traits of the sparring bots: rivals of different natures, against which other bots are measured."""
+"""Traits of the sparring bots: bots with different ways to play, against which the strength of other bots is measured."""

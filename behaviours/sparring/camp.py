@@ -13,14 +13,15 @@ from sim.game import MAX_LIFE, MINE_COST, STAY
 class Camp(Behaviour):
     """Vote 1 for the moves of a hero that lives beside one tavern.
 
-    The camp is the tavern with the most mines within `leash` moves, less its distance from us. The hero drinks there at `drink`
-    life or less; with an enemy within `guard` moves it drinks at 80 or less, and else it stays. Without an enemy that near it
-    takes foreign mines within `leash` moves of the camp. Otherwise it goes back to the camp.
+    The camp is the tavern with the largest difference between the number of mines within `leash` moves of it and half of its
+    distance from us. Beside the camp, the hero drinks if it has at most `drink` life. With an enemy within `guard` moves, it
+    drinks if it has at most 80 life, and stays otherwise. Without an enemy within `guard` moves, it takes foreign mines within
+    `leash` moves of the camp. If there are none, it goes back to the camp.
     """
 
-    leash: int = Field(6, ge=1, le=99, description="largest distance between the camp and a mine that it takes, in moves")
-    guard: int = Field(3, ge=0, le=20, description="distance of an enemy at which it stays at the camp, in moves")
-    drink: int = Field(50, ge=0, le=99, description="life at which it drinks")
+    leash: int = Field(6, ge=1, le=99, description="largest distance between the camp and a mine that the hero takes, in moves")
+    guard: int = Field(3, ge=0, le=20, description="distance of an enemy at which the hero stays at the camp, in moves")
+    drink: int = Field(50, ge=0, le=99, description="largest life with which the hero drinks beside a tavern")
 
     def vote(self, view: View) -> Votes:
         """Return 1 for each move, or None on a map without taverns."""

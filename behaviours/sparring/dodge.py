@@ -10,9 +10,10 @@ from sim.game import BEER_COST
 
 
 class Dodge(Behaviour):
-    """Vote against squares near enemies that win if they strike first: -1 / distance for each, and more in a dead end.
+    """Vote against squares near enemies that win if they strike first: -1 / distance per enemy, and more in a dead end.
 
-    Only enemies at most `reach` moves from the square count. Beside a tavern, with the gold for a beer, the vote is halved.
+    Only enemies at most `reach` moves from the square count. If the square is beside a tavern and we have the gold for a beer,
+    the vote is halved.
     """
 
     reach: int = Field(4, ge=1, le=20, description="largest distance of an enemy that counts, in moves")

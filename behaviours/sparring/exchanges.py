@@ -1,4 +1,4 @@
-"""Exchanges of blows by the lives of both heroes, for Python."""
+"""The results of exchanges of blows between two heroes with given lives, for Python code."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def _table() -> NDArray[np.uint8]:
 
 
 def wins(striker: int, other: int) -> bool:
-    """Return whether the striker, which strikes first, wins an exchange without a tavern; lives are 1..100."""
+    """Return whether the striker, which strikes first, wins an exchange without a tavern. The arguments are lives, 1..100."""
     return bool(_table()[striker * (MAX_LIFE + 1) + other])

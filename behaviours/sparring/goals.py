@@ -1,4 +1,4 @@
-"""Goal scorer: the goal of most value per cost of its way, where dangerous squares cost more."""
+"""Goal scorer: go for the goal with the most value per cost of the way. Dangerous squares on the way cost more."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNREACHED = 1e9
 
 @kernel
 def _dangers(game: GameRecord, me: int, fear: float, crowd: float) -> NDArray[np.float64]:
-    """Return the cost of each square near enemies, float64[1024]: `fear` beside one that wins, half two steps away."""
+    """Return the cost of each square near enemies, float64[1024]: `fear` beside an enemy that wins, half of it two steps away."""
     costs = np.zeros(CELLS, np.float64)
     for enemy in range(4):
         if enemy == me or not is_present(game, enemy):
@@ -71,12 +71,13 @@ def _way_costs(games: Games, index: int, me: int, goals: NDArray[np.int64], fear
 
 
 class GoalScorer(Behaviour):
-    """Vote the score of the best goal that begins with a move, divided by the score of the best goal of all.
+    """Vote for each move the score of the best goal that begins with this move, divided by the best score of all goals.
 
-    The score of a goal is its value divided by the cost of the way there. A step costs 1; a step beside an enemy that wins a duel
-    costs `fear` more. A mine is worth the income that it brings in `season` rounds, times 1 + `leader` if it belongs to the
-    richest enemy; a tavern is worth `thirst` times the life that a beer heals, and more the less life we have; an enemy that
-    loses a duel is worth `prey` times the income of its mines. A mine that would leave less than `reserve` life is no goal.
+    The score of a goal is its value divided by the cost of the way to the goal. A step costs 1. A step beside an enemy that wins
+    a duel costs `fear` more. A mine is worth the income that it brings in `season` rounds. If the mine belongs to the richest
+    enemy, its worth is multiplied by 1 + `leader`. A tavern is worth `thirst` times the life that a beer heals, and more if we
+    have less life. An enemy that loses a duel is worth `prey` times the income of its mines. A mine that would leave less than
+    `reserve` life is no goal.
     """
 
     fear: float = Field(6, ge=0, le=100, description="cost of a step beside an enemy that wins; larger makes wider detours")
@@ -85,7 +86,7 @@ class GoalScorer(Behaviour):
     leader: float = Field(0.5, ge=0, le=5, description="additional share of the value of a mine of the richest enemy")
     thirst: float = Field(2.0, ge=0, le=100, description="value of a point of life that a beer heals, in gold")
     prey: float = Field(0.3, ge=0, le=5, description="share of the value of the mines of an enemy that loses a duel")
-    reserve: int = Field(5, ge=0, le=79, description="life that is left after a mine")
+    reserve: int = Field(5, ge=0, le=79, description="life that must be left after taking a mine")
 
     def vote(self, view: View) -> Votes:
         """Return votes from 0 to 1, or None without a goal."""

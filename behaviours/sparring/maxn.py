@@ -1,8 +1,8 @@
-"""Max-n: every hero chooses a goal, in turn, and expects the others to choose what is best for themselves.
+"""Max-n: every hero chooses a goal, in turn, and expects that each other hero chooses the goal that is best for that hero.
 
-The tree has one level per hero, ours first, and one branch per goal: near foreign mines, a tavern, the enemies, or waiting.
-A leaf is a playout in which all heroes go for their goals. Then they follow the cheap policy (`behaviours.common.policy`). At
-each level the hero takes the branch that is best for it (Luckhardt and Irani 1986).
+The tree has one level per hero, ours first, and one branch per goal: near foreign mines, a tavern, the enemies, or waiting. A
+leaf is a playout: all heroes go for their goals, and then follow the cheap policy (`behaviours.common.policy`). At each level the
+hero of this level takes the branch with the most value for this hero (Luckhardt and Irani 1986).
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from sim.kernel_types import FLOATS
 from sim.kernels import entry, kernel
 from sim.rules import is_present, play, tile_at
 
-#: Goals: the number of a mine below 128, a tavern, an enemy (`_HERO` + 0..3), or waiting for some moves.
+#: Codes of goals: a code below 128 is the index of a mine. The other codes stand for a tavern, an enemy (`_HERO` + 0..3), or
+#: waiting for some moves.
 _TAVERN, _HERO, _WAIT = 128, 130, 140
 #: Number of own moves for which a hero follows an enemy or waits.
 _CHASE, _PAUSE = 8, 3
@@ -32,7 +33,7 @@ MAX_OWN_GOALS = 10
 
 @kernel
 def _list_goals(game: GameRecord, tables: MapRecord, hero: int, mines: int, all_enemies: bool, goals: NDArray[np.int64]) -> int:
-    """Write the goals of a hero and return their number: up to `mines` mines, a tavern, the nearest enemy or all, and waiting."""
+    """Write the goals of a hero, and return their number: at most `mines` mines, a tavern, one enemy or all, and waiting."""
     pos, count = int64(game.hero[hero].pos), 0
     for slot in range(LISTED):
         mine = int64(tables.nearest[uintp(pos * LISTED + slot)])
@@ -94,7 +95,7 @@ def _goal_move(game: GameRecord, tables: MapRecord, hero: int, goal: int, spent:
 
 @kernel
 def _step_to(game: GameRecord, tables: MapRecord, pos: int, there: int) -> int:
-    """Return the step nearest to a square; `STAY` beside it."""
+    """Return the direction of the step that leads nearest to the square `there`, or `STAY` if `pos` is beside this square."""
     best, choice = int64(tables.to_square[uintp(pos * CELLS + there)]), int64(STAY)
     if best <= 1:
         return STAY
@@ -116,7 +117,7 @@ def _play_out(
     plies: int,
     values: NDArray[np.float64],
 ) -> int:
-    """Play on in `game` with a goal per hero (-1: none) and write each hero's mean net worth. Returns the first move."""
+    """Play on in `game` with a goal per hero (-1: no goal). Write each hero's mean net worth, and return the first move."""
     values[:] = 0.0
     spent[:] = 0
     first, samples = int64(-1), 0
@@ -173,7 +174,7 @@ def _max_n(
         if is_present(game, hero) and not game.hero[hero].crashed:
             counts[level] = _list_goals(game, tables, hero, mines if level == 0 else 1, level == 0, listed[level])
     values, goals, spent = np.zeros(4), np.zeros(4, np.int64), np.zeros(4, np.int64)
-    best = np.full((4, 4), -1e18)  # by level of the chooser: the values of all heroes' leaf that it prefers
+    best = np.full((4, 4), -1e18)  # by level: the values, for all heroes, of the leaf that the hero of this level prefers
     outcome = np.full(5, -1e9)
     for own in range(counts[0]):
         first = int64(0)
@@ -210,7 +211,9 @@ class MaxN(Behaviour):
 
     mines: int = Field(4, ge=0, le=5, description="number of nearest foreign mines that may be our goals")
     rounds: int = Field(14, ge=1, le=100, description="length of a playout, in rounds")
-    envy: float = Field(1.0, ge=0, le=3, description="factor of the mean net worth of the others, which a hero subtracts")
+    envy: float = Field(
+        1.0, ge=0, le=3, description="factor of the mean net worth of the other heroes, which is subtracted from a hero's own"
+    )
     scale: float = Field(20, gt=0, le=1000, description="gold below the best direction at which a vote is -1")
 
     def vote(self, view: View) -> Votes:

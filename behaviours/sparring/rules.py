@@ -1,4 +1,4 @@
-"""Decision list: the first rule of a list that applies decides."""
+"""Decision list: the trait follows the first rule in a list that applies."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ class DecisionList(Behaviour):
 
     - `kill`: a move that kills an enemy and not us.
     - `strike`: stay beside an enemy if we win a duel against every enemy beside us.
-    - `flee`: the move that leads farthest from an enemy beside us that wins a duel.
+    - `flee`: if an enemy beside us wins a duel, the move that leads farthest from this enemy.
     - `drink`: beside a tavern, a beer at `drink` life or less.
     - `refill`: beside a tavern and with an enemy within two moves, a beer at 80 life or less.
     - `tavern`: a first step to the nearest tavern, at `thirst` life or less.
-    - `hunt`: a first step to the nearest prey: an enemy with at least `greed` mines within `reach` moves whose life is at least
-      `margin` below ours on arrival.
+    - `hunt`: a first step to the nearest prey. A prey is an enemy within `reach` moves that owns at least `greed` mines. On our
+      arrival, its life must be at least `margin` below our life.
     - `rob`: a first step to the nearest mine of the enemy with the most projected gold.
     - `mine`: a first step to the nearest mine that is not ours.
-    - `rest`: a first step to the nearest tavern, and Stay beside it.
+    - `rest`: a first step to the nearest tavern, or Stay beside this tavern.
 
-    `rob` and `mine` apply only if at least `reserve` life is left after the mine.
+    `rob` and `mine` apply only if at least `reserve` life is left after taking the mine.
     """
 
     rules: tuple[Rule, ...] = Field(
         ("kill", "strike", "refill", "drink", "tavern", "mine", "rest"), max_length=16, description="the rules in their order"
     )
-    drink: int = Field(60, ge=0, le=99, description="life at which it drinks beside a tavern")
-    thirst: int = Field(30, ge=0, le=99, description="life at which it goes to a tavern")
-    reserve: int = Field(5, ge=0, le=79, description="life that is left after a mine")
+    drink: int = Field(60, ge=0, le=99, description="largest life with which the hero drinks beside a tavern")
+    thirst: int = Field(30, ge=0, le=99, description="largest life with which the hero goes to a tavern")
+    reserve: int = Field(5, ge=0, le=79, description="life that must be left after taking a mine")
     reach: int = Field(8, ge=1, le=99, description="largest distance of a prey, in moves")
-    margin: int = Field(5, ge=-99, le=99, description="lead in life that it needs over a prey; more chooses safer prey")
+    margin: int = Field(5, ge=-99, le=99, description="lead in life over a prey that the hero needs; larger: safer prey")
     greed: int = Field(1, ge=0, le=99, description="smallest number of mines of a prey")
-    careful: bool = Field(False, description="whether its ways keep off squares with a combat map (later version) below 0")
+    careful: bool = Field(False, description="whether ways avoid squares with a negative value in the combat map (later version)")
 
     def vote(self, view: View) -> Votes:
         """Return 1 for each move of the first rule that applies, or None."""
@@ -70,7 +70,7 @@ class DecisionList(Behaviour):
         return None
 
     def _blocked(self, view: View) -> NDArray[np.uint8]:
-        """Return the squares that its ways keep off."""
+        """Return the squares that ways avoid, as uint8[1024] (1: avoid)."""
         return danger(view) if self.careful else NOTHING_BLOCKED
 
     def _kill(self, view: View) -> list[int]:
@@ -121,7 +121,7 @@ class DecisionList(Behaviour):
         return self._steps_to(view, foreign_mines(view))
 
     def _steps_to(self, view: View, mines: NDArray[np.int64]) -> list[int]:
-        """Return the first steps to the nearest of these mines, or [] without the life for it."""
+        """Return the first steps to the nearest of `mines`, or [] if too little life would be left after taking it."""
         if len(mines) == 0:
             return []
         blocked = self._blocked(view)

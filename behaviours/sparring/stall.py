@@ -1,4 +1,4 @@
-"""Stall: hold an enemy beside a tavern, and hold a lead."""
+"""Stall: wait beside a tavern, to keep an enemy busy or to keep a lead."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sim.game import MAX_LIFE, STAY
 class Stall(Behaviour):
     """Vote 1 for waiting beside a tavern: with an enemy near, or with a lead.
 
-    With an enemy within `near` moves, and a tavern within `near` moves, it goes to the tavern and stays there. With a projected
-    lead of at least `lead` gold it goes to the nearest tavern from anywhere. Beside the tavern it drinks at 80 life or less with
-    an enemy near, else at `drink` life or less.
+    If an enemy and a tavern are both within `near` moves, the hero goes to the tavern and stays there. With a projected lead of
+    at least `lead` gold, the hero goes to the nearest tavern from any distance. Beside the tavern it drinks if it has at most 80
+    life and an enemy is within `near` moves, or if it has at most `drink` life.
     """
 
     near: int = Field(3, ge=1, le=20, description="largest distance of an enemy and of a tavern, in moves")
-    lead: int = Field(150, ge=0, le=100_000, description="projected lead in gold with which it goes to a tavern and stays")
-    drink: int = Field(50, ge=0, le=99, description="life at which it drinks without an enemy near")
+    lead: int = Field(150, ge=0, le=100_000, description="projected lead in gold with which the hero goes to a tavern and stays")
+    drink: int = Field(50, ge=0, le=99, description="largest life with which the hero drinks without an enemy near")
 
     def vote(self, view: View) -> Votes:
         """Return 1 for each move, or None."""

@@ -1,4 +1,4 @@
-"""Feeding: do not make an enemy respawn with full life where this hurts us."""
+"""Feeding: do not kill an enemy whose respawn, with full life, would cost us mines."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from sim.game import BLOW, HERO_SHIFT, MINE, OFFSET, TILE_BITS
 class Feeding(Behaviour):
     """Vote against moves after which another hero dies, if its respawn costs us mines. A dead hero respawns with full life.
 
-    - -1 for a move after which another hero respawns on our square: we die, and it gets all our mines.
+    - -1 for a move after which another hero respawns on our square: we die, and this other hero gets all our mines.
     - -`beside` for a kill after which the enemy respawns one or two squares away from us and wins a duel against us.
-    - -`exposed` for a move onto the spawn square of an enemy that may die soon: it has at most `low` life, and a hero or a
-      foreign mine is beside it.
+    - -`exposed` for a move onto the spawn square of an enemy that may die soon. Such an enemy has at most `low` life, and stands
+      beside another hero or beside a mine that it does not own.
 
     The trait votes only if we own mines. The last two votes are multiplied by the share of all mines that we own after the move.
     """
 
     beside: float = Field(0.5, ge=0, le=100, description="vote against a kill after which a stronger enemy respawns near us")
     exposed: float = Field(1.0, ge=0, le=100, description="vote against the spawn square of an enemy that may die soon")
-    low: int = Field(BLOW, ge=0, le=100, description="largest life with which an enemy may die soon")
+    low: int = Field(BLOW, ge=0, le=100, description="largest life of an enemy that may die soon")
 
     def vote(self, view: View) -> Votes:
         """Return negative votes, or None."""
@@ -44,7 +44,7 @@ class Feeding(Behaviour):
         return votes or None
 
     def _may_die(self, view: View, enemy: int) -> bool:
-        """Return whether an enemy has at most `low` life and a hero or a foreign mine beside it."""
+        """Return whether an enemy has at most `low` life and stands beside another hero or beside a mine that it does not own."""
         heroes = view.games["hero"][0]
         if int(heroes["life"][enemy]) > self.low:
             return False

@@ -1,8 +1,8 @@
 """Harvest: the cheapest route over mines, with a tavern at its end.
 
-A **route** takes foreign mines one after the other while life lasts (a mine costs 20 life, a move 1, and more than 20 must be
-left before a mine). Then it goes to the nearest tavern. A move costs 5 less the number of mines taken before it, so early mines
-count more. The route with the least cost is the best.
+A **route** takes foreign mines one after the other while life lasts. A mine costs 20 life, a move costs 1 life, and the hero must
+have more than 20 life before it takes a mine. After the last mine the route goes to the nearest tavern. The cost of a move is 5
+minus the number of mines taken before the move, so early mines count more. The route with the least cost is the best.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from sim.kernel_types import BYTES, INT64S
 from sim.kernels import entry, kernel
 from sim.paths import FAR, flood, spread
 
-#: Cost of a move before the first mine. 100 life pays for at most four mines, so no move is free.
+#: Cost of a move before the first mine. A hero with 100 life can take at most four mines, so every move costs at least 1.
 STEP_COST = 5
 MAX_MINES = 4
-#: Number of nodes as which the distances from one more square count.
+#: One computation of the distances from a square counts as this number of nodes.
 _FLOOD_NODES = 32
 _NONE = 1 << 40
 
@@ -57,7 +57,7 @@ def _list_legs(
 
 @kernel
 def _mines_by_life(life: int) -> int:
-    """Return the largest number of mines that a hero with this life can take. Each needs 21 life, thirst included."""
+    """Return the largest number of mines that a hero with this life can take. Each mine needs 21 life, thirst included."""
     return life // (MINE_COST + 1)
 
 
@@ -67,9 +67,9 @@ def _best_route(
 ) -> tuple[int, int, NDArray[np.int64]]:
     """Search the routes depth first, nearest mine first. Leave out routes that cannot be better than the best route so far.
 
-    `home` holds the moves to the nearest tavern by square. Return the cost, the nodes visited, and int64[2, `MAX_MINES`]: the
-    waypoints (squares beside the mines) and the numbers of the mines, in order (-1: none). After `limit` nodes, the search ends
-    as soon as there is a complete route.
+    `home` holds, for each square, the number of moves to the nearest tavern. Return the cost of the best route, the nodes
+    visited, and int64[2, `MAX_MINES`]: the waypoints (squares beside the mines) and the indices of the mines, in order (-1:
+    none). After `limit` nodes, the search ends as soon as there is a complete route.
     """
     sides = min(4 * targets, 2 * CELLS)
     listed, known = np.full(CELLS, -1, np.int64), 0
@@ -154,8 +154,8 @@ def _plan(
 ) -> NDArray[np.int64]:
     """Return the result of `plan` as numbers: int64[4 + 2 x `MAX_MINES`].
 
-    First come the cost, the nodes, the set of first steps, and whether the route ends at a tavern. Then come the waypoint and the
-    square of each mine, in order (-1: none).
+    The first four numbers are the cost, the nodes, the set of first steps, and whether the route ends at a tavern. The others are
+    the waypoint and the square of each mine, in order (-1: none).
     """
     game: GameRecord = games[index]
     pos = int64(game.hero[me].pos)
@@ -194,9 +194,9 @@ def _plan(
 class HarvestRoute:
     """A route: the squares of its `mines` in order, and its `waypoints`, the squares from which the hero takes these mines.
 
-    `first_steps` are the directions that begin the route. There are none if there is no target, or if our hero is beside a tavern
-    and there is no mine to take. `cost` is the cost of the route, `nodes` the number of nodes searched. `complete` is true if all
-    routes were considered.
+    `first_steps` are the directions that begin the route. The list is empty if there is no mine and no tavern to go to, or if our
+    hero is beside a tavern and there is no mine to take. `cost` is the cost of the route, `nodes` the number of nodes searched.
+    `complete` is true if all routes were considered.
     """
 
     mines: tuple[int, ...]
@@ -240,13 +240,14 @@ def plan(
 class Harvest(Behaviour):
     """Take mines along the best route (see the module).
 
-    - Beside a foreign mine: `take` for taking it if we have more than 20 life and no enemy is within two moves, else -`refuse`.
+    - Beside a foreign mine: `take` for taking this mine if we have more than 20 life and no enemy is within two moves, else
+      -`refuse`.
     - Elsewhere: 1 for each first step of a shortest way to the first waypoint of the best route. The way avoids squares with a
       negative value in the combat map (later version).
     - Beside a tavern, with no mine to take: 1 for Stay.
 
-    With `when_broke`, a hero that has no mine and no gold for a beer goes for the nearest mine with any life: its death costs
-    nothing.
+    With `when_broke`, a hero that has no mine and no gold for a beer goes for the nearest mine with any life, because a death
+    costs this hero nothing.
     """
 
     take: float = Field(15, ge=0, le=1000, description="vote for taking a mine beside us")

@@ -14,9 +14,9 @@ from sim.game import BEER_COST, STAY
 class Homecoming(Behaviour):
     """Go to a tavern and stay there when we are ahead and own many mines, or when the game ends soon.
 
-    The trait votes only under these conditions: our projected gold is more than `ahead` above that of the best enemy; we own a
-    mine; we can pay for a beer now or with the next income; we own at least `share` of all mines, or at most `late` rounds are
-    left.
+    The trait votes only if all of these conditions hold: our projected gold is more than `ahead` above the projected gold of the
+    best enemy; we own a mine; we can pay for a beer now or with the next income; we own at least `share` of all mines, or at most
+    `late` rounds are left.
 
     - Beside a tavern: 1 for drinking if we have at most `drink` life, else 1 for Stay.
     - Elsewhere: 1 for each first step of a shortest way to the nearest tavern. The way avoids squares with a negative value in
@@ -26,7 +26,10 @@ class Homecoming(Behaviour):
     share: float = Field(0.5, ge=0, le=1, description="least share of all mines with which we go home")
     late: int = Field(20, ge=0, le=600, description="number of last rounds in which we go home with any number of mines")
     ahead: int = Field(
-        0, ge=0, le=10000, description="lead in gold at the end, if mines keep their owners, above which we go home"
+        0,
+        ge=0,
+        le=10000,
+        description="lead in projected gold (gold at the end if mines keep their owners) above which we go home",
     )
     drink: int = Field(60, ge=0, le=100, description="drink with at most this life")
 

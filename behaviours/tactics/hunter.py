@@ -13,16 +13,17 @@ from sim.paths import FAR, distances_from, next_steps
 
 
 class Hunter(Behaviour):
-    """Vote for moves that kill an enemy, strike a prey, or come nearer to a prey. A prey with many mines gets more.
+    """Vote for moves that kill an enemy, strike a prey, or come nearer to a prey. A prey with more mines gets a larger vote.
 
     A *prey* is an enemy with these properties:
 
-    - It owns at least `mines` mines. We can strike it within `reach` moves and kill it with at most `blows` blows; the life that
-      it loses to thirst meanwhile counts.
-    - It cannot drink before the last blow. Either its way to a tavern is longer than our way to it and the blows together, or it
-      has no gold for a beer and no mine that earns the gold.
-    - We do not lose if it turns and fights after our move.
-    - If it is more than one step away, it was farther away on our last turn: an enemy that runs away is as fast as we are.
+    - It owns at least `mines` mines. We can strike it within `reach` moves and kill it with at most `blows` blows. The life that
+      it loses to thirst until then is counted.
+    - It cannot drink before the last blow. Either its way to a tavern takes more moves than our way to the enemy and the blows
+      together, or it has no gold for a beer and no mine that earns the gold.
+    - We do not lose the fight if the enemy turns to fight us after our move.
+    - If it is more than one step away, it was farther away on our last turn: we cannot catch an enemy that runs away, because it
+      is as fast as we are.
 
     The vote is the prey's share of all mines for a move that kills or strikes it. For a step towards it, the vote is this share
     divided by the number of moves until the first blow.
@@ -45,7 +46,7 @@ class Hunter(Behaviour):
         return votes or None
 
     def _hunt(self, view: View, enemy: int) -> dict[int, float]:
-        """Return the votes for hunting one enemy: 1 for a move that strikes it now, less for a step; {} if it is no prey."""
+        """Return the votes for hunting one enemy, {} if it is no prey: 1 for a move that strikes it now, less for a step."""
         heroes = view.games["hero"][0]
         there, life = int(heroes["pos"][enemy]), int(heroes["life"][enemy])
         from_enemy = view.shared(("from enemy", enemy), lambda: distances_from(view.games, 0, np.array([there])))

@@ -17,13 +17,16 @@ class Landing(Behaviour):
     The enemy must own at least `mines` more mines than we do.
 
     - Beside a mine that kills us: 1 for attacking it, if the death brings us at least `mines` more mines.
-    - Elsewhere: 0.5 for the first steps to the nearest mine. The enemy must have stood there on our last `camping` turns, the
-      mine must be at most `reach` moves away, and we must have at most 20 life when we reach it.
+    - Elsewhere: 0.5 for the first steps to the nearest mine. The enemy must have stood on our spawn square on our last `camping`
+      turns, the mine must be at most `reach` moves away, and we must have at most 20 life when we reach the mine.
     """
 
     mines: int = Field(1, ge=1, le=100, description="least number of mines that the death brings us")
     camping: int = Field(
-        2, ge=0, le=8, description="number of our turns that the enemy must stand there before we walk to a mine"
+        2,
+        ge=0,
+        le=8,
+        description="number of our turns for which the enemy must stand on our spawn square before we walk to a mine",
     )
     reach: int = Field(4, ge=1, le=100, description="largest number of moves to a mine that we walk to")
 

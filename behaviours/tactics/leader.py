@@ -18,14 +18,14 @@ class Leader(Behaviour):
     Such a mine counts twice, because the rival loses what we gain.
 
     - Beside a mine of the rival: 1 for taking it.
-    - Elsewhere, with n moves to the nearest one: 1 / n for each first step of a shortest way to it, if n is at most `reach`. The
-      way avoids squares with a negative value in the combat map (later version).
+    - Elsewhere, if the rival's nearest mine is n moves away and n is at most `reach`: 1 / n for each first step of a shortest way
+      to this mine. The way avoids squares with a negative value in the combat map (later version).
 
     The trait does not vote if less than `life` life would be left after taking the mine.
     """
 
     reach: int = Field(6, ge=1, le=100, description="largest number of moves to a mine of the rival")
-    life: int = Field(20, ge=0, le=99, description="least life that is left after the mine")
+    life: int = Field(20, ge=0, le=99, description="least life that must be left after taking the mine")
 
     def vote(self, view: View) -> Votes:
         """Return positive votes, or None."""

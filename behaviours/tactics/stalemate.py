@@ -15,20 +15,24 @@ NEAR = 4
 
 
 class Stalemate(Behaviour):
-    """Vote against moves that repeat what we did in the last rounds. The vote grows with each repetition.
+    """Vote against moves that repeat our moves of the last rounds. The vote grows with each repetition.
 
     *Repeated situations.* A situation is our square, our mines, and the squares of the enemies near us. If this situation
     occurred at least `min_repeats` times in our last `window` turns, vote -`push` per occurrence against the move that we made
     then.
 
-    *Mines that change hands.* Vote -`retake` against taking a mine beside us for each time that it was taken from us in our last
-    `window` turns.
+    *Mines that change hands.* Vote against taking a mine beside us: -`retake` for each time that this mine was taken from us in
+    our last `window` turns.
     """
 
     window: int = Field(8, ge=1, le=RECENT_TURNS, description="number of our last turns to compare; more turns find longer loops")
     push: float = Field(1.0, ge=0, le=100, description="vote against a move, per repetition of the situation")
-    min_repeats: int = Field(2, ge=1, le=RECENT_TURNS, description="least number of earlier occurrences, at most `window`")
-    retake: float = Field(8.0, ge=0, le=100, description="vote against taking a mine, per time that it was taken from us")
+    min_repeats: int = Field(
+        2, ge=1, le=RECENT_TURNS, description="least number of earlier occurrences of the situation, at most `window`"
+    )
+    retake: float = Field(
+        8.0, ge=0, le=100, description="vote against taking a mine, for each time that this mine was taken from us"
+    )
 
     @model_validator(mode="after")
     def _can_vote(self) -> Stalemate:

@@ -26,8 +26,8 @@ _UNSAFE = re.compile(r"[^!-~]|\\")
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """The address of a server. `host` is in lower case, without brackets. `prefix` is the start of all paths on the server,
-    mostly ""."""
+    """The address of a server. `host` is in lower case, without brackets. `prefix` is the start of all paths on the server, and
+    is usually ""."""
 
     scheme: str
     host: str
@@ -36,9 +36,9 @@ class ServerAddress:
 
     @classmethod
     def parse(cls, text: str, *, allow_old_domain: bool = False) -> ServerAddress:
-        """Parse a URL such as ``http://localhost:8080``; ``http://`` may be left out.
+        """Parse a URL such as ``http://localhost:8080``. ``http://`` may be left out.
 
-        Raises `UsageError` for a text that is no such URL, and for the old domain unless `allow_old_domain`.
+        Raises `UsageError` for a text that is not the URL of a server, and for the old domain unless `allow_old_domain` is true.
         """
         given = text.strip()
         if not given:
@@ -66,7 +66,7 @@ class ServerAddress:
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port, as in ``http://localhost:8080``; without the scheme's default port."""
+        """Scheme, host and port, as in ``http://localhost:8080``. The scheme's default port is left out."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" if self.port == _PORTS[self.scheme] else f"{self.scheme}://{host}:{self.port}"
 
@@ -130,6 +130,6 @@ def _is_ip(host: str) -> bool:
 def lan_address() -> str:
     """Return the address of this machine in its network, or the machine's name if there is no network. Sends nothing."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
-        asked.connect(("192.0.2.1", 9))  # an address for documentation: the route to it shows the interface
+        asked.connect(("192.0.2.1", 9))  # an address for documentation; the route to this address shows the interface
         return str(asked.getsockname()[0])
     return socket.gethostname()

@@ -15,7 +15,7 @@ CLOSING_SECONDS = 2
 
 
 class AsgiServer(uvicorn.Server):
-    """A uvicorn server for an ASGI application. It installs no signal handlers, and `begin` waits until it listens.
+    """A uvicorn server for an ASGI application. It installs no signal handlers, and `begin` waits until the server listens.
 
     `options` are more options of `uvicorn.Config`.
     """
@@ -38,8 +38,10 @@ class AsgiServer(uvicorn.Server):
         self._listening.set()
 
     async def begin(self, listener: socket.socket) -> bool:
-        """Start to serve on this socket. Return True when the server listens, or False if it ends before. If it fails before,
-        raise its exception."""
+        """Start to serve on this socket. Return True when the server listens, or False if it ends before it listens.
+
+        If the server fails before it listens, raise the exception of the server.
+        """
         self._task = asyncio.create_task(self.serve([listener]), name="vindibot-server")
         listening = asyncio.create_task(self._listening.wait())
         await asyncio.wait((self._task, listening), return_when=asyncio.FIRST_COMPLETED)

@@ -16,7 +16,7 @@ from vindibot.base.text import printable_lines
 class Terminal(Console):
     """A console of rich that never sends the control characters in a text to the terminal.
 
-    This is the last guard. Apply `printable` first to a foreign text that must stay on one line.
+    The console is only the last guard: code that prints a foreign text on one line must apply `printable` to the text first.
     """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
@@ -35,14 +35,14 @@ def terminal(**options: Any) -> Terminal:
 
 
 def say(console: Console, text: str, style: str = "") -> None:
-    """Print a text as it is: without markup, highlighting or line breaks at the width of the terminal."""
+    """Print a text unchanged: do not interpret markup, do not highlight, and do not break lines at the terminal's width."""
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def plain_table(*heads: str, left: Collection[str] = (), title: str = "") -> Table:
-    """Return an empty table in the one style of our commands: no lines, a column per head, numbers on the right.
+    """Return an empty table in the common style of our commands: no lines, a column per head, numbers aligned right.
 
-    The columns with the heads in `left` have texts on the left; they are cut where the terminal is too narrow.
+    Columns whose heads are in `left` have texts, aligned left. If the terminal is too narrow, these texts are cut.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title=Text(title) if title else None, title_justify="left")
     for head in heads:

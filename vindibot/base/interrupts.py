@@ -1,6 +1,7 @@
 """The effect of Ctrl-C on our commands while they start and while they end.
 
-By default, Python raises an exception at any line, which prints tracebacks of half imported modules and of the compiler.
+By default, Ctrl-C makes Python raise an exception at any line, which prints tracebacks of half imported modules and of the
+compiler.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def at_once() -> None:
 
 
 def never_after_exit() -> None:
-    """Ignore Ctrl-C while the interpreter exits: there, it would kill the process without a message."""
+    """Ignore Ctrl-C while the interpreter exits. At that time, Ctrl-C would kill the process without a message."""
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 

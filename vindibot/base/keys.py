@@ -1,6 +1,6 @@
 """Lookup of a player's key in the variable ``VINDIBOT_KEY``, then in a key file, then in the configuration.
 
-A key is a secret. It is a pydantic `SecretStr`, which prints as stars. No message holds it.
+A key is a secret. It is a pydantic `SecretStr`, which prints as stars. No message contains a key.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _log = structlog.get_logger("vindibot.base.keys")
 def find_key(
     *, key: SecretStr | str | None = None, key_file: Path | str | None = None, environ: Mapping[str, str] | None = None
 ) -> SecretStr | None:
-    """Return the key to play with, or None if there is none.
+    """Return the key to play with, or None if there is no key.
 
-    The first of these counts: ``VINDIBOT_KEY`` in `environ` (unless empty), the key in `key_file`, `key` of the configuration.
-    Raises `UsageError` for a key file that cannot be read and for a text that cannot be a key.
+    The first key found in these places counts: ``VINDIBOT_KEY`` in `environ` (unless empty), the file `key_file`, `key` of the
+    configuration. Raises `UsageError` for a key file that cannot be read and for a text that cannot be a key.
     """
     value = (os.environ if environ is None else environ).get(KEY_VARIABLE, "").strip()
     if value:

@@ -2,7 +2,7 @@
 
 All modules log with ``structlog.get_logger()``. Within ``context(game=..., hero=..., turn=...)`` each line has these fields.
 `setup` chooses the outputs. Libraries that use the standard library's `logging` (httpx, uvicorn, asyncio) write their warnings
-and errors there too. Their lines of lower levels are left out, since these contain URLs with tokens.
+and errors to the same outputs. Lines of these libraries with lower levels are left out, because they contain URLs with tokens.
 
 A line of the file is one JSON object: time (ISO 8601, UTC), level, event, then game, turn and hero if known, then the other
 fields. Each line is written at once, so that a crash loses no line.
@@ -35,7 +35,7 @@ from vindibot.base.text import printable, printable_lines
 from vindibot.base.writing import begins_with
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
-#: The start of a log file.
+#: The first bytes of a log file.
 LINE = b'{"time": "'
 #: The first fields of a line of the file, in this order.
 _FIRST = ("time", "level", "event", "game", "turn", "hero")
@@ -245,7 +245,7 @@ def bind(**about: Any) -> None:
 
 @contextmanager
 def configured(level: str = "info", file: Path | str | None = None, console: Console | None = None) -> Iterator[None]:
-    """Call `setup` before the block and `close` after it."""
+    """Call `setup` before the block, and `close` after the block."""
     setup(level, file, console)
     try:
         yield

@@ -41,9 +41,9 @@ def die_with_parent() -> None:
 
 
 def adopt_orphans() -> None:
-    """Make this process adopt descendants: if the parent of a descendant ends, this process becomes its parent.
+    """Make this process adopt descendants: if the parent of a descendant ends, this process becomes the descendant's parent.
 
-    This includes descendants in other POSIX sessions (`setsid`).
+    The process also adopts descendants in other POSIX sessions (`setsid`).
     """
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 

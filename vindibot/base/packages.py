@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 def hidden_package() -> str:
-    """Return a message if Python would import another ``behaviours`` or ``sim`` than ours; else "".
+    """Return a message if Python would import a package ``behaviours`` or ``sim`` that is not ours, else "".
 
     Another package can hide ours: Python looks first in the current folder (``python -m pytest``), and in the folders of
-    ``PYTHONPATH`` before installed packages. `behaviours` has the same check for ``vindibot``. The two packages share no code
-    for it, since neither may import the other before the check.
+    ``PYTHONPATH`` before installed packages. `behaviours` has the same check for ``vindibot``. The two checks share no code,
+    because neither package may import the other before the check.
     """
     here = Path(__file__).resolve().parents[2]
     for name in ("behaviours", "sim"):

@@ -30,7 +30,7 @@ def render(template: str, **values: Any) -> Markup:
 
 
 def compile_templates(*rooms: str) -> None:
-    """Compile all templates of these rooms in advance, so that the first page is as fast as the others."""
+    """Compile all templates of these rooms in advance, so that the first page is made as fast as later pages."""
     environment = _environment()
     for room in rooms:
         for name in environment.loader.mapping[room].list_templates():  # type: ignore[union-attr]
@@ -58,7 +58,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        auto_reload=False,  # for each page, a check whether the files have changed would take time
+        auto_reload=False,  # a check for changed files would take time for each page
     )
     environment.filters |= {"printable": printable, "quoted": quoted, "utc": utc}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}

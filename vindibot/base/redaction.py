@@ -18,10 +18,10 @@ from vindibot.base.text import printable
 
 #: The replacement of a secret.
 MASK = "********"
-#: Smallest number of characters of a token that is masked within words too. A shorter token may be part of a number or a name
-#: by chance, so it is masked as a whole word only. The original server's tokens have four characters.
+#: Smallest number of characters of a token that is also masked inside words. A shorter token may be part of a number or a name by
+#: chance, so it is masked as a whole word only. The original server's tokens have four characters.
 LONG_TOKEN = 8
-#: Number of tokens that are stored; keys are all stored.
+#: Largest number of tokens that are stored. All keys are stored.
 MAX_TOKENS = 200
 
 # Patterns of the token in a URL for moves, of words, and of keys and tokens with their names in a form, a query or JSON.
@@ -35,8 +35,9 @@ _SECRET_FIELDS = frozenset({"key", "token", "play_url", "playurl", "authorizatio
 class Redactor:
     """A collection of secrets that masks them in texts and values.
 
-    It also masks other texts that look like secrets: the token in a URL for moves, ``key=...``, ``token: ...``. Several threads
-    may use it. A secret with fewer than `shortest` characters is not stored, because its text occurs too often by chance.
+    The collection also masks other texts that look like secrets: the token in a URL for moves, ``key=...``, ``token: ...``.
+    Several threads may use it. A secret with fewer than `shortest` characters is not stored, because its text occurs too often by
+    chance.
     """
 
     def __init__(self, *secrets: str, shortest: int = 3) -> None:
@@ -49,7 +50,7 @@ class Redactor:
             self.add(secret)
 
     def add(self, secret: str, *, token: bool = False) -> None:
-        """Store a secret. From now on it is masked, as it is and as URLs and forms encode it.
+        """Store a secret. From now on the secret is masked, both unchanged and in the encodings of URLs and forms.
 
         Without `token`, the secret is a key. Keys and long tokens are masked everywhere, short tokens only as whole words. All
         keys are stored, but only the latest `MAX_TOKENS` tokens.
@@ -108,7 +109,7 @@ def _is_short(token: str) -> bool:
 
 
 def _forms(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Return the secrets as they are and as URLs and forms encode them, the longest first."""
+    """Return the secrets, unchanged and in the encodings of URLs and forms, the longest first."""
     return tuple(sorted({form for secret in secrets for form in (secret, quote_plus(secret))}, key=len, reverse=True))
 
 
@@ -121,8 +122,8 @@ def add_secret(text: str | SecretStr | None, *, token: bool = False) -> None:
     """Mask this text in all later log lines. With `token`, it is the token of a game, and a short token is masked only as a
     whole word.
 
-    This is the last guard: no code should log a secret. Ignores texts of less than four characters. Stores all keys, and the
-    latest 200 tokens.
+    The mask is only the last guard: no code should log a secret. The function ignores texts of less than four characters. It
+    stores all keys, and the latest 200 tokens.
     """
     if isinstance(text, SecretStr):
         text = text.get_secret_value()

@@ -25,7 +25,7 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """Return the text as `printable` does, but with line breaks and tabs unchanged, for messages of several lines."""
+    """Return the text like `printable`, but leave line breaks and tabs unchanged, for messages of several lines."""
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1] for sign in text)
@@ -37,12 +37,13 @@ def counted(number: int, what: str) -> str:
 
 
 def weight_text(weight: float) -> str:
-    """Return the weight of a trait as tables and bot files have it: ``300``, ``0.9``, ``1e+07``."""
+    """Return the weight of a trait as tables, lists and bot files show it: ``300``, ``0.9``, ``1e+07``."""
     return f"{weight + 0.0:g}"
 
 
 def unseen_character(name: str) -> str | None:
-    """Return the first character that is invisible or changes the direction of the text, as ``U+202E``; None if there is none.
+    """Return the first character that is invisible or changes the direction of the text, as ``U+202E``, or None if there is no
+    such character.
 
     Such characters are control characters, format characters (direction, zero width), blanks other than the space, halves of
     surrogate pairs, unassigned code points, and letters without a shape.

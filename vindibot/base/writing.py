@@ -1,6 +1,6 @@
-"""Safe writing of files. After a crash, either the old or the new file is there, complete.
+"""Safe writing of files. After a crash, the path holds either the complete old file or the complete new file.
 
-A command overwrites only files that it has made. It recognises them by a mark: a text in the first bytes of each such file.
+A command overwrites only files that it has made. It recognises its files by a mark: a text in the first bytes of each file.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Output:
         data = content.encode() if isinstance(content, str) else content
         assert self.mark.encode() in data[:HEAD], "the command must recognise its own file"
         self.check()
-        path = self.path.resolve()  # a link to a file stays a link
+        path = self.path.resolve()  # if the path is a link to a file, the link stays
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
@@ -113,9 +113,10 @@ def create(path: Path, content: bytes, *, mode: int = 0o666) -> None:
 
 
 def replace(path: Path, content: bytes, *, mode: int = 0o666, exclusive: bool = False) -> None:
-    """Write a complete file, or change nothing. Overwrites an existing file: the caller has checked that the file is ours.
+    """Write a complete file, or change nothing. The function overwrites an existing file: the caller must have checked that the
+    file is ours.
 
-    Raises `OSError`. With `exclusive`, the file must not exist yet, else raises `FileExistsError`.
+    Raises `OSError`. With `exclusive`, raises `FileExistsError` if the file exists.
     """
     draft = _draft(path, content, mode)
     try:
@@ -128,8 +129,7 @@ def replace(path: Path, content: bytes, *, mode: int = 0o666, exclusive: bool = 
 
 
 def begins_with(path: Path, mark: bytes) -> bool:
-    """Return whether a file is missing or empty, or begins with `mark`. After a crash it may hold only the first part of
-    `mark`."""
+    """Return whether a file is missing or empty, or begins with `mark` or, after a crash, consists of a first part of `mark`."""
     try:
         head = _head(path) if path.is_file() else b""
     except OSError:

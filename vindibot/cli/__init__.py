@@ -1,1 +1,1 @@
-"""The command line: one file per command, named like the command."""
+"""The commands of the command line, each in a file with the name of the command."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vindibot.arena import Tournament
     from vindibot.config import Config
 
-#: Options with a name that differs from their key.
+#: The names of the options whose names do not follow from the keys of their settings.
 SPELLED = {
     "bots": "BOTS",
     "limits.move_ms": "--move-ms",
@@ -34,17 +34,16 @@ SPELLED = {
     "maps.names": "--map",
     "maps.sizes": "--size",
 }
-#: Settings that get no option here: lists and tables. Some of them have options of their own below.
+#: Settings (lists and tables) for which `settings_options` makes no option. `arena_command` declares options for some of them.
 HIDDEN = {"bots", "entrants", "maps.names", "maps.sizes"}
-#: The key of the command's words.
+#: The key of `context.meta` under which the words of the command line are kept.
 WORDS = "vindibot.arena.words"
 #: The exit code if a bot forfeited more games than allowed.
 FORFEITS = 6
 
 
 def _load(config: str | None, given: dict[str, Any], resume: Path | None) -> Config[ArenaSettings]:
-    """Return the settings. A resumed tournament has its own configuration, which counts unless a configuration or bots are
-    given."""
+    """Return the settings. A resumed tournament has its own configuration, which is read unless `config` or bots are given."""
     from vindibot.arena import setup_path
     from vindibot.config import short
 
@@ -68,10 +67,10 @@ def run(
     mix_versions: bool = False,
     command: str = "",
 ) -> int:
-    """Play a tournament, show the results and return the exit code (see the command's help). `command` is this command, for the
-    report.
+    """Play a tournament, show the results, and return the exit code (see the help of the command).
 
-    Raises `VindibotError` before the first game if the tournament cannot be played.
+    `command` is the command line, for the report. Raises `VindibotError` before the first game if the tournament cannot be
+    played.
     """
     from behaviours.registry import nearest
     from vindibot.arena import ConsoleReporter, interruptible, prepare
@@ -93,7 +92,7 @@ def run(
             with interrupts.saying(words), interruptible(tournament, watch):
                 tournament.play(watch)
             return show_results(tournament, console)
-        except KeyboardInterrupt:  # during the compilation of kernels, or while tables are made
+        except KeyboardInterrupt:  # while kernels are compiled, or while tables are computed
             return _conclusion(tournament, console, interrupted=True)
 
 
@@ -115,18 +114,18 @@ def show_results(tournament: Tournament, console: Console) -> int:
                     else "all columns and charts"
                 )
                 say(console, f"report: {short(report)} has {more}", "dim")
-            except VindibotError as problem:  # a full disk, for example: the results are saved all the same
+            except VindibotError as problem:  # for example a full disk; the results have been saved already
                 say(console, problem.message, "bold red")
     return _conclusion(tournament, console)
 
 
 def _progress(tournament: Tournament) -> str:
-    """Return a line with the number of finished games, and with the command that goes on."""
+    """Return a line with the number of finished games, and with the command that continues the tournament."""
     return f"{len(tournament.lines)} of {len(tournament.schedule)} games are saved; go on with: {tournament.resume_command()}"
 
 
 def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool = False) -> int:
-    """Print the files of the tournament, the failures, and the command that goes on. Return the exit code."""
+    """Print the files of the tournament, the failures, and the command that continues it. Return the exit code."""
     from vindibot.arena import mixed_versions
     from vindibot.config import short
 
@@ -136,7 +135,7 @@ def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool =
     say(console, f"results: {short(tournament.path)} (seed {tournament.schedule.seed})", "dim")
     if logs := tournament.logs():
         games = "all games" if settings.logs == "all" else "games with forfeits"
-        say(console, f"logs: {short(logs)}/ has the output of the bots in {games}, a file per game and seat", "dim")
+        say(console, f"logs: {short(logs)}/ has the output of the bots in {games}, one file per game and seat", "dim")
     if tournament.error:
         say(console, f"stopped: {tournament.error}; {_progress(tournament)}", "bold red")
         return 1
@@ -150,7 +149,7 @@ def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool =
 
 
 class _RecordedCommand(click.Command):
-    """A command whose words are kept in ``context.meta``."""
+    """A command that stores the words of its command line in ``context.meta``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """See click."""
@@ -161,11 +160,13 @@ class _RecordedCommand(click.Command):
 @click.command("arena", cls=_RecordedCommand, short_help="Play tournaments between bots, with ratings.")
 @click.argument("bots", nargs=-1, metavar="[BOTS]...", shell_complete=complete_bots)
 @click.option("--config", "-c", metavar="FILE", help="the configuration of a tournament (docs/arena.md)")
-@click.option("--resume", metavar="FILE", type=click.Path(path_type=Path), help="go on with the tournament of this results file")
+@click.option("--resume", metavar="FILE", type=click.Path(path_type=Path), help="continue the tournament of this results file")
 @click.option(
-    "--mix-versions", is_flag=True, help="with --resume: go on even if vindibot or a bot has changed since the last games"
+    "--mix-versions", is_flag=True, help="with --resume: continue even if vindibot or a bot has changed since the last games"
 )
-@click.option("--match", nargs=2, metavar="A B", help="two bots with two seats each: the same as --format ab")
+@click.option(
+    "--match", nargs=2, metavar="A B", help="play A against B, with two seats for each bot; this is the same as --format ab"
+)
 @click.option(
     "--map",
     "map_names",
@@ -191,12 +192,12 @@ def arena_command(
 ) -> None:
     """Play a tournament between bots, and show which is better and how certain this is.
 
-    BOTS are bot files or names of bots; random or stay (built in); names of tables in the configuration; http:COMMAND for a
-    program that connects to a server; or stdio:COMMAND for a program that reads and writes lines. LABEL= before a bot gives it
-    a name. The configuration and the seed determine all games. Every finished game is saved at once. Ctrl-C ends the
-    tournament after the current games, a second Ctrl-C at once; --resume goes on with it.
+    A BOT is a bot file or the name of one; random or stay (built in); the name of a table in the configuration; http:COMMAND for
+    a program that connects to a server; or stdio:COMMAND for a program that reads and writes lines. LABEL=BOT gives the bot the
+    name LABEL. The configuration and the seed determine all games. Every finished game is saved at once. Ctrl-C ends the
+    tournament after the current games. A second Ctrl-C ends it at once. --resume continues the tournament.
 
-    Exit codes: 0 all games were played, 2 the configuration is invalid, 6 a bot forfeited more of its games than
+    Exit codes: 0 all games were played, 2 the configuration is invalid, 6 a bot forfeited a larger share of its games than
     --max-forfeits, 130 interrupted.
 
     \b

@@ -20,11 +20,11 @@ from vindibot.cli.parameters import RECORDING, nodes_option, traits_option
 def bench_command(bot: str, recordings: tuple[Path, ...], traits: tuple[str, ...], nodes: int | None, turns: int) -> None:
     """Measure the time of each trait of a bot.
 
-    The table shows milliseconds per turn: the median, the 99th percentile and the worst turn. The worst turn is also shown with
-    its number and file, for `vindibot turn`. The turns are those of the RECORDINGS ("last" is the newest one in recordings/),
-    or of three new games. Each trait runs alone, in this process. A search has 0.9 s per turn, or a budget of --nodes. A trait
-    that runs longer than 10 s (60 s with --nodes) is interrupted and not asked again. After Ctrl-C the command prints the
-    results so far.
+    The table shows milliseconds per turn: the median, the 99th percentile and the worst turn. The table also names the number and
+    the file of the worst turn, for `vindibot turn`. The turns come from the RECORDINGS ("last" is the newest recording in
+    recordings/), or from three new games. Each trait runs alone, in this process. A search has 0.9 s per turn, or --nodes nodes.
+    If a trait runs longer than 10 s (60 s with --nodes), the command interrupts this trait and does not ask it again. After
+    Ctrl-C the command prints the results so far.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``vindibot challenge``: a page to play in, against any bots."""
+"""``vindibot challenge``: a page on which a person plays against bots."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vindibot.cli.completion import complete_bots, complete_maps
 from vindibot.cli.options import load_settings, overrides, settings_options
 from vindibot.cli.parameters import config_option
 
-#: Options with a name that differs from their key.
+#: The names of the options whose names do not follow from the keys of their settings.
 SPELLED = {
     "recording.enabled": "--recording",
     "recording.folder": "--recordings",
@@ -31,9 +31,9 @@ SPELLED = {
 def challenge_command(bots: tuple[str, ...], config: str | None, lan: bool, open_page: bool, **options: Any) -> None:
     """Play against bots in the browser.
 
-    The command starts a game server on this machine with a page. On the page you choose opponents, map and pace, and steer a
+    The command starts a game server on this machine. On a page of this server you choose opponents, map and pace, and steer a
     hero with the arrow keys or by touch. After each move the page shows the votes of every bot. Each BOT is a bot file, or the
-    name of one; the default is "seed". The page also offers all bot files of this folder. Ctrl-C stops the server.
+    name of a bot. The default is "seed". The page also offers all bot files of the current folder. Ctrl-C stops the server.
 
     \b
     Examples:

@@ -14,14 +14,13 @@ from click.shell_completion import CompletionItem, get_completion_class
 from behaviours.registry import names
 from vindibot.config import places
 
-#: The shells that have a script.
+#: The shells for which there is a script.
 SHELLS = ("bash", "zsh", "fish")
 PROGRAM = "vindibot"
 
 
 def _matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Return the words that begin with `incomplete`. If there is no such word, or if `incomplete` is the start of a path,
-    complete file names."""
+    """Return the words that begin with `incomplete`. If there is none, or if `incomplete` begins a path, complete file names."""
     if "/" not in incomplete and not incomplete.startswith((".", "~")):
         items = [CompletionItem(word) for word in dict.fromkeys(words) if word.startswith(incomplete)]
         if items:
@@ -30,7 +29,7 @@ def _matching(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
 
 def _toml_files(folder: str) -> list[str]:
-    """Return names of TOML files: in the current folder with the suffix, for shipped files without it. And folders of bots."""
+    """Return the names of TOML files in the current folder, of built-in ones without the suffix, and of folders of bots."""
     here, *others = places()
     own = [path.name for path in sorted(here.glob("*.toml"))]
     own += [f"{folder}/{path.name}" for path in sorted((here / folder).glob("*.toml")) if folder]
@@ -39,17 +38,17 @@ def _toml_files(folder: str) -> list[str]:
 
 
 def complete_bots(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete bot files of the current folder, and bots that ship."""
+    """Complete the bot files of the current folder, and the built-in bots."""
     return _matching(_toml_files("bots"), incomplete)
 
 
 def complete_configs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete configuration files of the current folder, and those that ship."""
+    """Complete the configuration files of the current folder, and the built-in configurations."""
     return _matching(_toml_files(""), incomplete)
 
 
 def complete_maps(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete maps that ship, by name and by number, and map files."""
+    """Complete built-in maps, by name and by number, and map files."""
     from sim.atlas import ATLAS
 
     numbered = [f"m{number}" for number in range(1, min(6, len(ATLAS)) + 1)]
@@ -65,9 +64,10 @@ def complete_traits(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    """Print a script for your shell: with it the Tab key completes commands, options, bots, maps and traits.
+    """Print a script for your shell. With this script, the Tab key completes commands, options, bots, maps and traits.
 
-    Try it: eval "$(vindibot completion bash)", or the same with zsh; in fish: vindibot completion fish | source.
+    Try it in bash or zsh: eval "$(vindibot completion bash)", with the name of your shell. Try it in fish: vindibot completion
+    fish | source.
 
     \b
     Install it:

@@ -18,7 +18,7 @@ COMMANDS = ("play", "arena", "serve")
     "--for", "command", type=click.Choice(COMMANDS), default="play", help="show the settings of this command  [default: play]"
 )
 @click.option(
-    "--bot", "-b", metavar="BOT", shell_complete=complete_bots, help="show this bot instead: a bot file, or the name of one"
+    "--bot", "-b", metavar="BOT", shell_complete=complete_bots, help="show this bot instead: a bot file, or the name of a bot"
 )
 @click.option(
     "--schema",
@@ -27,9 +27,9 @@ COMMANDS = ("play", "arena", "serve")
 )
 def config_command(file: str | None, command: str, bot: str | None, schema: str | None) -> None:
     """Show the effective settings, and where each value comes from: the default, a line of a file, or an environment variable.
-    Keys are not shown. The output is TOML: a file with this content has the same effect.
+    Keys are not shown. The output is TOML. A file with this content has the same effect.
 
-    FILE is a configuration file, or the name of one that ships with vindibot (training, arena), or a bot file.
+    FILE is a configuration file, the name of a built-in configuration (training, arena), or a bot file.
 
     \b
     Examples:

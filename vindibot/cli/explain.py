@@ -15,15 +15,16 @@ from vindibot.cli.parameters import RECORDING, WORDS, turn_option
 @click.option(
     "--why-not",
     type=click.Choice(WORDS, case_sensitive=False),
-    help="also show the traits that voted against this direction, and by how much it lost",
+    help="also show the traits that voted against this direction, and by how much the direction lost",
 )
 @click.option("--board/--no-board", default=False, help="show the board as well  [default: off]")
 def explain_command(file: Path, turn: int, why_not: str | None, board: bool) -> None:
     """Explain a move of a recorded game.
 
-    FILE is a recording of `vindibot play`, or "last": the newest one in recordings/. The table shows the votes of each trait
-    times its weight, and their sums; "-" is a direction without an effect. Below the table: the lead of the chosen move, the
-    depth of each search, the moves it expects (a letter per ply, ours first), and what went wrong.
+    FILE is a recording of `vindibot play`, or "last" for the newest recording in recordings/. The table shows the votes of each
+    trait, multiplied by the trait's weight, and the sums of these votes. A "-" marks a direction without an effect. Below the
+    table, the command shows the lead of the chosen move and the faults of this turn. For each search it shows the depth and the
+    expected moves (a letter per ply, our move first).
 
     \b
     Examples:

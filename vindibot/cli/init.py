@@ -13,7 +13,7 @@ import click
 def init_command(folder: Path) -> None:
     """Create a bot of your own: write a small project into the folder DIR.
 
-    The bot has all traits of the bot "seed" and a trait of your own in ten lines, with tests. A README shows the first
+    The bot has all traits of the bot "seed". It also has a trait of your own, in ten lines, with tests. A README shows the first
     commands. Existing files are never overwritten.
     """
     from vindibot.config import short

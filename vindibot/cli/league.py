@@ -28,7 +28,7 @@ def league_command() -> None:
 
 
 def _read_maps(text: str | None) -> tuple[str, ...] | None:
-    """Return the maps of a comma-separated list: names stay names, files are read."""
+    """Return the maps in a comma-separated list. A name stays a name. A file is replaced by the text in it."""
     from vindibot.config import map_text
 
     if text is None:
@@ -45,8 +45,8 @@ def _read_maps(text: str | None) -> tuple[str, ...] | None:
 def new(name: str, roster: Path, folder: Path, config: str | None, **options: Any) -> None:
     """Make a league called NAME from a ROSTER.
 
-    The roster is a CSV file with a line per bot: its name, and optionally a key of 8 characters; or a JSON file. A bot without
-    a key gets one; NAME-keys.csv lists these keys.
+    The roster is a CSV or JSON file. A CSV file has a line per bot: its name, and optionally a key of 8 characters. A bot without
+    a key gets a new key. The file NAME-keys.csv lists the new keys.
 
     \b
     Examples:
@@ -71,7 +71,7 @@ def new(name: str, roster: Path, folder: Path, config: str | None, **options: An
     try:
         league.save(new=True)
     except VindibotError:
-        if made:  # the keys would belong to no league
+        if made:  # without the league, the keys in this file are useless
             keys.unlink(missing_ok=True)
         raise
     console = terminal()

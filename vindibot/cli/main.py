@@ -1,7 +1,7 @@
 """The command line: ``vindibot play`` and all other commands.
 
-To start fast, this module imports the module of a command only when needed, and a command imports other rooms only when it
-runs. `EXIT_CODES` explains the exit codes.
+To start fast, this module imports the module of a command only when it is needed. A command imports other packages of vindibot
+only when it runs. `EXIT_CODES` explains the exit codes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import click
 from vindibot import __version__
 from vindibot.base import VindibotError, interrupts, printable_lines
 
-#: The commands in the order of the help. Each command has a module of the same name in this room.
+#: The commands in the order of the help. Each command has a module of the same name in this package.
 COMMANDS = (
     "play",
     "init",
@@ -87,13 +87,13 @@ Exit codes of all commands:
     0  success
     1  failure: a fault ended a game, a state differs, a trait is broken
     2  usage error: in the command, a configuration or a bot file
-    6  arena: a bot forfeited more of its games than --max-forfeits
+    6  arena: a bot forfeited a larger share of its games than --max-forfeits
   130  interrupted; finished games are saved
 """
 
 
 def _show_version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
-    """Print the version, and the build, which tournaments write into their results."""
+    """Print the version and the build. Tournaments write both into their results."""
     if asked and not ctx.resilient_parsing:
         from vindibot.config import build
 

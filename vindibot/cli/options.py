@@ -1,5 +1,4 @@
-"""Command line options that are made from settings: one option per field of a settings model. The field's description is the
-help text."""
+"""Command line options that are made from settings: one option per field of a model. A field's description is its help text."""
 
 from __future__ import annotations
 
@@ -22,8 +21,7 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 
 
 def option_names(model: type[BaseModel], spelled: Mapping[str, str]) -> dict[str, str]:
-    """Return the name of the option for each key of a model (``time.margin_ms``). `spelled` has the names that do not follow
-    from the key."""
+    """Return the option's name for each key of a model (``time.margin_ms``). `spelled` has names that do not follow from keys."""
     return {dotted(path): _name(dotted(path), spelled) for path, _ in setting_fields(model)}
 
 
@@ -37,9 +35,10 @@ def settings_options(
 ) -> Decorator[Any]:
     """Return a decorator that adds an option to a command for each field of a model and its tables, except those in `hidden`.
 
-    The value of an option is a text, which `load_config` checks, or None if the option is not given. The command's parameter
-    for an option has the name of the key, with ``__`` for a dot. `spelled` has the names of options that do not follow from the
-    key. `defaults` has the command's defaults that differ from the model's. `completes` has functions that complete a value.
+    The value of an option is a text, which `load_config` checks, or None if the option is not given. The command's parameter for
+    an option has the name of the key, with ``__`` for each dot. `spelled` has the names of options that do not follow from their
+    keys. `defaults` has the command's defaults that differ from the model's defaults. `completes` has, by key, the functions that
+    complete values.
     """
 
     def add(command: Any) -> Any:
@@ -54,13 +53,12 @@ def settings_options(
 
 
 def overrides(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a command's options by the keys of the settings, from the values by the names of the parameters."""
+    """Return the values of a command's options by the keys of the settings. `options` has them by the names of the parameters."""
     return {name.replace("__", "."): value for name, value in options.items()}
 
 
 def load_settings(model: type[Settings], file: str | None, given: Mapping[str, Any], spelled: Mapping[str, str]) -> Config[Any]:
-    """Load settings from defaults, a configuration file and options. `given` has the values of the options by key. Raises
-    `UsageError`."""
+    """Load settings from defaults, a configuration file, and the options in `given` (values by key). Raises `UsageError`."""
     from vindibot.config import load_config
 
     return load_config(model, file, given, environ={}, option_names=option_names(model, spelled))

@@ -14,7 +14,7 @@ PATH = click.Path(path_type=Path)
 
 
 class RecordingPath(click.Path):
-    """The path of a recording or a file of games; the word ``last`` stands for the newest recording."""
+    """The path of a recording or of a file of games. The word ``last`` stands for the newest recording."""
 
     name = "recording"
 
@@ -37,7 +37,7 @@ WORDS = ("stay", "north", "south", "east", "west")
 
 config_option = click.option("--config", "-c", metavar="FILE", help="a configuration file: a line  key = value  per setting")
 turn_option = click.option(
-    "--turn", type=int, required=True, metavar="N", help="number of the turn, as in the recording; a round has four turns"
+    "--turn", type=int, required=True, metavar="N", help="the value of `turn` in the recording; a round has four turns"
 )
 recorded_bot_option = click.option(
     "--bot", metavar="BOT", shell_complete=complete_bots, help="the bot to ask  [default: the bot of the recording]"
@@ -47,5 +47,5 @@ nodes_option = click.option(
     "--nodes",
     type=click.IntRange(min=1),
     metavar="N",
-    help="give searches a budget of N nodes, for the same result on any machine  [default: 0.9 s]",
+    help="limit searches to N nodes, which gives the same result on any machine [default: a limit of 0.9 s]",
 )

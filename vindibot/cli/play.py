@@ -11,7 +11,7 @@ from vindibot.cli.completion import complete_bots, complete_configs, complete_ma
 from vindibot.cli.options import option_names, overrides, settings_options
 from vindibot.config import PlaySettings
 
-#: Options with a name that differs from their key.
+#: The names of the options whose names do not follow from the keys of their settings.
 SPELLED = {
     "recording.enabled": "--recording",
     "recording.folder": "--recordings",
@@ -21,7 +21,7 @@ SPELLED = {
     "time.limit_ms": "--limit-ms",
     "time.margin_ms": "--margin-ms",
 }
-#: Settings without an option. A key is one of them, because every user of the machine can read a command line.
+#: Settings without an option. The key has no option, because every user of the machine can read a command line.
 HIDDEN = {"key"}
 
 
@@ -30,7 +30,7 @@ HIDDEN = {"key"}
     "--config",
     "-c",
     metavar="FILE",
-    help="a configuration file, or the name of one that ships with vindibot: training, arena",
+    help="a configuration file, or the name of a built-in configuration: training, arena",
     shell_complete=complete_configs,
 )
 @settings_options(
@@ -52,7 +52,8 @@ def play_command(config: str | None, **options: Any) -> None:
 
     Without --server the command starts a server on this machine and plays a training game on a new map. All options can also be
     set in a configuration file (--config), or by environment variables such as VINDIBOT_ROUNDS=100 or
-    VINDIBOT_TIME__MARGIN_MS=120. The key for a server comes from VINDIBOT_KEY, from a key file or from the configuration.
+    VINDIBOT_TIME__MARGIN_MS=120. The key for a server comes from the variable VINDIBOT_KEY, from a key file or from the
+    configuration.
 
     \b
     Examples:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from vindibot.server import EmbeddedServer
 
-#: Options with a name that differs from their key.
+#: The names of the options whose names do not follow from the keys of their settings.
 SPELLED = {"time_limit_ms": "--limit-ms", "admin_key": "--admin-key-file"}
-#: Settings without an option that takes the value: every user of the machine could read a key on the command line.
+#: Settings without an option for the value, because every user of the machine could read a key on the command line.
 HIDDEN = {"admin_key", "keys"}
 ADMIN_VARIABLE = "VINDIBOT_ADMIN_KEY"
 ALL_INTERFACES = "0.0.0.0"
@@ -68,13 +68,13 @@ def allow_many_files() -> None:
 @click.option(
     "--admin-key-file",
     type=PATH,
-    help=f"a file with the administrator's key, for /api/admin; or set {ADMIN_VARIABLE}",
+    help=f"a file with the administrator's key, for /api/admin; the variable {ADMIN_VARIABLE} can hold this key instead",
 )
 def serve_command(config: str | None, lan: bool, any_key: bool | None, admin_key_file: Path | None, **options: Any) -> None:
     """Run a game server with the original protocol, until Ctrl-C.
 
-    Clients POST to /api/training for a game against bots of the server, or to /api/arena for a game against each other; an
-    arena game begins with four players. The default address can be reached from this machine only.
+    Clients POST to /api/training for a game against bots of the server, or to /api/arena for a game against each other. An arena
+    game begins when four players wait. Only programs on this machine can reach the default address.
 
     \b
     Examples:

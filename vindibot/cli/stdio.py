@@ -24,20 +24,28 @@ from vindibot.cli.completion import complete_bots
     type=click.FloatRange(0, 60_000),
     default=15,
     metavar="MS",
-    help="unused milliseconds of each move; more of them: safer on a slow machine, less time to think  [default: 15]",
+    help="milliseconds of each move that stay unused; larger: safer on a slow machine, but less time to think [default: 15]",
 )
 @click.option(
     "--rounds",
     type=click.IntRange(1, 100_000),
     default=150,
     metavar="N",
-    help="rounds of the game, which the protocol does not tell  [default: 150]",
+    help="length of the game in rounds, which is no part of the protocol [default: 150]",
 )
 @click.option(
-    "--nodes", type=click.IntRange(min=1), metavar="N", help="search nodes per move and trait  [default: as time allows]"
+    "--nodes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="largest number of search nodes per move and trait [default: as many as time allows]",
 )
 @click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="worker processes  [default: one per core]")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="seed of ties  [default: a new one each time]")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    metavar="N",
+    help="seed that decides between equal moves [default: a new seed each time]",
+)
 @click.option(
     "--expert/--no-expert",
     default=True,
@@ -56,9 +64,9 @@ def stdio_command(
 ) -> None:
     """Play a bot by the line protocol.
 
-    The BOT plays one game for a referee that speaks the protocol of the CodinGame port: states come on standard input, moves go
-    to standard output, everything else goes to standard error. Kernels are compiled and workers are ready before the first
-    line is read. The command ends with the input.
+    The BOT plays one game for a referee that speaks the protocol of the CodinGame port. States come on standard input, moves go
+    to standard output, and everything else goes to standard error. Kernels are compiled and workers are ready before the first
+    line is read. The command ends when the input ends.
 
     \b
     Examples:

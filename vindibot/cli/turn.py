@@ -25,7 +25,7 @@ from vindibot.cli.parameters import RECORDING, nodes_option, recorded_bot_option
     "--pdb",
     "debugger",
     is_flag=True,
-    help="stop in Python's debugger in the line that raises or still runs at the limit, else where vote begins",
+    help="start Python's debugger at the line that raises an error or runs at the limit, else at the first line of vote",
 )
 def turn_command(
     recording: Path,
@@ -38,10 +38,10 @@ def turn_command(
 ) -> None:
     """Run a recorded turn again, also in a debugger.
 
-    RECORDING is a file of `vindibot play`, or "last": the newest one in recordings/. The traits run in this process, with the
-    recorded state, history and seed. The table compares their weighted votes with the recorded ones: "same" if nothing has
-    changed, else "now" and "then". The output of a trait is shown, and a breakpoint() in it stops there. A trait in an endless
-    loop is interrupted after --limit-ms; the message names its line.
+    RECORDING is a file of `vindibot play`, or "last" for the newest recording in recordings/. The traits run in this process,
+    with the recorded state, history and seed. The table compares their weighted votes with the recorded votes: "same" if the
+    votes are equal, else "now" and "then". The output of a trait is shown. A breakpoint() in a trait starts the debugger. A trait
+    in an endless loop is interrupted after --limit-ms, and the message names the line where it was.
 
     Without --bot, the traits come from the header of the recording. Your own traits are looked up in the current folder, in
     bots/ and beside the recording. Set NUMBA_DISABLE_JIT=1 to step through compiled kernels.

@@ -15,10 +15,10 @@ from vindibot.cli.parameters import RECORDING
 def verify_command(files: tuple[Path, ...]) -> None:
     """Replay recorded games and compare every state.
 
-    FILES are recordings of `vindibot play` ("last" is the newest one in recordings/), game records (*.games.jsonl of an arena,
-    /records/ID of a server), or games of the original server with every state; plain or gzipped. In a recording each state must
-    follow from the one before. In a game record all moves must be possible and lead to the recorded end. Exit code 1 if any
-    state differs.
+    FILES are recordings of `vindibot play` ("last" is the newest recording in recordings/), game records (*.games.jsonl of an
+    arena, /records/ID of a server), or games of the original server with every state. A file may be plain or gzipped. In a
+    recording, each state must follow from the state before. In a game record, all moves must be possible and lead to the recorded
+    end. The exit code is 1 if any state differs.
     """
     from vindibot.base import terminal
     from vindibot.games import verify_files

@@ -7,21 +7,25 @@ import click
 
 @click.command("watch", short_help="Watch a game in the terminal, live or recorded.")
 @click.argument("source", metavar="URL-OR-FILE")
-@click.option("--game", metavar="ID", help="the game to show, if the file has several: its id, or its number from 1")
+@click.option(
+    "--game",
+    metavar="ID",
+    help="the game to show, if the file has several games: the id of the game, or its place in the file, from 1",
+)
 @click.option("--turn", type=click.IntRange(min=0), metavar="N", help="begin at this turn, and pause there")
 @click.option(
     "--speed",
     type=click.FloatRange(0.25, 64),
     metavar="X",
-    help="rounds per second, up to 64  [default: 1; without a terminal no pauses]",
+    help="rounds per second, at most 64 [default: 1; without a terminal there are no pauses]",
 )
 @click.option("--lines", is_flag=True, help="print a line for each ply, also in a terminal")
 def watch_command(source: str, game: str | None, turn: int | None, speed: float | None, lines: bool) -> None:
     """Watch a game in the terminal, live or recorded.
 
-    URL-OR-FILE is the address of a game's page, the address of a server (for its newest running game), a recording ("last" is
-    the newest one in recordings/), or a file of game records. The command follows a live game to its end, and connects again if
-    the connection is lost. Without a terminal it prints a line for each ply.
+    URL-OR-FILE is the address of a game's page, the address of a server (for its newest running game), a recording ("last" is the
+    newest recording in recordings/), or a file of game records. The command follows a live game to its end. If the connection is
+    lost, the command connects again. Without a terminal it prints a line for each ply.
 
     \b
     Keys:

@@ -1,7 +1,7 @@
-"""The protocol's requests for one game, and the meaning of the replies.
+"""The requests of the protocol for one game, and the meaning of the replies.
 
-Each request is sent once: this module neither waits between requests nor repeats one. A fault of the server or the network is
-returned as a `Verdict`, not raised. `vindibot.client.game_client` decides how to go on.
+This module sends each request once. It does not wait between requests and does not repeat a request. It does not raise an error
+for a fault of the server or the network, but returns a `Verdict`. `vindibot.client.game_client` decides how to go on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from vindibot.client.replies import Meaning, Verdict, fault_verdict, judge
 from vindibot.client.transport import Transport, TransportError, Within, look_up
 from vindibot.games import Answer
 
-#: Number of idle requests that measure the network before joining, and the time limits of each such request in seconds.
+#: The number of idle requests (``GET /``) that measure the network before the client joins a game, and the time limits of each
+#: idle request in seconds.
 IDLE_REQUESTS = 3
 IDLE_WITHIN = Within(connect=2.0, head=3.0, body=2.0)
 
@@ -28,9 +29,9 @@ _log = structlog.get_logger("vindibot.client.game_client")
 class GameApi:
     """The requests of one game on one server with one key.
 
-    The key is sent only with the joining request, the token only with moves. Both are sent only to the configured origin.
-    `time_limit` is the server's time limit for a move in seconds, None if the server states none. `understands_turn` is True if
-    the server accepts the turn number in a move request.
+    The key is sent only with the joining request, and the token only with moves. Key and token are sent only to the configured
+    origin. `time_limit` is the server's time limit for a move in seconds, None if the server states none. `understands_turn` is
+    True if the server accepts the turn number in a move request.
     """
 
     def __init__(self, address: ServerAddress, key: SecretStr) -> None:
@@ -48,7 +49,7 @@ class GameApi:
     def network_seconds(self) -> float:
         """The network time of a request and its reply in seconds, 0 before a measurement.
 
-        It is the median of the idle requests, but at least the time of the fastest connection.
+        The network time is the median of the idle requests, but at least the time of the fastest connection.
         """
         return max(self._idle_seconds or 0.0, self._transport.connect_seconds or 0.0)
 
@@ -59,8 +60,8 @@ class GameApi:
     async def reach(self) -> None:
         """Look up the server's host name. The first call that succeeds also measures the network.
 
-        Raises `TransportError` if no connection is possible. If the server accepts connections but does not answer the measuring
-        requests (``GET /``), this is no error.
+        Raises `TransportError` if no connection is possible. The method does not raise an error if the server accepts connections
+        but does not answer the idle requests (``GET /``).
         """
         await look_up(self.address)
         if self._idle_seconds is not None:
@@ -82,8 +83,8 @@ class GameApi:
     async def join(self, mode: str, turns: int | None, map_text: str | None, within: Within) -> Verdict:
         """Ask for a game, and return the meaning of the reply, which comes on our first turn.
 
-        `mode` is "training" or "arena". `turns` is the length of the game in rounds, `map_text` the name or text of a map. With
-        None, the server chooses.
+        `mode` is "training" or "arena". `turns` is the length of the game in rounds, `map_text` the name or text of a map. If
+        `turns` or `map_text` is None, the server chooses it.
         """
         form = {"key": self._key.get_secret_value()}
         if turns is not None:
@@ -95,7 +96,7 @@ class GameApi:
     async def move(self, direction: int, turn: int | None, within: Within) -> Verdict:
         """Send a move (0..4), and return the meaning of the reply, which comes on our next turn.
 
-        `turn` is the protocol's turn of the move. It is sent only to a server that understands it.
+        `turn` is the protocol's turn of the move. The request has this number only if the server understands it.
         """
         form = {"dir": DIRECTIONS[direction]}
         if turn is not None and self.understands_turn:

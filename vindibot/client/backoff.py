@@ -13,7 +13,7 @@ Pause = Callable[[float], Awaitable[None]]
 class TimeBudget:
     """A time limit of `seconds` seconds from now on, None for no limit.
 
-    Time that passes is spent. A `pause` counts with its stated length, even if tests make it shorter.
+    All time that passes counts as spent. A `pause` counts with its stated length, even if a test makes the pause shorter.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -47,7 +47,8 @@ class TimeBudget:
 class Backoff:
     """Pauses whose length doubles from `first` to `last` seconds.
 
-    Each pause is shortened by up to half at random, but not below `first`. So many clients do not come back at the same moment.
+    Each pause is shortened by a random part, at most half of its length, but never below `first`. So clients that fail together
+    do not all come back at the same moment.
     """
 
     def __init__(self, first: float, last: float, rng: random.Random) -> None:

@@ -1,9 +1,9 @@
 """The client of one game over HTTP: it joins and sends moves until the game ends, and recovers from faults.
 
 A temporary fault must not lose the game. After a lost reply the client immediately sends the move a second time. If the server
-then answers that it is not our turn, the server has already accepted the move, and the client is out of step with it. Then the
-client sends Stay at short intervals until it receives a state. A permanent fault ends the game with a `Reason` and the server's
-text.
+then answers that it is not our turn, the server has already accepted the move, and the client is **out of step** with the server:
+it has no state to answer. In this case the client sends Stay at short intervals until it receives a state. A permanent fault ends
+the game with a `Reason` and the server's text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from vindibot.client.replies import Meaning, Verdict, fault_verdict
 from vindibot.client.transport import TransportError, Within
 from vindibot.games import Answer, Outcome, ProtocolError, Reason, check_answer, check_hero_id
 
-#: Pauses between attempts to join, and between repeats of a move: the shortest and the longest one, in seconds.
+#: The shortest and the longest pause, in seconds, between attempts to join, and between repeats of a move.
 JOIN_PAUSES = (0.25, 30.0)
 MOVE_PAUSES = (0.05, 0.15)
 #: Seconds between requests while the client is out of step with the server.
@@ -35,15 +35,16 @@ RESYNC_PAUSE = 0.15
 #: A server refuses a move at once, but answers an accepted move only on our next turn. So if no refusal comes within this number
 #: of seconds (plus the network time), the server has accepted the move.
 ACCEPTED_AFTER = 0.15
-#: After this number of joining requests that the server answers with a page or status 500, the client gives up.
+#: The client gives up after the server has answered this number of joining requests with an HTML page or status 500.
 MAX_JOINS = 3
-#: After this number of refusals of a move without a known reason, the client gives up.
+#: The client gives up after the server has refused a move this number of times without a known reason.
 MAX_REFUSALS = 2
 
 _log = structlog.get_logger("vindibot.client.game_client")
 _T = TypeVar("_T")
 
-#: A function that chooses a direction 0..4 for a state. Its second argument is the time (of `time.monotonic`) of the reception.
+#: A function that chooses a direction 0..4 for a state. The second argument is the time (of `time.monotonic`) at which the client
+#: received the state.
 Decide = Callable[[Answer, float], Awaitable[int]]
 
 
@@ -56,15 +57,15 @@ class ClientSettings(BaseModel):
     key: SecretStr = Field(description="the bot's key on that server")
     mode: Literal["training", "arena"] = "training"
     turns: int | None = Field(None, description="training: length of the game in rounds; None for the server's default")
-    map: str | None = Field(None, description="training: name or text of a map; None for a random one")
+    map: str | None = Field(None, description="training: name or text of a map; None for a random map")
     allow_old_domain: bool = Field(False, description="send the key even to vindinium.org, which has another owner now")
     time_limit: float = Field(1.0, gt=0, description="time limit of a move if the server states none")
-    connect_timeout: float = Field(60.0, ge=0, description="time limit to reach the server before a game")
+    connect_timeout: float = Field(60.0, ge=0, description="time limit for reaching the server before a game")
     join_timeout: float | None = Field(
         None, gt=0, description="time limit until a game begins; None: training 10 minutes, arena no limit"
     )
-    move_timeout: float = Field(15.0, gt=0, description="time limit for the moves of the opponents between two of our turns")
-    resync_timeout: float = Field(30.0, gt=0, description="time limit to recover from a lost answer")
+    move_timeout: float = Field(15.0, gt=0, description="time limit for the opponents' moves between two of our turns")
+    resync_timeout: float = Field(30.0, gt=0, description="time limit for recovering from a lost answer")
     report_every: float = Field(10.0, gt=0, description="time between two reports while we wait for a game")
 
     @property
@@ -79,7 +80,7 @@ class ClientSettings(BaseModel):
 class ClientResult:
     """The result of `GameClient.play`.
 
-    - `last`: the last answer, None if we did not join.
+    - `last`: the last answer of the server, None if we did not join a game.
     - `moves`: the number of turns that we decided.
     - `faults`: the number of replies that were lost or invalid.
     - `lost_turns`: the number of our turns that were played without a decision while the client was out of step.
@@ -93,7 +94,7 @@ class ClientResult:
 
 
 class ClientEvents:
-    """The callbacks of a client. Override the ones you need. They run in the event loop and must return quickly."""
+    """The callbacks of a client. Override the callbacks that you need. They run in the event loop and must return quickly."""
 
     def retrying(self, problem: str, pause: float) -> None:
         """Handle a failed attempt to join. `problem` is the reason. The next attempt follows after `pause` seconds."""
@@ -102,13 +103,13 @@ class ClientEvents:
         """Handle that the game has not begun yet, `seconds` seconds after the request."""
 
     def joined(self, answer: Answer) -> None:
-        """Handle the begin of the game. The game's id and our hero's id are valid. The state is not checked yet."""
+        """Handle the beginning of the game. The game's id and our hero's id are valid. The state has not been checked yet."""
 
     def fault(self, turn: int, problem: str) -> None:
         """Handle that the reply to the move of `turn` was lost or invalid. The client goes on."""
 
     def resynchronised(self, turn: int, lost_turns: int) -> None:
-        """Handle the first state after a fault, that of `turn`. Meanwhile `lost_turns` of our turns passed without a decision."""
+        """Handle the first state after a fault, at `turn`. Meanwhile `lost_turns` of our turns passed without a decision."""
 
 
 class _Ended(Exception):  # noqa: N818 - not an error
@@ -146,26 +147,27 @@ class GameClient:
 
     @property
     def time_limit(self) -> float:
-        """The time limit for a move in seconds: the server's, or the configured one if the server states none."""
+        """The time limit for a move in seconds: the limit that the server states, or else the configured limit."""
         return self._api.time_limit if self._api.time_limit is not None else self.settings.time_limit
 
     @property
     def network_seconds(self) -> float:
-        """The network time of a move and its reply in seconds, measured before joining. 0 before the measurement."""
+        """The network time of a move and its reply in seconds. It is measured before the client joins, and is 0 until then."""
         return self._api.network_seconds
 
     def stop_after_turn(self) -> None:
-        """Make `play` return after this turn with the reason "interrupted". The move is still decided, sent and answered.
+        """Make `play` return after this turn with the reason "interrupted".
 
-        Before a game, or out of step with the server, `play` returns at once. This method can be called repeatedly.
+        The client still decides and sends the move of this turn, and waits for the answer. Before a game begins, or while the
+        client is out of step with the server, `play` returns at once. This method can be called repeatedly.
         """
         self._stop.set()
 
     async def play(self, decide: Decide, events: ClientEvents | None = None) -> ClientResult:
         """Join, play to the end, and return the result. `decide` is called once for each of our turns, in ascending order.
 
-        If a state contradicts itself, the game ends without a call of `decide`. An error that `decide` raises is passed on. Only
-        `ProtocolError` is caught, and ends the game.
+        If a state contradicts itself, the game ends without a call of `decide`. If `decide` raises a `ProtocolError`, the game
+        ends. Any other error of `decide` is raised by `play`.
         """
         self._events = events if events is not None else ClientEvents()
         try:
@@ -186,7 +188,7 @@ class GameClient:
         return ClientResult(outcome, self._last, self._moves, self._faults, self._lost_turns)
 
     def _check_end(self, answer: Answer) -> None:
-        """Store a new state, and end the game if the state is the last one. Raises `ProtocolError` if it contradicts itself."""
+        """Store a new state. End the game if this state is the last. Raises `ProtocolError` if the state contradicts itself."""
         check_answer(answer)
         before, self._last = self._last, answer
         self._log = self._log.bind(turn=answer.game.turn)
@@ -215,7 +217,7 @@ class GameClient:
             self._check_join(verdict, repeats)
             if waiting.exhausted:
                 _end(Reason.NO_GAME, f"no game on {self.address} within {waiting.spent:.0f} s")
-            if time.monotonic() - begun > JOIN_PAUSES[1]:  # the connection held for a long time, so begin again with short pauses
+            if time.monotonic() - begun > JOIN_PAUSES[1]:  # the server held the connection for long: use short pauses again
                 reaching = TimeBudget(self.settings.connect_timeout)
                 backoff.reset()
             pause = max(backoff.next(), verdict.retry_after or 0.0)
@@ -254,7 +256,7 @@ class GameClient:
         return answer
 
     def _check_join(self, verdict: Verdict, repeats: int) -> None:
-        """End the game if the server's answer is final. `repeats` is the number of answers so far with a page or status 500."""
+        """End the game if the answer is final. `repeats` is the number of answers so far with an HTML page or status 500."""
         if verdict.meaning is Meaning.UNKNOWN:
             _end(Reason.REFUSED, f"{self.address} does not know /api/{self.settings.mode}: {verdict.words}")
         if verdict.meaning is Meaning.MALFORMED:
@@ -274,8 +276,9 @@ class GameClient:
     async def _exchange(self, previous: Answer, received_at: float, direction: int) -> tuple[Answer, float]:
         """Send the move for the state `previous`, and return the next answer with the time when it was received.
 
-        The move is repeated as long as the server may not have received it. After that, and after the answer that it is not our
-        turn, Stay is sent instead. But a server that understands the turn of a move recognises a repeat. It gets the same move.
+        The client repeats the move as long as the server may not have received it. When the server has certainly received the
+        move, or has answered that it is not our turn, the client sends Stay instead. There is one exception: a server that
+        understands the turn of a move recognises a repeat, so the client always sends the same move to it.
         """
         turn = previous.game.turn
         timeout = TimeBudget(self.settings.resync_timeout)
@@ -298,7 +301,7 @@ class GameClient:
             self._faults += 1
             self._log.warning("the reply to a move was lost or invalid", problem=problem)
             self._events.fault(turn, problem)
-            if verdict.status == 200:  # on this connection, a reply may belong to an earlier request
+            if verdict.status == 200:  # later replies on this connection may belong to earlier requests
                 await self._api.aclose()
             now = time.monotonic()
             accepted = verdict.meaning is Meaning.WAIT or (verdict.sent and now - begun > ACCEPTED_AFTER + self.network_seconds)
@@ -323,7 +326,7 @@ class GameClient:
         return await self._api.move(direction, turn, within)
 
     def _is_next(self, answer: Answer, previous: Answer) -> bool:
-        """Return whether `answer` has a later state of the same game. If a crash ends the game, the turn stays the same."""
+        """Return whether `answer` has a later state of the same game. If a crash ends the game, the turn does not grow."""
         check_hero_id(answer)
         game, before = answer.game, previous.game
         if game.id != before.id or answer.hero.id != previous.hero.id:
@@ -350,7 +353,7 @@ class GameClient:
     async def _unless_stopped(self, work: Coroutine[Any, Any, _T], report: Callable[[float], None] | None = None) -> _T:
         """Return the result of `work`. On a request to stop, cancel `work` and end the game at once.
 
-        `report` is called every `report_every` seconds with the seconds since the call.
+        Every `report_every` seconds, `report` is called with the number of seconds since `work` began.
         """
         begun = time.monotonic()
         task = asyncio.ensure_future(work)

@@ -1,7 +1,7 @@
 """The meaning of a server's reply to a player: a state of the game, a refusal, or a fault.
 
-A refusal is recognised by words of the original server's texts (``Vindinium - Time out! You must play faster``). Upper and lower
-case make no difference.
+A refusal is recognised by words of the original server's texts (such as ``Vindinium - Time out! You must play faster``). Upper
+and lower case make no difference.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vindibot.base import Redactor
 from vindibot.client.transport import Reply, TransportError
 from vindibot.games import LIMIT_HEADER, Answer, ProtocolError, UnreadableError, read_answer
 
-#: HTTP statuses after which a repeat may succeed, since the server or a proxy is overloaded or starting.
+#: HTTP statuses of a server or proxy that is overloaded or starting. A repeat of the request may succeed.
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -39,13 +39,13 @@ class Meaning(Enum):
 class Verdict:
     """The meaning of a reply, or of a request without a reply.
 
-    - `words`: the server's text (one line, without secrets), or a description of the fault.
+    - `words`: the server's text as one line without secrets, or a description of the fault.
     - `answer`: the answer with a state of the game, None for any other meaning.
     - `received_at`: the time (of `time.monotonic`) at which the answer was received.
     - `status`: the HTTP status, 0 without a reply.
     - `retry_after`: the seconds that the server asks us to wait, None if not stated.
     - `limit`: the time limit for a move in seconds, None if not stated.
-    - `sent`: False if the server has certainly received nothing of the request.
+    - `sent`: False if the server has certainly received no part of the request.
     """
 
     meaning: Meaning
@@ -64,7 +64,7 @@ def judge(reply: Reply, redact: Redactor) -> Verdict:
         return _success(reply, redact)
     words = _words(reply, redact)
     if reply.status == 400:
-        meaning = _refusal(_words(reply, Redactor()).lower())  # a short token may also be a word of the refusal
+        meaning = _refusal(_words(reply, Redactor()).lower())  # not redacted: a short token may also be a word of the refusal
     elif reply.status == 404:
         meaning = Meaning.UNKNOWN
     elif reply.status in _BUSY:
@@ -122,9 +122,10 @@ def _limit(reply: Reply) -> float | None:
 
 
 def _retry_after(reply: Reply) -> float | None:
-    """Return the seconds that the server asks us to wait, None if it asks for none.
+    """Return the number of seconds that the server asks us to wait, or None if the server does not ask for a pause.
 
-    If it states a date, the result is the time from the date of the reply, since our clock may differ.
+    If the server states a date instead, count the seconds from the date of the reply, because our clock may differ from the
+    server's clock.
     """
     stated = reply.headers.get("retry-after", "").strip()
     if stated.isascii() and stated.isdigit():

@@ -1,10 +1,10 @@
 """HTTP requests, each with a limit for its total time.
 
 httpx limits the time of each read, not of the whole request, so a slow body can exceed every timeout. In this module each request
-has two time limits: one until the head of the answer has come, and one from there until the last byte.
+has two time limits: one until the head of the answer has come, and one from then until the last byte.
 
-In httpx, a cancelled request can also keep its place in the connection pool for ever. So after a fault or a cancellation this
-module closes the httpx client, and the next request opens a new connection.
+In httpx, a cancelled request can keep its place in the connection pool for ever. So after a fault or a cancellation this module
+closes the httpx client, and the next request opens a new connection.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import httpx
 from vindibot import __version__
 from vindibot.base import Redactor, ServerAddress, VindibotError, redact_library_logs
 
-#: Seconds after which an idle connection is not used again. Servers close idle connections after 5 seconds (uvicorn) or more.
+#: Seconds after which an idle connection is not used again. Servers close an idle connection after 5 seconds (uvicorn) or more.
 KEEPALIVE_SECONDS = 4.0
 #: Largest size of an answer in bytes. Answers of the protocol are much smaller.
 MAX_BODY_BYTES = 1 << 20
@@ -39,7 +39,7 @@ class TransportError(VindibotError):
     """A request failed: there was no connection, the connection broke off, or the answer was too late or too long.
 
     `final` is True if a repeat cannot succeed, for example because the server's certificate is not trusted. `sent` is False if
-    the server has certainly received nothing of the request.
+    the server has certainly received no part of the request.
     """
 
     def __init__(self, message: str, exit_code: int = 1, *, final: bool = False, sent: bool = True) -> None:
@@ -50,7 +50,7 @@ class TransportError(VindibotError):
 
 @dataclass(frozen=True)
 class Reply:
-    """A whole answer. Header names are in lower case.
+    """A complete answer of the server. Header names are in lower case.
 
     `head_at` and `received_at` are the times (of `time.monotonic`) at which the head and the last byte of the answer came.
     """
@@ -66,7 +66,7 @@ class Reply:
 class Within:
     """The time limits of a request in seconds.
 
-    - `connect`: until the connection stands.
+    - `connect`: from the start of the request until the connection is open.
     - `head`: from the start of the request until the head of the answer, None for no limit.
     - `body`: from the head of the answer until its last byte.
     """
@@ -79,7 +79,7 @@ class Within:
 class Transport:
     """Sends requests to one server, one at a time. Does not follow redirects. Raises `TransportError` for every fault.
 
-    `connect_seconds` is the time of the fastest connection so far, None before the first.
+    `connect_seconds` is the time that the fastest connection so far took to open, None before the first connection.
     """
 
     def __init__(self, address: ServerAddress, redact: Redactor) -> None:
@@ -104,8 +104,8 @@ class Transport:
     ) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
         """Open a page that may never end. Yield its HTTP status and an iterator of the pieces of its body as they arrive.
 
-        `connect` is the time limit to connect, in seconds. `quiet` seconds without data are a fault. If a fault occurs while the
-        block reads the pieces, this raises `TransportError` too.
+        `connect` is the time limit for connecting, in seconds. `quiet` seconds without data are a fault. A fault raises
+        `TransportError`, also while the caller reads the pieces.
         """
         client = self._client = self._client or _open(self._address)
         timeout = httpx.Timeout(quiet, connect=connect, pool=connect)
@@ -122,7 +122,7 @@ class Transport:
         raise fault
 
     async def aclose(self) -> None:
-        """Close the connection if there is one. The next request opens a new one."""
+        """Close the connection if there is one. The next request opens a new connection."""
         client, self._client = self._client, None
         if client is not None:
             with suppress(TimeoutError, httpx.HTTPError, OSError):
@@ -159,7 +159,8 @@ class Transport:
             await self.aclose()
             raise
         await self.aclose()
-        # Raised outside the handler. Else its context would be httpx's error, which refers to the request and so to its secrets.
+        # The error is raised outside the handler. Otherwise its context would be httpx's error, which refers to the request with
+        # its secrets.
         raise fault
 
     async def _trace(self, event: str, info: Any) -> None:
@@ -199,9 +200,9 @@ def _seconds(seconds: float | None) -> str:
 
 
 def _reason(error: BaseException) -> tuple[str, bool]:
-    """Return the system's reason for a failed connection ("" if unknown), and whether the failure is final (a fault of TLS)."""
+    """Return the system's reason for a failed connection ("" if unknown), and whether the failure is final (a TLS fault)."""
     cause: BaseException | None = error
-    seen: list[BaseException] = []  # errors can be causes of each other
+    seen: list[BaseException] = []  # two errors can be the causes of each other
     while cause is not None and cause not in seen:
         seen.append(cause)
         if isinstance(cause, ConnectionRefusedError):
@@ -223,7 +224,7 @@ def _reason(error: BaseException) -> tuple[str, bool]:
 
 
 def _open(address: ServerAddress) -> httpx.AsyncClient:
-    """Return a client with at most one connection. Takes 0.2 ms: certificates are loaded once per process, and only if needed."""
+    """Return an httpx client with at most one connection. Certificates are loaded once per process, and only if needed."""
     proxy = _proxy(address)
     context = _trusting() if address.scheme == "https" or proxy is not None else _trusting_nobody()
     limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEPALIVE_SECONDS)
@@ -234,14 +235,14 @@ def _open(address: ServerAddress) -> httpx.AsyncClient:
 
 
 def _proxy(address: ServerAddress) -> str | None:
-    """Return the proxy that the environment names for this server, if any. A server on this machine needs no proxy (None)."""
+    """Return the proxy that the environment names for this server, or None. A server on this machine never gets a proxy."""
     if address.is_loopback or proxy_bypass(address.host):
         return None
     return getproxies().get(address.scheme)
 
 
 def _socket_options() -> list[tuple[int, int, int]]:
-    """Return the options for TCP keepalive. A wait for opponents may take hours, and a failed machine must be noticed."""
+    """Return the options for TCP keepalive. It detects a failed server while the client waits, perhaps for hours."""
     options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4)):
         if hasattr(socket, name):
@@ -263,10 +264,10 @@ def _trusting_nobody() -> ssl.SSLContext:
 
 
 async def look_up(address: ServerAddress) -> None:
-    """Look up the server's host name. Raises `TransportError` if that fails. Can be cancelled at once.
+    """Look up the server's host name. Raises `TransportError` if the look-up fails. Can be cancelled at once.
 
-    asyncio looks up names in threads, and the program cannot end before these threads finish. Offline, that takes many seconds.
-    So a daemon thread looks up the name first, and Ctrl-C ends the program at once.
+    asyncio looks up names in threads, and the program cannot end before these threads finish. Without a network, a look-up takes
+    many seconds. So a daemon thread looks up the name first, and Ctrl-C ends the program at once.
     """
     if address.is_numeric or _proxy(address) is not None:
         return

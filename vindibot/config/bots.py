@@ -4,7 +4,7 @@
 
     name = "careful"             # shown name; default: the name of the file
     version = 2                  # optional, default 1: raise it when the bot plays differently
-    extends = "seed"             # optional: inherit the traits of that file; a table here overrides a trait
+    extends = "seed"             # optional: inherit the traits of seed.toml; a table in this file overrides a trait
 
     [traits.tavern-finder]       # the label; `use` names the trait, default: the label
     weight = 2
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 #: Largest absolute weight of a trait.
 LARGEST_WEIGHT = 1e6
-#: Seconds until a message says that an import is still running.
+#: Number of seconds after which a message says that an import is still running.
 SLOW_IMPORT = 3.0
 #: Largest number of characters in the name of a bot.
 LONGEST_NAME = 40
@@ -95,7 +95,7 @@ class TraitSpec:
     """A trait of a bot as plain data, from which any process can build it.
 
     `label` is unique in the bot. `use` is the value in the file. `class_path` is ``module:Class``. `parameters` holds the
-    parameters that the file sets; the trait's defaults apply to all others.
+    parameters that the file sets. The other parameters have the trait's defaults.
     """
 
     label: str
@@ -105,7 +105,7 @@ class TraitSpec:
     parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def build(self) -> Behaviour:
-        """Build the behaviour. Call `make_importable` first if its module is beside a bot file."""
+        """Build the behaviour. If the trait's module is beside a bot file, call `make_importable` first."""
         return _build(find_behaviour(self.class_path), self.parameters)
 
 
@@ -113,10 +113,10 @@ class TraitSpec:
 class Bot:
     """A bot as plain data, cheap to send to another process.
 
-    `path` is the bot's file. `folders` are the folders of this file and of the files that it extends; they must be importable
-    for the bot's own traits. `digest` changes when the traits, their parameters or the bot's own sources change (see
-    `vindibot.config.signature.bot_digest`). `origins` maps each key that a file sets (``traits.combat.weight``) to the file and
-    the line.
+    `path` is the bot's file. `folders` are the folders of this file and of the files that it extends. Python must be able to
+    import from these folders, for the bot's own traits. `digest` changes when the traits, their parameters or the bot's own
+    sources change (see `vindibot.config.signature.bot_digest`). `origins` maps each key that a file sets
+    (``traits.combat.weight``) to the file and the line.
     """
 
     name: str
@@ -148,11 +148,12 @@ def load_bot(name: str | Path, *, beside: Path | None = None) -> Bot:
 
     `name` is a path (``bots/seed.toml``), a bare name (``seed``), or a folder with a ``bot.toml``.
 
-    The lookup goes through the folder `beside`, the current folder, and the bots that ship with the package. Each of these
-    folders may have a subfolder ``bots/``, which is searched too. Every trait is imported and built once, as a check.
+    The file is looked up in the folder `beside`, in the current folder, and among the built-in bots. Each of these folders may
+    have a subfolder ``bots/``, which is searched too. Every trait is imported and built once, as a check.
 
-    Raises `UsageError` with the file, the line, the trait and the key of the error. Errors are: no such file or trait, bad
-    TOML, unknown, missing or bad parameters, files that extend each other in a circle, no enabled trait.
+    Raises `UsageError` with the file, the line, the trait and the key of the error. These are errors: a file or trait that does
+    not exist; invalid TOML; an unknown, missing or invalid parameter; files that extend each other in a circle; a bot without an
+    enabled trait.
     """
     chain, folders = _read(name, beside)
     tables: dict[str, _Table] = {}
@@ -170,7 +171,7 @@ def named_modules(name: str | Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the bot's folders, and the modules that `load_bot` will import. Imports nothing, and ignores errors in the tables
     of traits.
 
-    Raises `UsageError` if there is no such file, or if it is not TOML.
+    Raises `UsageError` if the file does not exist or is not TOML.
     """
     chain, folders = _read(name)
     tables = [file.data.get("traits") for file in chain]
@@ -184,8 +185,8 @@ def named_modules(name: str | Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _read(name: str | Path, beside: Path | None = None) -> tuple[list[TomlFile], tuple[str, ...]]:
-    """Return the files of a bot and their folders. The bot's own file is last in the files, after all that it extends, and
-    first in the folders."""
+    """Return the files of a bot and their folders. The bot's own file is the last of the files, after all files that it extends.
+    Its folder is the first of the folders."""
     chain = read_chain(find(str(name), kind="bot", beside=beside, folder="bots"), kind="bot", folder="bots")
     return chain, tuple(dict.fromkeys(str(file.path.resolve().parent) for file in reversed(chain)))
 
@@ -237,7 +238,7 @@ def _refused(
 
 
 def _trait(label: str, table: _Table, folders: Sequence[str]) -> TraitSpec:
-    """Return the trait of a table. Imports its class and builds it once, so that errors show now and not in a game."""
+    """Return the trait of a table. Import its class and build it once, so that errors appear before a game."""
     path = ("traits", label)
     place = table.origins.get((*path, "use"), table.origins[path])
     where = (*path, "use") if (*path, "use") in table.origins else path
@@ -280,7 +281,8 @@ def _message_if_slow(words: str) -> Iterator[None]:
 def _build(kind: type[Behaviour], parameters: Mapping[str, Any]) -> Behaviour:
     """Build a behaviour with strict types: a text is not accepted as a number, nor `true` as a whole number.
 
-    The parameters are converted to JSON first: like TOML, it has lists for tuples, and texts for enumerations and paths.
+    The parameters are converted to JSON first, because JSON has lists for tuples, and texts for enumerations and paths, as TOML
+    has.
     """
     return kind.model_validate_json(json.dumps(parameters, default=str), strict=True)
 
@@ -311,12 +313,11 @@ _stored: dict[tuple[str, ...], dict[str, ModuleType]] = {}
 
 
 def make_importable(folders: Iterable[str]) -> None:
-    """Add a bot's folders to the import path of this process, so that ``use = "coward:Coward"`` finds coward.py. Workers call
-    it too.
+    """Add a bot's folders to the import path of this process, so that ``use = "coward:Coward"`` finds coward.py.
 
-    The folders go to the end of ``sys.path``, so that a file beside a bot never replaces an installed module. The folders of
-    the previous bot are removed. The previous bot's modules are stored until it becomes the current bot again. So each module
-    is imported once, and two versions of a bot may both have a coward.py.
+    Worker processes call this function, too. The folders go to the end of ``sys.path``, so that a file beside a bot never
+    replaces an installed module. The folders of the previous bot are removed. The previous bot's modules are stored until it
+    becomes the current bot again. So each module is imported once, and two versions of a bot may both have a coward.py.
     """
     global _folders, _added, _older
     wanted = tuple(folders)
@@ -339,7 +340,7 @@ def import_path() -> list[str]:
 
 
 def _home(name: str) -> str | None:
-    """Return the folder from which a module was imported; for a module in a package, the folder of the package."""
+    """Return the folder from which a module was imported. For a module in a package, return the folder of the package."""
     module = sys.modules.get(name.partition(".")[0])
     origin = getattr(getattr(module, "__spec__", None), "origin", None)
     if not origin:
@@ -349,7 +350,7 @@ def _home(name: str) -> str | None:
 
 
 def _hidden(use: str, folders: Sequence[str]) -> str:
-    """Return a message if another module of the same name hides the one beside the bot file; else ""."""
+    """Return a message if another module hides the module of the same name beside the bot file, else ""."""
     top = use.partition(":")[0].partition(".")[0].strip()
     if ":" not in use or top not in sys.modules:
         return ""

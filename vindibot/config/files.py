@@ -1,7 +1,7 @@
 """Lookup and reading of the TOML files that users write.
 
 A file may extend another file. A path is looked up beside the file that names it, then in the current folder, then among the
-files that ship with the package (``config/`` in a checkout). ``.toml`` may be left out: ``arena`` is ``arena.toml``.
+built-in files of the package (``config/`` in a checkout). ``.toml`` may be left out: ``arena`` means ``arena.toml``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vindibot.config.messages import dotted, shown
 
 #: Largest number of files in a chain of `extends`.
 LONGEST_CHAIN = 20
-#: The bot file that the name of its folder stands for.
+#: The bot file in a folder. The name of the folder can stand for this file.
 BOT_FILE = "bot.toml"
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -29,13 +29,13 @@ _ENTRY = re.compile(r"""^\s*(?P<name>(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\
 
 
 def shipped_folder() -> Path:
-    """Return the folder of the files that ship with the package: inside the installed package, or ``config/`` in a checkout."""
+    """Return the folder of the built-in files: a folder in the installed package, or ``config/`` in a checkout."""
     installed = _PACKAGE / "config_files"
     return installed if installed.is_dir() else _PACKAGE.parent / "config"
 
 
 def shipped(name: str) -> Path:
-    """Return the path of a file that ships with the package: ``shipped("bots/seed.toml")``. The file need not exist."""
+    """Return the path of a built-in file: ``shipped("bots/seed.toml")``. The file need not exist."""
     return shipped_folder() / name
 
 
@@ -48,10 +48,10 @@ def places(beside: Path | None = None) -> list[Path]:
 def look_up(name: str, *, beside: Path | None = None, folder: str = "", not_this: Path | None = None) -> Path | None:
     """Return the file that `name` means, or None if there is none.
 
-    ``name.toml`` is tried before ``name``. With `folder` (``bots``), each place's subfolder of that name is tried after the
-    place itself; then a folder of the user called `name` stands for its ``bot.toml``. `not_this` is skipped, so that a file can
-    extend a shipped file of the same name. For shipped files, a leading ``config/`` in `name` is ignored, since this is their
-    folder in a checkout.
+    ``name.toml`` is tried before ``name``. With `folder` (``bots``), the subfolder of this name in each place is searched after
+    the place itself. In this case, if the user has a folder called `name`, this folder stands for the ``bot.toml`` in it.
+    `not_this` is skipped, so that a file can extend a built-in file of the same name. For built-in files, a leading ``config/``
+    in `name` is ignored, because ``config/`` is their folder in a checkout.
     """
     endings = [name] if name.endswith(".toml") else [f"{name}.toml", name]
     for place in places(beside):
@@ -78,8 +78,7 @@ def holds(check: Callable[[], bool]) -> bool:
 
 
 def find(name: str, *, kind: str, beside: Path | None = None, folder: str = "", not_this: Path | None = None) -> Path:
-    """Return the file that `name` means; see `look_up`. `kind` is the word for such a file in a message: ``bot``,
-    ``configuration``.
+    """Return the file that `name` means (see `look_up`). `kind` names the kind of file in a message: ``bot``, ``configuration``.
 
     Raises `UsageError` with the folders that were searched and the most similar name.
     """
@@ -112,7 +111,7 @@ class TomlFile:
         header = None
         for number, text in enumerate(self.text.splitlines(), start=1):
             if text.lstrip().startswith("[["):
-                table = ("[[",)  # a list of tables has none of our keys
+                table = ("[[",)  # none of our keys is in a list of tables
             elif found := _HEADER.match(text):
                 table = _names(found["name"])
                 header = number if header is None and table[: len(path)] == tuple(path) else header
@@ -158,8 +157,8 @@ def read(path: Path) -> TomlFile:
 
 
 def read_chain(path: Path, *, kind: str, folder: str = "") -> list[TomlFile]:
-    """Read a file and all files that it `extends`, directly or not. Return them in the order in which they apply: a later file
-    overrides an earlier one.
+    """Read a file and all files that it `extends`, directly or not. Return the files in the order in which they apply: a later
+    file overrides an earlier file.
 
     Raises `UsageError` for a file that cannot be read and for files that extend each other in a circle.
     """

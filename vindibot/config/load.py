@@ -1,8 +1,8 @@
 """The configuration of a command, merged from layers. Each value knows its origin.
 
-The layers, in order, are: defaults; the file that the configuration file `extends`; the configuration file; environment
-variables (``VINDIBOT_TIME__MARGIN_MS`` is ``time.margin_ms``); command line options. For each key, a later layer overrides an
-earlier one. Each layer is checked as a whole. An error names the origin of the wrong value: file and line, variable, or option.
+The layers, in order, are: defaults; the file that the configuration file `extends`; the configuration file; environment variables
+(``VINDIBOT_TIME__MARGIN_MS`` sets ``time.margin_ms``); command line options. For each key, a later layer overrides an earlier
+layer. Each layer is checked as a whole. An error names the origin of the wrong value: file and line, variable, or option.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vindibot.config.files import TomlFile, find, look_up, read_chain, short
 from vindibot.config.messages import dotted, explain, shown
 from vindibot.config.settings import PlaySettings, Settings, none_word
 
-#: Start of our environment variables; two underscores separate a table from its key.
+#: The start of the names of our environment variables. In such a name, two underscores separate a table from its key.
 PREFIX = "VINDIBOT_"
 #: The variable that names the configuration file if no option does.
 CONFIG_VARIABLE = "VINDIBOT_CONFIG"
@@ -39,8 +39,8 @@ KeyPath = tuple[str, ...]
 class Origin:
     """The place that sets a value.
 
-    `name` is the file, the variable or the option. `line` counts from 1; None if it is unknown. `folder` is the file's folder.
-    A higher `layer` overrides a lower one.
+    `name` is the file, the variable or the option. `line` counts from 1 and is None if the line is unknown. `folder` is the
+    file's folder. A higher `layer` overrides a lower one.
     """
 
     kind: Literal["default", "file", "environment", "option"]
@@ -90,7 +90,7 @@ class Config(Generic[T]):
         return found
 
     def refuse(self, key: str, words: str) -> UsageError:
-        """Return an error about the value of a key, with its origin, for a value that only proves wrong when it is used."""
+        """Return an error about the value of a key, with its origin. Use it if the error appears only when the value is used."""
         origin = self.origin(key)
         return UsageError(f"{key} {words}" if origin.kind == "default" else f"{origin}: {key} {words}")
 
@@ -151,10 +151,11 @@ def load_config(
 ) -> Config[T]:
     """Load the settings of `model`, merged from all layers.
 
-    `config` is a configuration file or the name of one (``arena``). Without `config`, VINDIBOT_CONFIG names the file. If it is
-    not set either, there is no file. `overrides` maps dotted keys to the values of options. A text among them is read like an
-    environment variable; None stands for an option that was not given. `option_names` maps keys to options whose names do not
-    follow from the key, as ``--time-margin-ms`` does. `environ` replaces the environment of the process.
+    `config` is a configuration file or the name of one (``arena``). Without `config`, the variable VINDIBOT_CONFIG names the
+    file. Without this variable, there is no file. `overrides` maps dotted keys to the values of options. A value that is a text
+    is read like an environment variable. The value None stands for an option that was not given. `option_names` maps keys to
+    options whose names do not follow from the key, as ``--time-margin-ms`` does. `environ` replaces the environment of the
+    process.
 
     Raises `UsageError` with all errors of the first layer that has errors.
     """
@@ -245,8 +246,8 @@ def _from_options(fields: Mapping[KeyPath, FieldInfo], overrides: Mapping[str, A
 
 
 def _from_text(text: str, field: FieldInfo) -> Any:
-    """Return the value that a text means for a field: true or false, a number, or the text itself. The model later refuses a
-    wrong text."""
+    """Return the value that a text means for a field: true or false, a number, or the text itself. The model checks the value
+    later."""
     kinds = get_args(field.annotation) or (field.annotation,)
     if bool in kinds:
         return {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}.get(

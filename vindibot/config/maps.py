@@ -1,6 +1,6 @@
 """Maps that the user of this machine names in options and configurations.
 
-For a text from elsewhere (a request, a league file), use `sim.maps.read_map`: it never opens a file.
+For a text from another source (a request, a league file), use `sim.maps.read_map`, which never opens a file.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from vindibot.config.messages import shown
 
 #: The name that asks for a new random map. An empty text does the same.
 RANDOM = "random"
-#: The file of the standard set, among the files that ship with the package.
+#: The file of the standard set of maps, among the built-in files.
 STANDARD = "maps/standard.toml"
 #: The name of a generated map: size and seed.
 _GENERATED = re.compile(r"(?P<size>\d{1,2})-(?P<seed>\d{1,19})", re.ASCII)
 
 
 def load_map(value: str) -> Map | None:
-    """Return the map that `value` means; None for a random one (``random`` or "").
+    """Return the map that `value` means, or None for a random map (``random`` or "").
 
-    A text of several lines is a map itself. Any other text is, in this order: a file; ``SIZE-SEED``, a generated map (the
-    arena's reports use these names); a map that ships, by name or number (``m3``). The name of a map from a file is the file
-    name without its ending. Raises `UsageError` for a file that cannot be read, a bad map (with line and column), or an unknown
-    name.
+    A text of several lines is a map itself. Any other text is tried in this order: as a file; as ``SIZE-SEED``, the name of a
+    generated map (the arena's reports use these names); as the name or number (``m3``) of a built-in map. The name of a map from
+    a file is the file name without its ending. Raises `UsageError` for a file that cannot be read, an invalid map (with line and
+    column), or an unknown name.
     """
     text, source = _read(value)
     if text is None:
@@ -54,7 +54,7 @@ def map_text(value: str) -> str | None:
 
 
 def _read(value: str) -> tuple[str | None, str]:
-    """Return the text of a map and its source; for a name, the name and ""; for a random map, None and ""."""
+    """Return the text of a map and its source. For a name, return the name and "". For a random map, return None and ""."""
     if value.strip() in ("", RANDOM):
         return None, ""
     if "\n" in value:
@@ -72,7 +72,7 @@ def _read(value: str) -> tuple[str | None, str]:
 
 
 def _named(name: str) -> Map:
-    """Return the map of this name: a generated map or one that ships."""
+    """Return the map of this name: a generated map or a built-in map."""
     try:
         if numbers := _GENERATED.fullmatch(name):
             return _generated(int(numbers["seed"]), int(numbers["size"]))

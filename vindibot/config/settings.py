@@ -1,6 +1,6 @@
 """The settings of a command: the tables of a configuration file, with limits and defaults.
 
-Each field defines a key of the file, an environment variable and a command line option. Its description is the help text.
+Each field defines a key of the file, an environment variable and a command line option. The field's description is the help text.
 `vindibot.config.load` reads the values. This module reads no file and no environment variable.
 """
 
@@ -61,12 +61,12 @@ class NoneWord:
 
 
 def none_word(field: FieldInfo | None) -> str:
-    """Return the `NoneWord` of a field; "" if it has none."""
+    """Return the `NoneWord` of a field, or "" if the field has none."""
     return next((part.word for part in field.metadata if isinstance(part, NoneWord)), "") if field is not None else ""
 
 
 def _to_path(value: Any) -> Any:
-    """Convert a text to a path, with ``~`` expanded; an empty text to None. Raises `ValueError` for other types."""
+    """Convert a text to a path, with ``~`` expanded. Convert an empty text to None. Raises `ValueError` for other types."""
     if isinstance(value, str):
         return Path(value).expanduser() if value else None
     if value is not None and not isinstance(value, Path):
@@ -82,8 +82,7 @@ def _to_folder(value: Any) -> Any:
 
 
 def _check_server(value: str) -> str:
-    """Return the normal form of a server address; "" stays as it is. `load_play` checks later whether this server may get a
-    key."""
+    """Return the normal form of a server address, or "" for "". `load_play` checks later whether this server may get a key."""
     try:
         return str(ServerAddress.parse(value, allow_old_domain=True)) if value.strip() else ""
     except UsageError as problem:
@@ -230,7 +229,8 @@ class PlaySettings(Settings):
         return self.embedded and (self.pace == "watch" or (self.pace == "auto" and self.games == 1 and shown))
 
     def join_seconds(self) -> float:
-        """Return the seconds to wait until a game begins: the setting, else infinity in an arena and 600 in training."""
+        """Return the seconds to wait until a game begins: the setting if it is set, else infinity in an arena and 600 in
+        training."""
         if self.join_timeout_s is not None:
             return self.join_timeout_s
         return math.inf if self.mode == "arena" else 600.0

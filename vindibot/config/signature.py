@@ -1,7 +1,7 @@
 """Signatures of games: the versions of vindibot and of each bot that played.
 
-Equal builds and equal bots play equal games under a budget of nodes. A digest of sources changes even if only a comment
-changes. The recorded games of the bots that ship (``tests/data/botgames``) show whether moves have changed.
+Equal builds and equal bots play equal games if the search is limited in nodes and not in time. A digest of sources changes even
+if only a comment changes. The recorded games of the built-in bots (``tests/data/botgames``) show whether moves have changed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sim.ownsources import follow
 if TYPE_CHECKING:
     from vindibot.config.bots import TraitSpec
 
-#: Hexadecimal digits of a digest.
+#: Number of hexadecimal digits of a digest.
 DIGITS = 16
 
 
@@ -75,7 +75,8 @@ def bot_digest(traits: Iterable[TraitSpec], folders: Sequence[str]) -> str:
 def own_sources(modules: Iterable[str], folders: Sequence[str]) -> dict[str, Path]:
     """Return the source files of these modules and of all modules that they import from `folders`, by module name.
 
-    If one of these modules comes from elsewhere (an installed package), the result has its own file, but none that it imports.
+    If one of `modules` is not in `folders` (but in an installed package), the result has the file of this module, and no file
+    that this module imports.
     """
     found: dict[str, Path] = {}
     start: dict[str, Path] = {}

@@ -2,7 +2,7 @@
 
 Votes are multiplied by the traits' weights and summed per direction. Only the **candidates** can win: Stay, and the directions
 that have another effect than Stay. The sum of each candidate starts at 0, and the largest sum wins. A random generator breaks
-ties. The order of directions or traits never does, since a bot that always prefers North in a tie walks in loops.
+ties. The order of directions or traits never breaks a tie, because a bot that always prefers North in a tie walks in loops.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sim.game import DIRECTIONS
 #: The result of a trait on a turn.
 #:
 #: - "ok": the trait answered (perhaps without an opinion).
-#: - "late": no answer, or not the last one, came before the deadline.
+#: - "late": the trait gave no answer, or had not given its last answer, when the deadline came.
 #: - "error": the trait raised an error.
 #: - "killed": the trait's worker ended or was killed while the trait ran.
 #: - "benched": the trait is not asked any more in this game.
@@ -37,10 +37,11 @@ class BallotEntry:
     """The votes of one trait in a turn.
 
     - `votes`: five finite numbers in the order of the directions, not yet multiplied by the weight. None for no opinion or no
-      valid answer. Votes count with any status. For example, a "late" anytime trait counts with its last votes in time.
+      valid answer. Votes count with any status. For example, if an anytime trait is "late", its last votes before the deadline
+      count.
     - `ms`: the time that the trait took, in milliseconds.
     - `note`: the fault, "" without a fault.
-    - `info`: the result of the search behind the votes, with the votes repeated in it. None if the trait gave votes only.
+    - `info`: the result of the search that computed the votes. This object repeats the votes. None if the trait gave votes only.
     """
 
     label: str
@@ -53,7 +54,7 @@ class BallotEntry:
 
     @property
     def weighted(self) -> list[float]:
-        """The votes times the weight: five numbers, all 0 without votes."""
+        """The votes multiplied by the weight: five numbers, which are all 0 if there are no votes."""
         if self.votes is None:
             return [0.0] * len(DIRECTIONS)
         return [min(_LIMIT, max(-_LIMIT, self.weight * vote)) for vote in self.votes]
@@ -67,7 +68,7 @@ class Ballot:
     - `candidates`: the directions that could win.
     - `direction`: the direction (0..4) that was chosen.
     - `margin_ms`: the milliseconds from the decision until the time limit, negative if the decision was late.
-    - `fallback`: whether no trait answered in time. Then `direction` is the move that was prepared for this case.
+    - `fallback`: whether no trait answered in time. If so, `direction` is the move that was prepared for this case.
     """
 
     entries: list[BallotEntry] = field(default_factory=list)
@@ -89,8 +90,9 @@ def tally(
     """Count the votes and return the ballot. The candidate (0..4) with the largest weighted sum wins.
 
     `rng`, a generator or a function that returns one, is used only for ties. The result does not depend on the order of the
-    entries or candidates. `fallback` is a direction, or a function that returns one. If it is given, no entry has votes and no
-    entry is "ok", the fallback is chosen. Raises ValueError if there are no candidates, or if a candidate is not a direction.
+    entries or candidates. `fallback` is a direction, or a function that returns a direction. The fallback is chosen if it is
+    given, no entry has votes, and no entry is "ok". Raises ValueError if there are no candidates, or if a candidate is not a
+    direction.
     """
     entries = list(entries)
     valid = tuple(sorted({int(candidate) for candidate in candidates}))

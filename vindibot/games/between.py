@@ -1,7 +1,7 @@
-"""The moves between two states that one player saw, derived from the states alone.
+"""The moves between two states that one player saw, derived only from these states.
 
-A player sees the game only on its own turns. Each hero moves at most once between two turns of the player, so its last direction
-in the later state is its move. To check the result, the moves are played: they must lead to the later state.
+A player sees the game only on its own turns. Each hero moves at most once between two turns of the player, so the hero's last
+direction in the later state is its move. To check the result, the moves are played. They must lead to the later state.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from sim.rules import step
 
 
 def moves_between(before: Games, after: Games) -> tuple[list[int], Games] | None:
-    """Return the moves that lead from state `before` to state `after`, at most four plies later, and the state after these moves.
+    """Return the moves from state `before` to state `after` (at most four plies later), and the state to which they lead.
 
-    Return None if `after` does not follow from `before`. A hero's last direction in `after` is its move. A crash shows as the
-    `crashed` flag instead. If a crash ends the game, the ply of the crash does not count as a turn.
+    Return None if `after` does not follow from `before`. A hero's last direction in `after` is its move. If the hero crashed, its
+    flag `crashed` in `after` shows this instead. If a crash ends the game, the ply of the crash does not count as a turn.
     """
     start, end = before[0], after[0]
     ended_by_crash = end["status"] == ALL_CRASHED
@@ -42,7 +42,7 @@ def moves_between(before: Games, after: Games) -> tuple[list[int], Games] | None
     for number in range(1, count + 1):
         move = move_between(before, after, int(games[0]["turn"]) % PLIES_PER_ROUND)
         if ended_by_crash and number == count and not end["hero"]["crashed"].all():
-            games[0]["training"] = 1  # a single crash ends only a training game
+            games[0]["training"] = 1  # the crash of a single hero ends only a training game
         if move == NO_DIRECTION or not step(games, 0, move):
             return None
         moves.append(move)

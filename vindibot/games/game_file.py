@@ -1,4 +1,4 @@
-"""Reading of files that hold games: recordings of our bots, and game records of a server or an arena."""
+"""Reading of files that hold games: recordings (by our bots) and game records (by a server or an arena)."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def kind_of(path: Path) -> Kind:
 def read_game_file(path: Path, game: str | None = None) -> Recording | GameRecord:
     """Return the game in a file.
 
-    `game` chooses one of several records, by its id or by its number (from 1). If several records have the same id, which happens
-    in the results of an arena, the last one is taken.
+    `game` chooses one of several records: it is the id of a game, or the place of a record in the file (from 1). If several
+    records have the same id, as in the results of an arena, the last of these records is taken.
 
     Raises `UsageError` if the file has several games and `game` is None, or if no game matches `game`. Raises `VindibotError` for
     a file that cannot be read.

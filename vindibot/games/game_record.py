@@ -55,15 +55,15 @@ Square = tuple[int, int]
 class GameRecord:
     """One game. Use `GameRecord.of` to make the record of a game on a `sim.maps.Map`.
 
-    - `map`: the text of the map (see `sim.maps.parse_map`), with the owners of mines at the start.
+    - `map`: the text of the map (see `sim.maps.parse_map`). Its mines have the owners that they had at the start of the game.
     - `max_turns`: length of the game in plies.
     - `names`: the names of heroes 1..4.
-    - `player_ids`: the ids of the players of heroes 1..4 (users or bots) in the program that stores the record. None for a player
-      without an id.
+    - `player_ids`: the ids of the players (users or bots) of heroes 1..4. The program that stores the record chooses these ids.
+      None for a player without an id.
     - `moves`: the moves, one per ply. Each is a direction 0..4 or `sim.game.CRASH`.
-    - `ending`: "finished" or "all-crashed" if the game came to its end, else the reason why it broke off.
+    - `ending`: "finished" or "all-crashed" if the game came to its end, else the reason why the game ended early.
     - `spawns`: (row, column) of the spawn squares of heroes 1..4. None if these squares mirror the start of hero 1.
-    - `extra`: further data of the program that stores the record. It must be possible to write it as JSON.
+    - `extra`: further data of the program that stores the record, as JSON values.
     """
 
     __pydantic_config__ = ConfigDict(extra="ignore")
@@ -87,8 +87,8 @@ class GameRecord:
     def of(cls, game_map: Map, *, moves: Sequence[int], **fields: Any) -> GameRecord:
         """Return the record of a game on `game_map`. `fields` are the other fields of a record: `id`, `max_turns`, `names`...
 
-        Raises `GameRecordError` if the map cannot be stored as text, because a hero is missing, or starts on another hero or on
-        a tile that is not air.
+        Raises `GameRecordError` if the map cannot be stored as text, because a hero is missing, starts on another hero's square,
+        or starts on a tile that is not air.
         """
         text, spawns = game_map.text(), tuple(game_map.spawns)
         try:
@@ -145,7 +145,7 @@ def read_records(path: Path) -> Iterator[GameRecord]:
 def map_before(games: Games, index: int = 0) -> Map:
     """Return the map of ``games[index]``, a game before its first ply.
 
-    Unlike the result of `sim.maps.map_of`, this map has the owners of mines and the squares where the heroes start.
+    Unlike the result of `sim.maps.map_of`, this map contains the owners of mines and the squares on which the heroes start.
     """
     game = games[index]
     size = int(game["size"])

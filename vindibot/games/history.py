@@ -1,4 +1,4 @@
-"""The history of one game: its states, moves and events, and our votes where they are known.
+"""The history of one game: its states, moves and events, and our votes if they are known.
 
 A `GameHistory` can come from a recording, from a game record, from a game that is being played, or from states that a player or a
 spectator sees one after another.
@@ -37,10 +37,10 @@ _GAP = NO_DIRECTION & 0xFF
 
 @dataclass(frozen=True, eq=False)
 class Ply:
-    """One ply, from the state `before` to the state `after`. Copy the states before you change them.
+    """One ply, which leads from the state `before` to the state `after`. Copy a state before you change it.
 
     Ply `number` (from 0) leads from state `number` to state ``number + 1``. Hero `mover` (0..3) made `move` (0..4 or
-    `sim.game.CRASH`). If `mover` and `move` are None, this is a gap: any number of unknown plies led to `after`.
+    `sim.game.CRASH`). If `mover` and `move` are None, this object is a gap: any number of unknown plies led to `after`.
     """
 
     number: int
@@ -61,7 +61,7 @@ class Ply:
 
     @cached_property
     def events(self) -> Events:
-        """The events of this ply, in the order of the rules (`sim.events`); none for a gap."""
+        """The events of this ply, in the order of the rules (`sim.events`). A gap has no events."""
         return np.zeros(0, EVENT) if self.move is None else events_of(self.before, [self.move])[0]
 
 
@@ -69,21 +69,22 @@ class GameHistory:
     """One game over time.
 
     ``len(history)`` is the number of plies, and iteration yields every `Ply`. State k is the state before ply k, so there is one
-    state more than plies.
+    more state than there are plies.
 
     - `id`: the game's id.
     - `players`: the players of heroes 1..4.
     - `me`: our hero (0..3), None if no hero is ours.
-    - `ballots`: our ballots, by the number of the state in which we voted.
+    - `ballots`: our ballots (the results of our votes), by the number of the state in which we voted.
     - `started`: the time when the game began, None if unknown.
     - `limit_ms`: the time limit for a move in milliseconds, None if unknown.
     - `complete`: whether nothing can be added any more.
-    - `ending`, `message`: for a complete history, the reason why the game ended (None if unknown), and a sentence about it.
+    - `ending`, `message`: for a complete history, the reason why the game ended (None if unknown), and a sentence about this
+      reason.
     - `begins_late`: whether the first known state is later than the state before the first ply.
 
     Only the moves (a byte per ply) and the states that do not follow from moves are stored: the first state, and the states after
-    gaps. Other states are computed when they are read, which takes at most 0.1 ms. A whole game takes 10 kB of memory. With all
-    its states it would take 1.3 MB.
+    gaps. Other states are computed when they are read, which takes at most 0.1 ms. A whole game takes 10 kB of memory. A game
+    with all states stored would take 1.3 MB.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class GameHistory:
         started: datetime | str | None = None,
         limit_ms: float | None = None,
     ) -> None:
-        """Make a history without plies. `first` is the state before the first ply; it is copied."""
+        """Make a history without plies. `first` is the state before the first ply. The history keeps a copy of it."""
         self.id, self.players, self.me = id, tuple(players), me
         self.started, self.limit_ms = started, limit_ms
         self.ballots: dict[int, Ballot] = {}
@@ -117,7 +118,7 @@ class GameHistory:
     def read(cls, path: Path | str, game: str | None = None) -> GameHistory:
         """Return the history of a game in a file: a recording, or the record that `game` chooses (see `read_game_file`).
 
-        Raises `VindibotError` for a file that cannot be read, or a wrong choice.
+        Raises `VindibotError` for a file that cannot be read, and if `game` does not choose exactly one game.
         """
         return cls.of(read_game_file(Path(path), game))
 
@@ -147,7 +148,7 @@ class GameHistory:
 
     @classmethod
     def before_first_ply(cls, record: GameRecord) -> GameHistory:
-        """Return the history of a game record with its first state only. Raises `GameRecordError` for an impossible state."""
+        """Return a history with only the first state of a game record. Raises `GameRecordError` for an impossible state."""
         ratings: list[int | None] = record.extra.get("elo") or [None] * 4
         players = [Player(*known) for known in zip(record.names, record.player_ids, ratings, strict=True)]
         limit_ms = record.extra.get("time_limit_ms")
@@ -167,7 +168,7 @@ class GameHistory:
     # ---- Adding plies ----
 
     def play(self, move: int) -> bool:
-        """Play the move of one ply (0..4 or `CRASH`, other numbers count as Stay). Return whether it was played.
+        """Play the move of one ply (0..4 or `CRASH`, other numbers count as Stay). Return whether the ply was played.
 
         If the game is over, nothing changes and the result is False.
         """
@@ -181,7 +182,7 @@ class GameHistory:
     def play_all(self, moves: Sequence[int]) -> int:
         """Play the moves of several plies, and return the number of plies played.
 
-        It stops at the end of the game, or before the first number that is not a move (0..4 or `CRASH`).
+        The method stops at the end of the game, or before the first number that is not a move (0..4 or `CRASH`).
         """
         before = self.last["turn"].item(0)
         played = play_moves(self.last, 0, moves_of(moves))
@@ -192,10 +193,10 @@ class GameHistory:
         return played
 
     def append(self, state: GameState | Games, ballot: Ballot | None = None) -> None:
-        """Add a state that was seen, and the plies that led to it. `ballot` is our ballot in this state.
+        """Add a state that was seen, and the plies that led to this state. `ballot` is our ballot in this state.
 
-        If the state does not follow from the last one within a round, a gap is added. If the state is the first one that is seen,
-        the state before the first ply is added too, if it can be derived. Raises `ProtocolError` for an impossible state.
+        If the state does not follow from the last state within a round, a gap is added. If no state was seen before, the state
+        before the first ply is added too, if it can be derived. Raises `ProtocolError` for an impossible state.
         """
         if isinstance(state, GameState):
             self.players = state.players
@@ -221,7 +222,8 @@ class GameHistory:
             self.ballots[len(self)] = ballot
 
     def end(self, ending: Reason | None = None, message: str = "") -> None:
-        """Mark the history as complete. `ending` is the reason why the game ended, None if unknown. `message` explains it."""
+        """Mark the history as complete. `ending` is the reason why the game ended (None: unknown). `message` explains the
+        reason."""
         self.complete, self.ending, self.message = True, ending, message
 
     def _begin(self, first: Games) -> None:
@@ -239,7 +241,7 @@ class GameHistory:
         return self._last is not None
 
     def __getitem__(self, number: int) -> Ply:
-        """Return ply `number`; negative numbers count from the end. Raises IndexError."""
+        """Return ply `number`. Negative numbers count from the end. Raises IndexError."""
         return next(self.plies(range(len(self))[number]))
 
     def __iter__(self) -> Iterator[Ply]:
@@ -262,14 +264,14 @@ class GameHistory:
 
     @property
     def first(self) -> Games:
-        """The first state; do not change it. Raises IndexError if no state is known."""
+        """The first state. Do not change it. Raises IndexError if no state is known."""
         if 0 not in self._stored:
             raise IndexError("no state of this game is known")
         return self._stored[0]
 
     @property
     def last(self) -> Games:
-        """The newest state; do not change it. `play` changes it in place. Raises IndexError if no state is known."""
+        """The newest state. Do not change it: only `play` changes it, in place. Raises IndexError if no state is known."""
         if self._last is None:
             raise IndexError("no state of this game is known")
         return self._last
@@ -283,7 +285,7 @@ class GameHistory:
         return min(bisect_left(self._turns, turn), len(self))
 
     def state(self, number: int) -> Games:
-        """Return a copy of state `number`; negative numbers count from the end. Raises IndexError."""
+        """Return a copy of state `number`. Negative numbers count from the end. Raises IndexError."""
         number = range(len(self._turns))[number]
         if number == len(self):
             return copy_of(self.last)

@@ -1,8 +1,9 @@
-"""The player's side of the line protocol: reads the states of one game from lines of text (docs/arena.md has the protocol).
+"""The player's side of the line protocol. This module reads the states of one game from lines of text.
 
-The protocol does not tell the turn, the last moves and the number of rounds. The turn follows from our hero's id, since our plies
-are four turns apart. The last moves are the moves that lead by the rules from our previous state to the new one. If several moves
-have the same effect, the lines decide that a referee sends after the message EXPERT_INPUT: they tell the targets of the moves.
+The protocol (see docs/arena.md) does not tell the turn, the last moves and the number of rounds. The turn follows from our hero's
+id, because our plies are four turns apart. The last moves are the moves that lead by the rules from our previous state to the new
+state. Several moves may have the same effect. After the message EXPERT_INPUT, a referee sends further lines with the targets of
+the moves, and these lines decide between such moves.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _Reader = Generator[Game | None, str, None]
 
 
 class LineGame:
-    """Reads one game. `rounds` is the assumed number of rounds. If the game goes on after that, each turn adds one more round.
+    """Reads one game. `rounds` is the assumed number of rounds. If the game lasts longer, each further turn adds one round.
 
     `me` is our hero (0..3), -1 before the line with its id.
     """
@@ -69,7 +70,7 @@ class LineGame:
         return self._begins
 
     def feed(self, line: str) -> Game | None:
-        """Take the next line. Return the state of our turn if this is the turn's last line, else None.
+        """Take the next line. Return the state of our turn if this line is the last line of the turn, else None.
 
         Raises `UsageError` for a line that does not follow the protocol.
         """
@@ -160,7 +161,7 @@ class LineGame:
         return [heroes[hero] for hero in _HEROES], owners
 
     def _place(self, words: Sequence[str], largest: int) -> tuple[int, int]:
-        """Return the row and the column that two words of a line give as x and y. Here x is the column."""
+        """Return the row and the column that two words of a line state as x and y. In the line protocol, x is the column."""
         lowest = 0 if largest < MAX_SIZE else -largest
         column, row = self._integer(words[0], "x", lowest, largest), self._integer(words[1], "y", lowest, largest)
         return row, column
@@ -181,12 +182,13 @@ class LineGame:
 def last_moves(before: Game, after: Game, own: int | None, targets: dict[int, int]) -> list[int]:
     """Return the last directions of all heroes in `after`, a state at most four plies after `before`.
 
-    `own` is the move of the hero that moves first, None if unknown. `targets` has, by hero, the square that its move aimed at.
-    If no moves lead from one state to the other by the rules, the directions are derived from `targets` and the heroes' places.
+    `own` is the move of the hero that moves first, None if unknown. `targets` holds, by hero, the square at which the hero's move
+    was aimed. If no moves lead from `before` to `after` by the rules, the directions are derived from `targets` and the heroes'
+    squares.
     """
     found: list[int] = before["hero"]["last_dir"][0].tolist()
     before = copy_of(before)
-    before["max_turns"] = LARGEST  # a game that goes on has not ended
+    before["max_turns"] = LARGEST  # the referee has sent another state, so the game has not ended
     count = int(after["turn"].item(0)) - int(before["turn"].item(0))
     movers = [(int(before["turn"].item(0)) + number) % 4 for number in range(count)]
     guess = {hero: _aimed(before, hero, targets) for hero in movers}
@@ -204,7 +206,7 @@ def last_moves(before: Game, after: Game, own: int | None, targets: dict[int, in
 def _moves_to(
     games: Game, after: Game, guess: dict[int, int | None], targets: dict[int, int], own: int | None
 ) -> list[int] | None:
-    """Return moves that lead from state `games` to state `after`, None if there are none. Moves of `guess` are tried first."""
+    """Return moves that lead from state `games` to state `after`, or None if there are none. Try the moves in `guess` first."""
     turn = int(games["turn"].item(0))
     if turn == int(after["turn"].item(0)):
         return [] if _alike(games, after) else None
@@ -222,7 +224,7 @@ def _moves_to(
 
 
 def _alike(one: Game, other: Game) -> bool:
-    """Return whether two states are the same as far as the line protocol shows them."""
+    """Return whether two states are equal in everything that the line protocol shows."""
     heroes = all((one["hero"][name] == other["hero"][name]).all() for name in ("pos", "life", "gold"))
     return heroes and bool((one["cell"] == other["cell"]).all())
 

@@ -9,12 +9,12 @@ from vindibot.games.recording import SUFFIX
 
 #: The word that stands for the newest recording.
 LAST = "last"
-#: The folder of recordings if the settings name no other.
+#: The folder of recordings if the settings name no other folder.
 FOLDER = Path("recordings")
 
 
 def newest_recording(folder: Path = FOLDER) -> Path:
-    """Return the recording in `folder` that was written to last. Raises `UsageError` if there is none."""
+    """Return the recording in `folder` that has the latest modification time. Raises `UsageError` if there is no recording."""
     found = [(path.stat().st_mtime_ns, path.name, path) for path in folder.glob(f"*{SUFFIX}") if path.is_file()]
     if not found:
         raise UsageError(
@@ -25,5 +25,5 @@ def newest_recording(folder: Path = FOLDER) -> Path:
 
 
 def find_recording(name: str) -> Path:
-    """Return the path `name`, or for the word ``last`` the newest recording (see `newest_recording`). ``./last`` is a file."""
+    """Return the path `name`. The word ``last`` gives the path of the newest recording, but ``./last`` means a file."""
     return newest_recording() if name == LAST else Path(name)

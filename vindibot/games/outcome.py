@@ -13,9 +13,10 @@ from sim.game import ALL_CRASHED, RUNNING, TURN_MAX
 
 
 class Reason(StrEnum):
-    """The reason why a game, or a player's part in it, ended. Files contain these words. Tables list them in this order."""
+    """The reason why a game, or a player's part in it, ended. Files contain these words. Tables list the reasons in this
+    order."""
 
-    #: The game was played to its last turn, and the player answered on all its turns.
+    #: The game was played to its last turn, and the player answered on each of its own turns.
     FINISHED = "finished"
     #: All four heroes have crashed.
     ALL_CRASHED = "all-crashed"
@@ -65,7 +66,8 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of a command that played this game alone: 0 finished or the league is over, 130 interrupted, else 1."""
+        """The exit code of a command that played only this game: 0 if it is finished or the league is over, 130 if interrupted,
+        else 1."""
         return {Reason.FINISHED: 0, Reason.LEAGUE_OVER: 0, Reason.INTERRUPTED: 130}.get(self.reason, 1)
 
 
@@ -75,7 +77,7 @@ _STATUS = {Reason.FINISHED: TURN_MAX, Reason.ALL_CRASHED: ALL_CRASHED}
 
 
 def reason_of(status: int) -> Reason:
-    """Return the reason why a game ended, from the `status` (of `sim.game`) of its last state: "interrupted" if it still runs."""
+    """Return the reason why a game ended, by the `status` (of `sim.game`) of its last state. A running game is "interrupted"."""
     return _OF_STATUS[status]
 
 

@@ -47,7 +47,7 @@ class ProtocolError(VindibotError):
 
 
 class UnreadableError(ProtocolError):
-    """An answer is not JSON, or is JSON that is nested too deeply or has huge numbers."""
+    """An answer is not JSON, or is JSON with too deep nesting or too large numbers."""
 
 
 class WireModel(BaseModel):
@@ -90,7 +90,7 @@ class HeroState(StateModel):
 
 
 class BoardState(StateModel):
-    """The board of size x size squares. `tiles` has two characters per square, row by row. A hero hides the tile below it."""
+    """The board of size x size squares. `tiles` has two characters per square, row by row. A hero hides the tile under it."""
 
     size: Int32
     tiles: str
@@ -153,7 +153,7 @@ def _read(model: type[_Model], body: bytes | str) -> _Model:
         return model.model_validate_json(body)
     except ValidationError as error:
         problems = error.errors(include_input=False, include_url=False, include_context=False)
-    # Raised outside the handler. Else its context would be the validation error, which quotes the input.
+    # The error is raised outside the handler. Otherwise its context would be the validation error, which quotes the input.
     first = problems[0]
     path = _path(first["loc"])
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -163,7 +163,7 @@ def _read(model: type[_Model], body: bytes | str) -> _Model:
 
 
 def check_answer(answer: Answer) -> None:
-    """Raise `ProtocolError` if the state contradicts itself (see `to_games`), or if another hero than the answer's hero moves."""
+    """Raise `ProtocolError` if the state contradicts itself (see `to_games`), or if not the answer's hero is to move."""
     check_hero_id(answer)
     game, number = answer.game, answer.hero.id
     to_games(game)
@@ -188,7 +188,7 @@ _BY_WORD = {word.lower(): direction for direction, word in enumerate(DIRECTIONS)
 
 
 def read_direction(text: str) -> int:
-    """Return the direction 0..4 of a word of the protocol. Case and surrounding spaces are ignored. An unknown word is Stay."""
+    """Return the direction 0..4 for a word of the protocol. Ignore case and surrounding spaces. An unknown word means Stay."""
     return _BY_WORD.get(text.strip().lower(), STAY)
 
 
@@ -198,8 +198,9 @@ def read_direction(text: str) -> int:
 def to_games(state: GameState) -> Game:
     """Return a state as a game of `sim`, in a new array.
 
-    The state does not say whether the game is a training game, so `training` is 0. It does not show the tile below a hero, so
-    this tile is air. Raises `ProtocolError` for a state that contradicts itself, or a board that is not square or too large.
+    The protocol does not say whether the game is a training game, so `training` is 0. It does not show the tile on which a hero
+    stands, so this tile becomes air. Raises `ProtocolError` for a state that contradicts itself, or a board that is not square or
+    too large.
     """
     _check_turn(state)
     size = state.board.size
@@ -307,5 +308,5 @@ def _position(square: int) -> dict[str, int]:
 
 
 def encode_json(value: Any) -> bytes:
-    """Return compact JSON in UTF-8, as the original server writes it."""
+    """Return `value` as compact JSON in UTF-8, in the form that the original server writes."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,11 +1,11 @@
 """Recordings: the states, votes and moves of a bot in one game, as a file of JSON lines.
 
-The first line is the header (`Header`): bot, traits and weights, our hero, the server. Then there is one line per turn of ours:
-the server's game object, the votes and milliseconds of every trait, the sums and the move. The last line is the outcome. Each
-line is written at once, so a crash loses only an unfinished line.
+The first line is the header (`Header`): bot, traits and weights, our hero, the server. Then there is one line per turn of ours,
+with the server's game object, the votes and milliseconds of every trait, the sums of the votes, and the move. The last line is
+the outcome. Each line is written at once, so a crash loses only an unfinished line.
 
 The plies between two of our turns are not stored, since they follow from the heroes' last directions and the rules
-(`vindibot.games.GameHistory`). If they do not follow, because a turn was lost, the history has a gap.
+(`vindibot.games.GameHistory`). If a turn was lost, these plies are unknown, and the history has a gap.
 
 A recording contains no key, token or play URL.
 """
@@ -55,7 +55,7 @@ class _RecordingLine(BaseModel):
 
 
 class TraitHeader(_RecordingLine):
-    """A trait of the bot: its label, weight, `use` and parameters, as in the bot file."""
+    """A trait of the bot: the trait's label, weight, `use` and parameters, as in the bot file."""
 
     label: str
     weight: float
@@ -119,7 +119,7 @@ class Recorder:
     """Writes one recording into `folder`, which is created if necessary. The name of the file comes from the header.
 
     An error of the disk is logged once and not raised. The game goes on, and the recording lacks the turns that could not be
-    written. `path` is the file, None if it could not be created.
+    written. `path` is the path of the file, None if the file could not be created.
     """
 
     def __init__(self, folder: Path, header: Header) -> None:
@@ -183,15 +183,15 @@ class Recorder:
 
 
 def recording_folder_problem(folder: Path) -> str:
-    """Return why games cannot be recorded in this folder, and what to do about it. Return an empty text if they can."""
+    """Return why games cannot be recorded in this folder, and what to do. Return an empty text if games can be recorded."""
     problem = unwritable_reason(folder)
     return f"cannot be written to: {problem}; name another folder, or record nothing (--no-recording)" if problem else ""
 
 
 def unwritable_reason(folder: Path) -> str:
-    """Return why no file can be written into a folder, and an empty text if files can be written.
+    """Return why no file can be written into a folder, or an empty text if files can be written.
 
-    If the folder does not exist, the check is whether it can be created. No file is left behind.
+    If the folder does not exist, check whether it can be created. The check leaves no file behind.
     """
     existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(path))
     if not existing.is_dir():
@@ -260,9 +260,9 @@ class Recording:
     """A recording that was read from a file.
 
     - `turns`: our turns in order.
-    - `outcome`: the outcome, None if the file has none because the game was interrupted.
-    - `last`: the last state, None if the file has none.
-    - `cut`: whether the last line of the file was unfinished and so is left out.
+    - `outcome`: the outcome, None if the file has no outcome because the recording was interrupted.
+    - `last`: the last state, None if the file has no last state.
+    - `cut`: whether the last line of the file was unfinished, and was left out for this reason.
     """
 
     path: Path
@@ -291,7 +291,7 @@ class Recording:
     def turn(self, turn: int) -> RecordedTurn:
         """Return our turn with the protocol's number `turn`.
 
-        Raises `RecordingError` if there is none. The message names the nearest turns.
+        Raises `RecordingError` if no recorded turn has this number. The message names the nearest turns.
         """
         for recorded in self.turns:
             if recorded.turn == turn:
@@ -301,14 +301,14 @@ class Recording:
         raise RecordingError(f"{self.path}: turn {turn} is not a recorded turn of hero {self.header.hero}; {hint}", 2)
 
     def recent(self, turn: int, rounds: int | None = None) -> Games:
-        """Return the states of our turns before `turn`, oldest first. With `rounds`, return only the last `rounds` ones."""
+        """Return the states of our turns before `turn`, oldest first. With `rounds`, return only the last `rounds` states."""
         before = [own.games for own in self.turns if own.turn < turn]
         before = before if rounds is None else before[max(0, len(before) - rounds) :]
         return np.concatenate(before) if before else np.zeros(0, GAME)
 
 
 def read_recording(path: Path | str) -> Recording:
-    """Return the recording in a file. If the last line is unfinished, it is left out (see `Recording.cut`).
+    """Return the recording in a file, without an unfinished last line (see `Recording.cut`).
 
     For any other fault, raises `RecordingError` with the file, the line and the reason.
     """

@@ -26,7 +26,7 @@ class Difference:
     """The first state of a game that does not follow by the rules.
 
     - `game`: the id of the game.
-    - `ply`: the number of the ply (from 0) that led to the state, and `move` its move.
+    - `ply`: the number (from 0) of the ply that led to the state. `move`: the move of this ply.
     - `before`: a drawing of the state before this ply.
     - `expected`: a drawing of the state in the file.
     - `got`: a drawing of the state to which the moves lead by the rules.
@@ -45,7 +45,7 @@ class Tally:
     """The results of the checks.
 
     - `games`, `states`: the numbers of games and states that were checked.
-    - `differences`: the first wrong state of each game that has one.
+    - `differences`: for each game with a wrong state, its first wrong state.
     - `problems`: a sentence for each game that is wrong in another way.
     - `skipped`: the states that could not be checked, and the reasons.
     - `remarks`: observations that are no faults.

@@ -62,7 +62,7 @@ def first_state(game: dict[str, Any]) -> Games:
 
 
 def original_game(game: dict[str, Any]) -> GameHistory:
-    """Play the moves of a recorded game by the rules, and return the result. Stop at the first move that cannot be played.
+    """Play the moves of a recorded game by the rules, and return the result. Stop before the first move that cannot be played.
 
     Raises `ProtocolError` if the first state cannot be played.
     """
@@ -85,7 +85,7 @@ def agrees(games: Games, state: list[Any]) -> bool:
 
 
 def _recorded_board(games: Games, state: list[Any]) -> str:
-    """Return a drawing of the recorded `state`, with the spawn squares and the tiles below heroes of `games`."""
+    """Return a drawing of the recorded `state`, with the spawn squares of `games` and the tiles under the heroes of `games`."""
     turn, finished, text, heroes = state
     shown = games.copy()
     record = shown[0]
@@ -103,7 +103,7 @@ def _recorded_board(games: Games, state: list[Any]) -> str:
 
 
 def verify_game(game: dict[str, Any]) -> tuple[int, Difference | None]:
-    """Play one recorded game. Return the number of states compared, and the first difference, None if there is none.
+    """Play one recorded game. Return the number of states compared, and the first difference (None if all states are equal).
 
     Raises `ProtocolError` for a game that our rules cannot play, for example on a board that is not square.
     """
@@ -131,7 +131,7 @@ def verify(paths: Iterable[Path], tally: Tally | None = None) -> Tally:
         try:
             kind = kind_of(path)
         except UsageError:
-            kind = "original"  # the reader of this kind raises an error that names the fault
+            kind = "original"  # the reader of original games raises an error that names the fault
         if kind == "recording":
             retrace_recording(read_recording(path), tally)
         elif kind == "records":
@@ -179,10 +179,10 @@ def report(tally: Tally) -> str:
 
 
 def verify_files(paths: Iterable[Path | str], console: Console) -> int:
-    """Check the files, print the report, and return the exit code: 0 if all games are right, 1 if not.
+    """Check the files, print the report, and return the exit code: 0 if all games are right, 1 if a game is wrong.
 
-    If a file cannot be read, print the reason and go on with the next file. Then the exit code is that of the error, unless a
-    game is wrong.
+    If a file cannot be read, print the reason and go on with the next file. In this case the exit code is the code of the error,
+    unless a game is wrong.
     """
     tally = Tally()
     code = 0

@@ -33,10 +33,10 @@ def view(
     ``.jsonl`` is a path. The string ``last`` is the newest recording in ``recordings/``. `turn` is the protocol's number. `nodes`
     is the search budget in nodes, None for no limit.
 
-    - With a drawing or a game: without `turn`, the game's turn advances to the next turn of `me`. Without `me`, our hero is the
-      next hero to move that is on the board. `recent` are the boards of our earlier turns, oldest first.
-    - With a recording: `turn` must be one of the recorded turns. Hero and history come from the recording, and the seed too if
-      `seed` is None.
+    - With a drawing or a game: if `turn` is None, the game's turn advances to the next turn of `me`. If `me` is None, our hero is
+      the next hero to move that is on the board. `recent` are the boards of our earlier turns, oldest first.
+    - With a recording: `turn` must be one of the recorded turns. The hero and the history come from the recording. If `seed` is
+      None, the seed comes from the recording too.
 
     Raises ValueError if the arguments do not fit the source (`sim.board.BoardError` for a wrong drawing). Raises
     `vindibot.games.recording.RecordingError` for a wrong recording, or a turn that was not recorded.

@@ -1,4 +1,4 @@
-"""The votes of one trait as a recording stores them: label, weight, votes, time, status, and the result of a search if any.
+"""The votes of one trait, as a recording stores them: label, weight, votes, time, status, and the result of its search if any.
 
 Fields of a `behaviours.base.SearchInfo` that are None are left out. The principal variation is text with one letter per ply,
 ``.`` for Stay. The goal is a square of the protocol: [x, y], with x the row.
@@ -25,7 +25,7 @@ _Place = Annotated[int, Field(ge=0, lt=MAX_SIZE)]
 
 
 class VoteLine(BaseModel):
-    """The votes of a trait as they are read from a recording. `entry` converts them."""
+    """The votes of a trait, as read from a recording. `entry` converts them to a `BallotEntry`."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -68,7 +68,7 @@ def write_pv(pv: Sequence[int]) -> str:
 
 
 def write_number(value: float) -> float | None:
-    """Return milliseconds as a number for JSON. Infinity (a test without a deadline) and NaN become None."""
+    """Return a number of milliseconds in a form for JSON. Infinity (in a test without a deadline) and NaN become None."""
     return round(float(value), 3) if math.isfinite(value) else None
 
 

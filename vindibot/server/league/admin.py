@@ -1,8 +1,8 @@
-"""The administrator's endpoints below ``/api/admin`` for bots, private matches and leagues. Requests and answers are JSON.
+"""The administrator's endpoints under ``/api/admin``, for bots, private matches and leagues. Requests and answers are JSON.
 
-Every request needs the header ``Authorization: Bearer KEY``. The server keeps only a digest of this key. If the settings have
-no such key, the server has no such endpoints. The answer to a request that makes bots has their new keys; no later answer
-repeats them.
+Every request needs the header ``Authorization: Bearer KEY``, where KEY is the administrator's key. The server keeps only a digest
+of this key. If the settings have no administrator's key, the server does not have these endpoints. A request that creates bots is
+answered with the bots' new keys. No later answer repeats these keys.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
 from vindibot.server.users import RegistrationError
 
-#: Largest number of private matches that are listed. When there are more, the oldest one is cancelled and dropped.
+#: Largest number of private matches that are listed. When there are more matches, the oldest match is cancelled and dropped.
 MAX_MATCHES = 1000
 
 _BEARER = HTTPBearer(scheme_name="administrator", auto_error=False)
@@ -55,13 +55,13 @@ class MatchRequest(_RequestModel):
     seats: tuple[str, ...] = Field(min_length=SEATS, max_length=SEATS, description='ids or names of bots, or "random"')
     map: str | None = Field(default=None, max_length=10_000, description="name or text of the map; generated if missing")
     seed: int | None = Field(default=None, ge=0, lt=2**63, description="seed of the map and of random bots")
-    rounds: int | None = Field(default=None, ge=1, le=100_000, description="number of rounds (four plies) of the game")
+    rounds: int | None = Field(default=None, ge=1, le=100_000, description="length of the game in rounds of four plies")
     time_limit_ms: int | None = Field(default=None, ge=1, le=86_400_000, description="time for a move in milliseconds")
     seat_limits_ms: tuple[Annotated[int, Field(ge=1, le=86_400_000)] | None, ...] = Field(
         default=NO_LIMITS,
         min_length=SEATS,
         max_length=SEATS,
-        description="time for a move per seat in milliseconds, null for the time limit of the match",
+        description="for each seat, the time for a move in milliseconds, or null for the time limit of the match",
     )
     pace: Literal["none", "original"] | None = Field(default=None, description="minimum times of moves")
     training: bool = Field(default=False, description="whether the crash of any hero ends the game")
@@ -94,7 +94,7 @@ class Administration:
             raise Refusal(401, "The administrator's key is missing or wrong: send it as  Authorization: Bearer KEY")
 
     def arrange(self, request: MatchRequest) -> str:
-        """Arrange a private match and return its number. Raises `UsageError`."""
+        """Arrange a private match, and return the number of the match. Raises `UsageError`."""
         seats = [seat if seat == RANDOM_BOT else self._user(seat) for seat in request.seats]
         match = self.lobby.arrange(seats=seats, **request.model_dump(exclude={"seats"}))
         number = secrets.token_hex(4)
@@ -156,7 +156,7 @@ def _inlined(schema: Any, definitions: dict[str, Any] | None = None) -> Any:
 
 
 def _keys(roster: Sequence[RosterEntry]) -> list[dict[str, str]]:
-    """Return the bots of a roster as JSON values: the name of each bot, and its key if the key is new."""
+    """Return the bots of a roster as JSON values: the name of each bot, and the bot's key if the key is new."""
     return [{"name": entrant.name} | ({"key": entrant.key} if entrant.made else {}) for entrant in roster]
 
 
@@ -215,7 +215,7 @@ def add_administration(app: FastAPI, lobby: Lobby, leagues: LeagueRegistry, sett
 
     @app.post("/api/admin/leagues", dependencies=allowed, openapi_extra=_body(LeagueRequest))
     async def create(request: Request) -> Response:
-        """Make a league. It begins immediately. The answer has the new keys of its bots; no later answer repeats them."""
+        """Make a league, which begins immediately. The answer has the bots' new keys. No later answer repeats these keys."""
         wanted = await _read(request, settings, LeagueRequest)
         roster = roster_from_list(wanted.roster)
         director = await leagues.create(wanted.name, wanted.settings, roster)

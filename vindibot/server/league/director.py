@@ -1,7 +1,8 @@
 """The director of a league: it starts a game when all the game's bots wait, and notes the result.
 
-A bot asks for an arena game as usual. Since its key belongs to the league, it waits here until one of its league games can
-begin. The order in which bots join does not matter: the first undecided game whose bots all wait begins.
+A bot of the league asks for an arena game as usual. Since the bot's key belongs to the league, the bot waits in the director
+until one of its league games can begin. The order in which bots join does not matter: of all undecided games whose bots all wait,
+the first game of the league's schedule begins.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from vindibot.server.refusal import Refusal, closing_refusal, game_error
 
 #: Seconds between two checks for absent bots.
 CHECK_SECONDS = 1.0
-#: Seconds within which a game must begin once all its bots wait. If it does not, one of the bots has disconnected, and the
-#: others wait again.
+#: Seconds within which a game must begin once all its bots wait. If the game does not begin, one of its bots has disconnected,
+#: and the other bots wait again.
 BEGIN_SECONDS = 5.0
 #: Largest number of clients of one bot that may wait at the same time.
 MAX_CLAIMS = 8
-#: Largest number of keys for which the director caches whether they belong to the league. Thanks to the cache, each key costs a
-#: slow digest only once.
+#: Largest number of keys for which the director caches whether the key belongs to the league. Without the cache, each request
+#: would compute a slow digest of its key.
 MAX_CACHED_KEYS = 10_000
 
 OVER = "The league is over"
@@ -40,7 +41,8 @@ _log = structlog.get_logger("vindibot.league")
 class Presence:
     """The presence of one bot: `claims` are its waiting clients, and `playing` is the number of its running games.
 
-    `last_seen` is the loop's time at which the bot last played, or last had as many waiting clients as a game needs.
+    `last_seen` is the time (of the event loop) at which the bot last played, or last had as many waiting clients as it has heroes
+    in a game.
     """
 
     claims: list[Claim] = field(default_factory=list)
@@ -49,7 +51,7 @@ class Presence:
 
 
 class Director:
-    """Plays one league in a lobby. It is a `Matchmaker`. Call `start` and `close` in the lobby's event loop."""
+    """Plays one league in a lobby, as a `Matchmaker`. Call `start` and `close` in the lobby's event loop."""
 
     def __init__(self, league: League, lobby: Lobby) -> None:
         self.league = league
@@ -74,7 +76,7 @@ class Director:
         self._tasks.add(self._loop.create_task(self._keep_checking()))
 
     async def close(self) -> None:
-        """Stop, and store the league. Running games have no result: they are played again after a restart."""
+        """Stop, and store the league. Running games get no result, and are played again after a restart."""
         if self in self._lobby.matchmakers:
             self._lobby.matchmakers.remove(self)
         tasks = list(self._tasks)
@@ -128,11 +130,11 @@ class Director:
     # ---- State ----
 
     def waiting(self) -> dict[str, int]:
-        """Return the number of waiting clients per bot, for the bots with at least one."""
+        """Return the number of waiting clients per bot, without the bots that have no waiting client."""
         return {name: len(bot.claims) for name, bot in zip(self.league.names, self._bots, strict=True) if bot.claims}
 
     def missing(self) -> list[str]:
-        """Return the names of the bots that still have games to play, but neither wait nor play now."""
+        """Return the names of the bots that still have games to play, but are neither waiting nor playing."""
         needed = {number for fixture in self.league.pending() for number in fixture.entrants}
         bots = self._bots
         return [self.league.names[number] for number in sorted(needed) if not bots[number].claims and not bots[number].playing]
@@ -203,7 +205,7 @@ class Director:
             self._bots[self._by_user[claim.user.id]].claims.insert(0, claim)
 
     async def _follow(self, fixture: Fixture, match: Match) -> None:
-        """Wait for the end of a game and note its result. If the game does not begin in time, let its clients wait again."""
+        """Wait for the end of a game, and store its result. If the game does not begin in time, let its clients wait again."""
         result: MatchResult | None = None
         try:
             async with asyncio.timeout(BEGIN_SECONDS):
@@ -212,7 +214,7 @@ class Director:
         except TimeoutError:
             pass
         finally:
-            self._take_back(self._lobby.withdraw(match))  # the clients that still wait, if the game has not begun
+            self._take_back(self._lobby.withdraw(match))  # if the game has not begun: its clients that still wait
             del self.running[id(fixture)]
             now = self._loop.time()
             for number in fixture.entrants:
@@ -240,7 +242,7 @@ class Director:
     def _finish(self) -> None:
         _log.info("the league is over", league=self.league.name)
         self._lobby.matchmakers.remove(self)
-        self._lobby.matchmakers.append(self)  # so that a bot that is also in another league plays there
+        self._lobby.matchmakers.append(self)  # at the end of the list: a bot that is also in another league plays there first
         self._refuse_all(game_error(OVER))
 
     def _refuse_all(self, refusal: Refusal) -> None:
@@ -265,9 +267,9 @@ class Director:
                 bot.last_seen = now
 
     def _forfeit_absent(self) -> None:
-        """Let bots forfeit that have been absent for at least `absence_timeout_s`: they lose their games of the earliest day.
+        """Let each bot that has been absent for at least `absence_timeout_s` lose its undecided games of the earliest day.
 
-        This happens only if at least one bot waits, and no game runs or can begin.
+        The method does this only if at least one bot waits, and no game runs or can begin.
         """
         if self.running or self.league.state != "running" or not any(bot.claims for bot in self._bots):
             return

@@ -14,10 +14,10 @@ FourFlags = Annotated[tuple[bool, ...], Field(min_length=SEATS, max_length=SEATS
 
 
 class FixtureResult(BaseModel):
-    """The result of a fixture, of one of three kinds.
+    """The result of a fixture. There are three kinds of results.
 
     - "played": the game was played, perhaps with heroes that timed out. `gold` and `crashed` have one entry per seat.
-    - "absent": the entrants in `absent` did not come and lose. `gold` and `crashed` are None.
+    - "absent": the entrants in `absent` did not join the game, and lose. `gold` and `crashed` are None.
     - "bye": the entrant had no opponent. `gold` and `crashed` are None.
     """
 
@@ -31,10 +31,11 @@ class FixtureResult(BaseModel):
 
 
 class Fixture(BaseModel):
-    """One game of a league. `entrants` are the numbers of its bots in the league.
+    """One game of a league. `entrants` are the indices of the game's bots in the roster.
 
-    `seats` has the number of a bot per seat, None for a random bot of the server; it is empty for a bye. `seed` is the seed of
-    the random bots and, if `map` is None, of the map. `attempts` says how many times the game was played.
+    `seats` holds one entry per seat: the index of a bot, or None for a random bot of the server. It is empty for a bye (an
+    entrant without an opponent). `seed` is the seed of the random bots and, if `map` is None, of the map. `attempts` says how
+    many times the game was played.
     """
 
     model_config = ConfigDict(extra="forbid")

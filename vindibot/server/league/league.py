@@ -1,4 +1,4 @@
-"""A league and its file: settings, roster, fixtures. The file has salted slow digests of the bots' keys, but no keys."""
+"""A league, and its file with settings, roster and fixtures. The file holds no keys, but salted slow digests of them."""
 
 from __future__ import annotations
 
@@ -67,9 +67,10 @@ class League(BaseModel):
 
     @classmethod
     def create(cls, name: str, settings: LeagueSettings, roster: Sequence[RosterEntry], path: Path | None = None) -> League:
-        """Return a new league. Its file is `path`, None for no file; call `save` to write it. Takes ten milliseconds per key.
+        """Return a new league, whose file is `path` (None: no file). `save` writes the file. Takes ten milliseconds per key.
 
-        Raises `UsageError` for a bad name or map, for a roster with fewer than two bots, and for too many games.
+        Raises `UsageError` for an invalid name or map, for a roster with fewer than two bots, and for more than `MAX_FIXTURES`
+        games.
         """
         if not re.fullmatch(NAME, name):
             raise UsageError("the name of a league has 1 to 40 small letters, digits and hyphens")
@@ -110,9 +111,9 @@ class League(BaseModel):
         return self.model_dump_json(exclude_none=True) + "\n"
 
     def save(self, text: str | None = None, *, new: bool = False) -> None:
-        """Write `text` to the league's file, completely or not at all. If `text` is None, write what `text()` returns.
+        """Write `text` to the league's file, completely or not at all. If `text` is None, write the result of `text()`.
 
-        A league without a path is not written. With `new`, an existing file is an error. Raises `VindibotError`.
+        If the league has no path, write nothing. With `new`, an existing file is an error. Raises `VindibotError`.
         """
         if self.path is None:
             return
@@ -128,12 +129,12 @@ class League(BaseModel):
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of the bots, by number."""
+        """The names of the bots, by their indices in the roster."""
         return [member.name for member in self.members]
 
     @property
     def over(self) -> bool:
-        """Whether the league is over. Then no more games begin."""
+        """Whether the league is over, so that no more games begin."""
         return self.state == "over"
 
     def pending(self) -> list[Fixture]:
@@ -145,14 +146,14 @@ class League(BaseModel):
         return standings(self.names, self.fixtures)
 
     def member(self, key: str) -> int | None:
-        """Return the number of the bot with this key, None if there is none. Takes ten milliseconds."""
+        """Return the index of the bot with this key, or None if no bot has this key. Takes ten milliseconds."""
         digest = _digest(key, bytes.fromhex(self.salt))
         return next((number for number, member in enumerate(self.members) if member.digest == digest), None)
 
     # ---- Results ----
 
     def decide(self, fixture: Fixture, result: FixtureResult) -> None:
-        """Set the result of a fixture. If no fixture is left without a result, add those of the next day or end the league."""
+        """Set the result of a fixture. If every fixture has a result, add the fixtures of the next day, or end the league."""
         fixture.result = result
         if not self.pending():
             self._extend()

@@ -118,6 +118,6 @@ def _for_projector(director: Director, running: RunningGames) -> dict[str, Any]:
 
 
 def _gold(fixture: Fixture) -> list[int]:
-    """Return the gold of each entrant in a fixture, summed over its heroes; 0 if the fixture was not played."""
+    """Return the gold of each entrant in a fixture, summed over the entrant's heroes. It is 0 if the fixture was not played."""
     gold = fixture.result.gold if fixture.result is not None and fixture.result.gold is not None else ()
     return [sum(amount for amount, owner in zip(gold, fixture.seats, strict=True) if owner == side) for side in fixture.entrants]

@@ -1,12 +1,13 @@
-"""Pairing: the games of each day. They depend only on the settings with their seed and, in a Swiss league, on earlier results.
+"""Pairing: the games of each day. They depend only on the settings (with the seed) and, in a Swiss league, on earlier results.
 
-In a duel each entrant has two of the four heroes. There are six ways to seat two entrants A and B. They are used in pairs, and
-the second of a pair swaps A and B. So an even number of games is fair:
+In a duel each of the two entrants, A and B, has two of the four heroes. There are six ways to assign the four seats. In the
+following list, each way is followed by the way with A and B exchanged. The games of a pairing use the ways in this order, so an
+even number of games is fair:
 
     ABBA BAAB   ABAB BABA   AABB BBAA
 
-At a table of four the seats rotate from game to game. If the number of entrants is not a multiple of four, some tables have only
-three or two entrants. Random bots of the server take the other seats.
+At a table of four entrants, the seats rotate from game to game. If the number of entrants is not a multiple of four, some tables
+have only three or two entrants. Random bots of the server take the other seats.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from vindibot.server.league.standings import opponents, standings
 
 SEATINGS = ((0, 1, 1, 0), (1, 0, 0, 1), (0, 1, 0, 1), (1, 0, 1, 0), (0, 0, 1, 1), (1, 1, 0, 0))
 ROTATIONS = (0, 2, 1, 3)
-#: Largest number of partial pairings that are tried for a day. If all of them fail, entrants may meet again.
+#: Largest number of partial pairings that are tried for a day. If all of them fail, entrants that have met before may meet again.
 MAX_TRIED = 20_000
 
 Tables = list[tuple[int, ...]]
 
 
 def next_fixtures(settings: LeagueSettings, names: Sequence[str], fixtures: Sequence[Fixture]) -> list[Fixture]:
-    """Return the next fixtures of a league, or an empty list if the league is over. All of `fixtures` must be decided.
+    """Return the next fixtures of a league, or an empty list if the league is over. All `fixtures` so far must be decided.
 
     In a round-robin league the first call returns all fixtures. In a Swiss league each call returns one day.
     """
@@ -57,7 +58,7 @@ def most_fixtures(settings: LeagueSettings, count: int) -> int:
 
 
 def swiss_days(count: int) -> int:
-    """Return the number of days of a Swiss league with `count` entrants: the rounds of a knock-out, and one more."""
+    """Return the number of days of a Swiss league with `count` entrants: one more than a knock-out tournament has rounds."""
     return ceil(log2(count)) + 1
 
 
@@ -66,7 +67,7 @@ def _random(settings: LeagueSettings, day: int) -> random.Random:
 
 
 def _of_day(settings: LeagueSettings, day: int, tables: Tables) -> Iterable[Fixture]:
-    """Yield the games of a day, all on one map: the first game of every table, then the second of every table, and so on."""
+    """Yield the games of a day, all on one map: the first game of every table, then every table's second game, and so on."""
     seed = _random(settings, day).getrandbits(32)
     game_map = settings.maps[(day - 1) % len(settings.maps)] if settings.maps else None
     games = settings.seatings if settings.table == "duel" else min(settings.seatings, SEATS)
@@ -94,8 +95,8 @@ def _seats(settings: LeagueSettings, table: tuple[int, ...], game: int) -> tuple
 def round_robin(settings: LeagueSettings, count: int) -> list[Tables]:
     """Return the tables of each day. All pairs of entrants meet: exactly once in duels, at least once at tables of four.
 
-    If `settings.days` is larger than this takes, days are repeated from the first on. If it is smaller, the last days are
-    left out.
+    If `settings.days` is larger than the number of days computed, the days are repeated from the first day on. If `settings.days`
+    is smaller, the last days are left out.
     """
     days = _circle(count) if settings.table == "duel" else _covering(count, random.Random(f"{settings.seed}/tables"))
     wanted = settings.days or len(days)
@@ -103,7 +104,7 @@ def round_robin(settings: LeagueSettings, count: int) -> list[Tables]:
 
 
 def _circle(count: int) -> list[Tables]:
-    """Return the days of the circle method: one entrant keeps its place, the others rotate.
+    """Return the days of the circle method: one entrant keeps its place, and the other entrants rotate.
 
     If the number of entrants is odd, one entrant rests each day and is alone at its table.
     """
@@ -120,7 +121,7 @@ def _circle(count: int) -> list[Tables]:
 
 
 def _covering(count: int, rng: random.Random) -> list[Tables]:
-    """Return the tables of as many days as it takes until all entrants have met. Each day is the best of some random draws."""
+    """Return the tables of each day, until all entrants have met. The tables of a day are the best of several random draws."""
     met = [[0] * count for _ in range(count)]
     missing = count * (count - 1) // 2
     days: list[Tables] = []
@@ -138,8 +139,10 @@ def _covering(count: int, rng: random.Random) -> list[Tables]:
 
 
 def _draw(costs: list[list[int]], rng: random.Random) -> Tables:
-    """Return random tables. Each table begins with the free entrant that has met the fewest others. Then come those free
-    entrants that the table has met least often."""
+    """Return random tables. Each table begins with the free entrant that has met the fewest others.
+
+    Then each table gets the free entrants that its entrants have met least often.
+    """
     free = list(range(len(costs)))
     rng.shuffle(free)
     free.sort(key=lambda entrant: costs[entrant].count(0), reverse=True)
@@ -149,8 +152,9 @@ def _draw(costs: list[list[int]], rng: random.Random) -> Tables:
 def _fill_tables(free: list[int], near: int, costs: Sequence[Sequence[int] | Mapping[int, int]]) -> Tables:
     """Return tables for all entrants in `free`, which becomes empty.
 
-    Each table begins with the first free entrant. Then it gets, one by one, the entrant with the lowest cost among the next
-    `near` free ones. The cost of an entrant is the sum of `costs[entrant][other]` over the others at the table.
+    Each table begins with the first free entrant. Then entrants are added one by one: always the entrant with the lowest cost
+    among the next `near` free entrants. The cost of an entrant is the sum of `costs[entrant][other]` over the other entrants at
+    the table.
     """
     tables: Tables = []
     for size in table_sizes(len(free)):
@@ -177,9 +181,9 @@ def table_sizes(count: int) -> list[int]:
 
 
 def swiss(settings: LeagueSettings, ranking: Sequence[int], fixtures: Sequence[Fixture]) -> Tables:
-    """Return the tables of the next day. `ranking` has all entrants, best first.
+    """Return the tables of the next day. `ranking` lists all entrants, the best entrant first.
 
-    Entrants of similar rank meet, if possible entrants that have not met before.
+    Entrants of similar rank meet. If possible, they have not met before.
     """
     met = opponents(len(ranking), fixtures)
     order = list(ranking)
@@ -198,9 +202,9 @@ def swiss(settings: LeagueSettings, ranking: Sequence[int], fixtures: Sequence[F
 
 
 def _pair(order: list[int], met: list[set[int]], budget: list[int]) -> Tables | None:
-    """Return pairs of entrants of similar rank that have not met. Return None if there are none, or if `budget` is used up.
+    """Return pairs of entrants of similar rank that have not met, or None if there are no such pairs or `budget` is used up.
 
-    `budget` has one number: the partial pairings that may still be tried.
+    `budget` holds one number: the number of partial pairings that may still be tried.
     """
     if not order:
         return []
@@ -218,6 +222,6 @@ def _pair(order: list[int], met: list[set[int]], budget: list[int]) -> Tables | 
 
 
 def _with_fair_sides(pairs: Tables, fixtures: Sequence[Fixture]) -> Tables:
-    """Return the pairs, each with that entrant first which has been first in fewer fixtures."""
+    """Return the pairs. In each pair, the entrant that has been first in fewer fixtures comes first."""
     firsts = [fixture.entrants[0] for fixture in fixtures]
     return [pair if firsts.count(pair[0]) <= firsts.count(pair[1]) else pair[::-1] for pair in pairs]

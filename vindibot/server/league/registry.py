@@ -1,4 +1,4 @@
-"""The registry of leagues: all leagues of a server. They come from files, or the administrator makes them during the run."""
+"""The registry of leagues: all leagues of a server. They come from files, or from requests of the administrator."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ MAX_LEAGUES = 100
 class LeagueRegistry:
     """The directors of a server's leagues, by the name of the league.
 
-    `path` is the file of a league, or a folder with such files. New leagues are stored in this folder, or beside this file.
-    If `path` is None, all leagues are lost when the server ends.
+    `path` is the file of a league, or a folder with such files. New leagues are stored in this folder, or in the folder of this
+    file. If `path` is None, all leagues are lost when the server ends.
     """
 
     def __init__(self, lobby: Lobby, path: Path | None = None) -> None:
@@ -40,7 +40,7 @@ class LeagueRegistry:
         path = None if folder is None else folder / f"{name}{SUFFIX}"
         self._check_free(name)
         league = await asyncio.to_thread(League.create, name, settings, roster, path)
-        self._check_free(name)  # another request may have made a league with this name meanwhile
+        self._check_free(name)  # meanwhile another request may have made a league with this name
         league.save(new=True)
         return self._start(league)
 

@@ -20,7 +20,7 @@ MAX_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class RosterEntry:
-    """A bot of the roster with its key. `made` says that the key is new, so that the bot's author must be told."""
+    """A bot of the roster with its key. `made` is true if the key is new, so that the bot's author does not know it yet."""
 
     name: str
     key: str = field(repr=False)
@@ -30,7 +30,7 @@ class RosterEntry:
 def read_roster(path: Path) -> list[RosterEntry]:
     """Return the roster in a file. The file is JSON if its name ends with ``.json``, else CSV.
 
-    Raises `UsageError`; the message says at which line or entry the file is wrong.
+    Raises `UsageError`. The message says which line or entry of the file is wrong.
     """
     try:
         with path.open("rb") as file:
@@ -92,7 +92,7 @@ def roster_from_list(value: Any) -> list[RosterEntry]:
 
 
 def _entrants(rows: Sequence[tuple[str, str, str]]) -> list[RosterEntry]:
-    """Return the roster entries for rows of (place, name, key). A place is for messages: a line or entry of the file.
+    """Return the roster entries for rows of (place, name, key). The place, a line or entry of the file, appears in messages.
 
     Raises `UsageError`.
     """
@@ -114,7 +114,7 @@ def _entrants(rows: Sequence[tuple[str, str, str]]) -> list[RosterEntry]:
 
 
 def write_keys(entrants: Sequence[RosterEntry], path: Path) -> None:
-    """Write the names and keys to a new CSV file that only the owner of the file may read.
+    """Write the names and keys of `entrants` to a new CSV file that only the owner of the file may read.
 
     Raises `UsageError` if the file exists or cannot be written.
     """

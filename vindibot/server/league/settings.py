@@ -10,7 +10,7 @@ from vindibot.config import Settings
 
 
 class LeagueSettings(Settings):
-    """The settings of a league. A *day* is one round of pairings; a *round* is four plies, as in every game."""
+    """The settings of a league. On a *day*, each entrant has one pairing. A *round* of a game is four plies."""
 
     model_config = ConfigDict(strict=False)
 
@@ -20,27 +20,29 @@ class LeagueSettings(Settings):
     system: Literal["round-robin", "swiss"] = Field(
         default="round-robin", description="round-robin: all bots meet; swiss: bots of similar rank meet"
     )
-    days: int | None = Field(default=None, ge=1, le=1000, description="number of days; without it the system decides")
+    days: int | None = Field(default=None, ge=1, le=1000, description="number of days; if missing, the system decides")
     seatings: int = Field(
         default=2,
         ge=1,
         le=6,
-        description="games per pairing, each with other seats: 2, 4 or 6 are fair in a duel, 4 at a table of four",
+        description="games per pairing, each with other seats; fair numbers are 2, 4 or 6 in a duel, and 4 at a table of four",
     )
-    rounds: int = Field(default=300, ge=1, le=100_000, description="number of rounds (four plies) of a game")
+    rounds: int = Field(default=300, ge=1, le=100_000, description="length of a game in rounds of four plies")
     maps: tuple[str, ...] = Field(
         default=(),
         max_length=100,
-        description="names or texts of maps, one per day in turn; without them each day has a random map",
+        description="names or texts of maps, one per day in turn; if missing, each day has a random map",
     )
     seed: int = Field(default=1, ge=0, lt=2**63, description="seed of pairings, maps and random bots")
     time_limit_ms: int | None = Field(
-        default=None, ge=1, le=86_400_000, description="time for a move in milliseconds; without it the server's time limit"
+        default=None, ge=1, le=86_400_000, description="time for a move in milliseconds; the server's time limit if missing"
     )
     pace: Literal["none", "original"] | None = Field(
-        default=None, description="minimum times of moves; without it the server's setting"
+        default=None, description="minimum times of moves; the server's setting if missing"
     )
-    reruns: int = Field(default=1, ge=0, le=100, description="how many times a game is played again if a bot timed out, at most")
+    reruns: int = Field(
+        default=1, ge=0, le=100, description="largest number of times that a game is played again because a bot timed out"
+    )
     absence_timeout_s: float = Field(
         default=600.0,
         ge=0,
@@ -51,7 +53,7 @@ class LeagueSettings(Settings):
     @field_validator("maps", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
-        """Split a string at its commas. The maps are a string if they come from a command-line option."""
+        """Split a string at its commas. The value is a string if it comes from a command-line option."""
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value

@@ -1,13 +1,13 @@
 """Standings: the table of a league, computed from the results of its fixtures.
 
-In a fixture each entrant is compared with each opponent: 1 for a win, 0.5 for a draw, 0 for a loss. The entrant's points are the
-mean of these scores. These rules decide a comparison, the first one first:
+In a fixture each entrant is compared with each opponent, and scores 1 for a win, 0.5 for a draw, 0 for a loss. The entrant's
+points for the fixture are the mean of these scores. The first of these rules that applies decides a comparison:
 
 1. An absent entrant loses, also against another absent entrant.
 2. An entrant with a hero that timed out loses against an entrant without one.
 3. The entrant with more gold wins. In a duel, the gold of an entrant's two heroes is added.
 
-A bye counts as a win.
+A bye (a fixture without an opponent) counts as a win.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ WIN, DRAW, LOSS = 1.0, 0.5, 0.0
 
 @dataclass
 class StandingsRow:
-    """A row of the table. If points are equal, `buchholz` decides, then gold.
+    """A row of the table. Entrants with equal points are ranked by `buchholz`, then by gold.
 
-    `buchholz` is the sum of the points of all opponents. An opponent counts once per game against it.
+    `buchholz` is the sum of the points of all opponents. An opponent counts once per game that was played against this opponent.
     """
 
     rank: int
@@ -44,7 +44,7 @@ class StandingsRow:
 
 
 def standings(names: Sequence[str], fixtures: Sequence[Fixture]) -> list[StandingsRow]:
-    """Return the table, best first. Entrants with equal points, Buchholz and gold have the same rank."""
+    """Return the table, the best entrant first. Entrants with equal points, Buchholz and gold have the same rank."""
     rows = [StandingsRow(0, name) for name in names]
     for fixture in fixtures:
         _count(rows, fixture)
@@ -63,7 +63,7 @@ def _sort_key(row: StandingsRow) -> tuple[float, float, int]:
 
 
 def opponents(count: int, fixtures: Sequence[Fixture]) -> list[Counter[int]]:
-    """Return for each of the `count` entrants the number of decided fixtures with each opponent."""
+    """Return, for each of the `count` entrants, the number of decided fixtures against each opponent."""
     met: list[Counter[int]] = [Counter() for _ in range(count)]
     for fixture in fixtures:
         if fixture.result is not None:
@@ -93,9 +93,9 @@ def _count(rows: list[StandingsRow], fixture: Fixture) -> None:
 
 
 def merit_of(fixture: Fixture, entrant: int) -> tuple[bool, bool, int]:
-    """Return how well an entrant did in a decided fixture; the larger tuple is better.
+    """Return the merit of an entrant in a decided fixture. A larger tuple is better.
 
-    The tuple says whether the entrant came, whether none of its heroes timed out, and how much gold it has.
+    The tuple says whether the entrant joined the game, whether none of its heroes timed out, and how much gold it has.
     """
     result = fixture.result
     assert result is not None
