@@ -59,7 +59,7 @@ def count_hits(
 
 
 def model_opponents(
-    view: View, weights: NDArray[np.void], policies: NDArray[np.void], likelihood_weight: float
+    view: View, weights: NDArray[np.void], policies: NDArray[np.void], likelihood_weight: float, camp_weight: float = 0.0
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """Return `DRAWS` policy numbers per hero (int64[4, `DRAWS`]), and the heroes' repeated moves.
 
@@ -73,6 +73,16 @@ def model_opponents(
         seen = np.concatenate((view.recent, view.games))
         count_hits(seen, view.me, map_tables_of(view.map), weights, policies, hits, repeats)
     odds = np.exp(likelihood_weight * (hits[:, 1:] - hits[:, 1:].max(axis=1, keepdims=True))) + MIN_ODDS
+    if camp_weight:
+        odds[:, policies["camp"][1:] != 0] *= np.exp(camp_weight * turns_in_place(view))[:, None]
     total = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)
     quantiles = (np.arange(DRAWS) + 0.5) / DRAWS
     return np.array([1 + np.searchsorted(row[:-1], quantiles) for row in total], np.int64), repeats
+
+
+def turns_in_place(view: View) -> NDArray[np.int64]:
+    """Return the number of recent turns since each hero last moved to another square: int64[4]."""
+    if not len(view.recent):
+        return np.zeros(4, np.int64)
+    moved = (view.recent["hero"]["pos"] != view.games["hero"]["pos"])[::-1]
+    return np.where(moved.any(axis=0), moved.argmax(axis=0), len(view.recent))

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from behaviours.base import Behaviour, SearchInfo, View
+from behaviours.base import RECENT_TURNS, Behaviour, SearchInfo, View
 from behaviours.common.evaluation import NetWorthWeights, Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
 from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.plans import plans_of, square_of
 from behaviours.rollout.playouts import EPSILON_UNIT, PLAN_STATS, ROLLOUT_PARAMS, Batch, Players, play_plans
 from behaviours.rollout.policy import NO_GOAL, follow
-from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
-from sim.game import PLIES_PER_ROUND, STAY
+from behaviours.rollout.policy_params import CAMP, LIBRARY, PolicyParams, compiled_policies
+from sim.game import PLIES_PER_ROUND, STAY, STRIDE
 
 #: Number of scenarios per plan in the first stage. Each halving and each cycle doubles this number.
 SCENARIOS = 2
@@ -25,6 +25,8 @@ SCENARIOS = 2
 TWO_GOALS_FROM = 60_000
 #: A plan with few playouts counts at least this much less than the best plan with many playouts, in gold.
 UNSURE = 1.0
+#: A goal at least this far away, in moves, is a goal outside our region.
+FAR_GOAL = 8
 #: Seed of all playouts. It is constant, so the same position always gets the same votes.
 _SEED = 1
 
@@ -62,6 +64,31 @@ class Rollout(Behaviour):
     repetition_penalty: float = Field(
         1.0, ge=0, le=100, description="penalty in gold per recent turn spent on the same square without a gain"
     )
+    bold_goals: int = Field(
+        0, ge=0, le=64, description="number of goals that also have a plan in which our hero goes straight, whatever enemies do"
+    )
+    more_taverns: int = Field(0, ge=0, le=16, description="number of taverns besides the nearest one that may be goals")
+    camp_weight: float = Field(
+        0,
+        ge=0,
+        le=5,
+        description="weight, per recent turn that a rival did not move, of the model that it stays (0: there is no such model)",
+    )
+    region_penalty: float = Field(
+        0,
+        ge=0,
+        le=100,
+        description="penalty in gold per recent turn beyond half of them in an area of 5x5, while the richest rival gains more; "
+        "plans to goals at least 8 moves away have no such penalty",
+    )
+    horizon_by_size: float = Field(
+        0,
+        ge=0,
+        le=10,
+        description="discount horizon in rounds per row of the map; it replaces `round_discount`, and `rounds` is at least "
+        "2.5 horizons (0: off)",
+    )
+    beer_resets: bool = Field(True, description="whether a beer ends the count of turns for `repetition_penalty`")
     lead_rounds: int = Field(
         100,
         ge=0,
@@ -100,10 +127,18 @@ class Rollout(Behaviour):
         limit = self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
         weights = compiled_weights(Weights(**self.weights.model_dump()))
         yield self._first_info(view, weights)
-        plans = plans_of(view, self.mines, self.two_goal_plans and limit >= TWO_GOALS_FROM, self.uncontested_mines)
-        turns = _turns_on_squares(view)
+        plans = plans_of(
+            view,
+            self.mines,
+            self.two_goal_plans and limit >= TWO_GOALS_FROM,
+            self.uncontested_mines,
+            self.bold_goals,
+            self.more_taverns,
+        )
+        turns = _turns_on_squares(view, self.beer_resets)
+        penalties = self.region_penalty * stay_penalties(view, plans)
         for stats, values in self._compare(view, weights, plans, limit):
-            yield self._info(view, plans, stats, values, turns)
+            yield self._info(view, plans, stats, values - penalties, turns)
 
     def _compare(
         self, view: View, weights: NDArray[np.void], plans: NDArray[np.int16], limit: int
@@ -114,8 +149,9 @@ class Rollout(Behaviour):
         has twice as many scenarios as the one before. `limit` is the largest number of plies of all playouts.
         """
         tables = map_tables_of(view.map)
-        policies = compiled_policies((self.params, *(self.rivals or LIBRARY)))
-        players = Players(policies, *model_opponents(view, weights, policies, self.likelihood_weight))
+        camp = (CAMP,) if self.camp_weight else ()
+        policies = compiled_policies((self.params, *(self.rivals or LIBRARY), *camp))
+        players = Players(policies, *model_opponents(view, weights, policies, self.likelihood_weight, self.camp_weight))
         stats = np.zeros(len(plans), PLAN_STATS)
         setup, order = self._setup(view), np.arange(len(plans))
         stages: list[NDArray[np.void]] = []
@@ -143,6 +179,10 @@ class Rollout(Behaviour):
         setup["me"], setup["plies"], setup["seed"] = view.me, PLIES_PER_ROUND * self.rounds, _SEED
         for name in ("round_discount", "death", "late_kill_penalty"):
             setup[name] = getattr(self, name)
+        if self.horizon_by_size:
+            horizon = max(2.0, self.horizon_by_size * view.map.size)
+            setup["round_discount"] = 1 - 1 / horizon
+            setup["plies"] = PLIES_PER_ROUND * max(self.rounds, round(2.5 * horizon))
         setup["epsilon"] = round(EPSILON_UNIT * self.epsilon)
         setup["lead_weight"] = self.lead_weight if view.plies_left <= self.lead_rounds else 0.0
         setup["lead_scale"] = max(1.0, self.lead_scale * view.plies_left)
@@ -201,8 +241,36 @@ def _effective(view: View, move: int) -> int:
     return move if move in view.moves else STAY
 
 
-def _turns_on_squares(view: View) -> Counter[int]:
+def _turns_on_squares(view: View, beer_resets: bool) -> Counter[int]:
     """Return the number of our turns on each square since we last took a mine or gained life, with this turn."""
     turns = np.concatenate((view.recent, view.games))["hero"][:, view.me]
-    gains = np.flatnonzero((np.diff(turns["mines"]) > 0) | (np.diff(turns["life"]) > 0))
+    gains = np.flatnonzero((np.diff(turns["mines"]) > 0) | (beer_resets & (np.diff(turns["life"]) > 0)))
     return Counter(turns["pos"][gains[-1] + 1 if len(gains) else 0 :].tolist())
+
+
+def stay_penalties(view: View, plans: NDArray[np.int16]) -> NDArray[np.float64]:
+    """Return for each plan the number of turns for which `region_penalty` counts: float64[plans].
+
+    It is the number of our recent turns in the area of 5x5 around their median square, beyond half of all recent turns. It is 0
+    if less than `RECENT_TURNS` turns are known, if our gold grew at least as much as that of every rival, and for plans whose
+    goal is at least `FAR_GOAL` moves away from the median square.
+    """
+    penalties = np.zeros(len(plans))
+    if len(view.recent) < RECENT_TURNS:
+        return penalties
+    gained = view.games["hero"]["gold"][0] - view.recent["hero"]["gold"][0]
+    if gained[view.me] >= max((gained[enemy] for enemy in view.enemies), default=0):
+        return penalties
+    squares = np.stack(np.divmod(view.recent["hero"]["pos"][:, view.me], STRIDE), axis=1)
+    middle = np.median(squares, axis=0)
+    inside = (np.abs(squares - middle) <= 2).all(axis=1)
+    count = float(np.count_nonzero(inside)) - RECENT_TURNS / 2
+    if count <= 0:
+        return penalties
+    near = np.abs(squares - middle).sum(axis=1).argmin()
+    centre = int(view.recent["hero"]["pos"][near, view.me])
+    for number, plan in enumerate(plans.tolist()):
+        goals = [square_of(view, goal) for goal in plan]
+        away = [int(view.map.distances[centre, goal]) for goal in goals if goal is not None]
+        penalties[number] = 0.0 if max(away, default=0) >= FAR_GOAL else count
+    return penalties
