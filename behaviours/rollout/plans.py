@@ -11,52 +11,37 @@ from numpy.typing import NDArray
 
 from behaviours.base import View
 from behaviours.common.map_tables import AWAY, LISTED, MAX_MINES, NO_MINE, map_tables_of
-from behaviours.rollout.policy import GOAL_HERO, GOAL_SQUARE, GOAL_TAVERN, NO_GOAL
+from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL
 from sim.game import CELLS, MINE, TILE_BITS
 
 #: The goal of one ply in direction d is ``GOAL_MOVE + d``.
 GOAL_MOVE = 200
-#: Added to the number of a bold goal. Our hero goes straight to it, whatever its enemies do.
-BOLD = 4096
 #: Largest number of goals in a plan.
 GOALS = 2
 #: Largest distance of an enemy that may be a goal, in moves.
 MAX_CHASE = 10
 
 
-def plans_of(
-    view: View,
-    mines: int,
-    two_goal_plans: bool = True,
-    uncontested_mines: int = 3,
-    bold_goals: int = 0,
-    more_taverns: int = 0,
-) -> NDArray[np.int16]:
+def plans_of(view: View, mines: int, two_goal_plans: bool = True, uncontested_mines: int = 3) -> NDArray[np.int16]:
     """Return the plans of our hero: int16[n, `GOALS`]. The first plan has no goal: it follows our policy.
 
     The goals are
 
     - the `mines` nearest mines that are not ours;
     - up to `uncontested_mines` mines farther away that we reach before every enemy;
-    - the nearest tavern, and `more_taverns` taverns farther away;
+    - the nearest tavern;
     - the enemies within `MAX_CHASE` moves.
 
     There is a plan for each goal and for each direction with an effect. With `two_goal_plans` there are three more kinds of
     plans: two near goals, a direction and then a near mine or the tavern, and the tavern and then an uncontested mine.
-
-    The first `bold_goals` mines and taverns of this list have a plan more, in which our hero goes to them straight.
     """
     near, far = _goals(view, mines, uncontested_mines)
-    others = _more_taverns(view, more_taverns)
-    far_first = [goal for goal in (*far, *others, *near) if not GOAL_HERO <= goal < GOAL_MOVE]
     moves = [GOAL_MOVE + move for move in view.moves]
     plans = [(NO_GOAL, NO_GOAL), *((goal, NO_GOAL) for goal in (*near, *far, *moves))]
     if two_goal_plans:
         plans += [(first, second) for first in near for second in near if first != second]
         plans += [(move, goal) for move in moves for goal in near if goal < GOAL_HERO]
         plans += [(GOAL_TAVERN, goal) for goal in far if GOAL_TAVERN in near]
-    plans += [(goal, NO_GOAL) for goal in others]
-    plans += [(BOLD + goal, NO_GOAL) for goal in far_first[:bold_goals]]
     return np.array(plans, np.int16)
 
 
@@ -75,21 +60,9 @@ def _goals(view: View, mines: int, uncontested_mines: int) -> tuple[list[int], l
     return near + [GOAL_HERO + enemy for enemy in view.enemies if away[int(view.game.hero[enemy].pos)] <= MAX_CHASE], far
 
 
-def _more_taverns(view: View, count: int) -> list[int]:
-    """Return goals at the nearest taverns after the nearest one, at most `count`."""
-    taverns = view.map.taverns
-    away = view.map.distances[taverns, view.pos]
-    nearest = int(map_tables_of(view.map)[0]["tavern"][view.pos])
-    order = [int(number) for number in np.argsort(away, kind="stable") if away[number] < AWAY and taverns[number] != nearest]
-    return [GOAL_SQUARE + int(taverns[number]) for number in order[:count]]
-
-
 def square_of(view: View, goal: int) -> int | None:
     """Return the square of a goal, to be shown on a board; None for a direction and for `NO_GOAL`."""
     tables = map_tables_of(view.map)[0]
-    goal -= BOLD if goal >= BOLD else 0
-    if goal >= GOAL_SQUARE:
-        return goal - GOAL_SQUARE
     if goal == NO_GOAL or goal >= GOAL_MOVE:
         return None
     if goal >= GOAL_HERO:
@@ -97,4 +70,4 @@ def square_of(view: View, goal: int) -> int | None:
     return int(tables["tavern"][view.pos]) if goal == GOAL_TAVERN else int(tables["mine"][goal])
 
 
-assert MAX_MINES <= GOAL_TAVERN < GOAL_HERO < GOAL_MOVE < GOAL_SQUARE < GOAL_SQUARE + CELLS < BOLD
+assert MAX_MINES <= GOAL_TAVERN < GOAL_HERO < GOAL_MOVE

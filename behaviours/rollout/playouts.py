@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from behaviours.common.evaluation import WEIGHT_ARRAY, net_worths, position_value
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, tuple_of, uint64, uintp
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, MAX_MINES
-from behaviours.rollout.plans import BOLD, GOAL_MOVE, GOAL_SQUARE, GOALS
-from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, bold_move, camp_move, policy_move
+from behaviours.rollout.plans import GOAL_MOVE, GOALS
+from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, camp_move, policy_move
 from behaviours.rollout.policy_params import POLICY_ARRAY, PolicyRecord
 from behaviours.rollout.repetition import REPEATS, repeated_move
 from sim.game import GAMES, MINE, MINE_COST, OFFSET, RUNNING, TAVERN, Games
@@ -94,20 +94,14 @@ _PLAN_STATS = types.Array(numba.from_dtype(PLAN_STATS), 1, "C")
 
 
 @kernel
-def _is_move(goal: int) -> bool:
-    """Return whether a goal is one ply in a direction."""
-    return bool(GOAL_MOVE <= goal < GOAL_SQUARE)
-
-
-@kernel
 def _reached(game: GameRecord, tables: MapRecord, me: int, goal: int, spent: int) -> bool:
     """Return whether our hero has reached a goal, or gives it up after `spent` plies."""
     if spent > MAX_GOAL_PLIES:
         return True
-    if goal == GOAL_TAVERN or goal >= GOAL_SQUARE:
-        return False
     if goal >= GOAL_HERO:
         return spent > MAX_CHASE_PLIES
+    if goal == GOAL_TAVERN:
+        return False
     if tile_at(game, int64(tables.mine[uintp(goal)])) == MINE + 1 + me:
         return True
     hero = game.hero[me]
@@ -124,7 +118,7 @@ def opponent_move(
     rival drinks or stays.
     """
     if params.camp:
-        return camp_move(game, tables, params, hero)
+        return int64(camp_move(game, tables, params, hero))
     if params.repeat_moves:
         move: int = repeated_move(game, tables, repeats, hero)
         if move >= 0:
@@ -143,12 +137,9 @@ def _value_of(game: GameRecord, weights: WeightsRecord, setup: RolloutParamsReco
 
 
 @kernel
-def _goal_of(plan: NDArray[np.int16], part: int) -> tuple[int, bool]:
-    """Return goal number `part` of a plan, or `NO_GOAL` after the last goal, and whether the goal is bold."""
-    goal = int64(plan[uintp(part)]) if part < GOALS else int64(NO_GOAL)
-    if goal >= BOLD:
-        return goal - BOLD, True
-    return goal, False
+def _goal_of(plan: NDArray[np.int16], part: int) -> int:
+    """Return goal number `part` of a plan, or `NO_GOAL` after the last goal."""
+    return int64(plan[uintp(part)]) if part < GOALS else int64(NO_GOAL)
 
 
 @kernel
@@ -168,8 +159,7 @@ def _play_out(
     """
     setup = scene.setup
     me = int64(setup.me)
-    part, spent = int64(0), int64(0)
-    goal, bold = _goal_of(plan, part)
+    part, goal, spent = int64(0), int64(plan[0]), int64(0)
     share, gained, value = 1.0, 0.0, 0.0
     first = True
     for _ in range(setup.plies):
@@ -182,21 +172,19 @@ def _play_out(
                 value = _value_of(game, scene.weights, setup)
                 gained += share * (1.0 - setup.round_discount) * value
                 share *= setup.round_discount
-            while goal != NO_GOAL and not _is_move(goal) and _reached(game, scene.tables, me, goal, spent):
+            while goal != NO_GOAL and goal < GOAL_MOVE and _reached(game, scene.tables, me, goal, spent):
                 part, spent = part + 1, int64(0)
-                goal, bold = _goal_of(plan, part)
-            if _is_move(goal):
+                goal = _goal_of(plan, part)
+            if goal >= GOAL_MOVE:
                 move = goal - GOAL_MOVE
-            elif bold:
-                move = bold_move(game, scene.tables, me, goal)
             else:
                 move = policy_move(game, scene.tables, scene.weights, scene.params, me, goal)
             spent += 1
             tile: int = tile_at(game, int64(game.hero[me].pos) + OFFSET[uintp(move)])
             drinks, hunts = tile == TAVERN, not first and tile <= TAVERN
-            if _is_move(goal) or (drinks and (goal == GOAL_TAVERN or goal >= GOAL_SQUARE)):
+            if goal >= GOAL_MOVE or (goal == GOAL_TAVERN and drinks):
                 part, spent = part + 1, int64(0)
-                goal, bold = _goal_of(plan, part)
+                goal = _goal_of(plan, part)
             if first:
                 stat.first, first = move, False
         else:

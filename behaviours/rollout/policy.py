@@ -25,9 +25,8 @@ from sim.game import AIR, BEER_COST, BEER_HEALS, BLOW, CELLS, GAMES, MAX_LIFE, M
 from sim.kernels import entry, kernel
 from sim.rules import has_effect
 
-#: A goal is the number of a mine (`behaviours.common.map_tables`), `GOAL_TAVERN`, `GOAL_HERO` + an enemy (0..3), `GOAL_SQUARE` +
-#: the square of a tavern, or `NO_GOAL`.
-NO_GOAL, GOAL_TAVERN, GOAL_HERO, GOAL_SQUARE = -1, 128, 130, 1024
+#: A goal is the number of a mine (`behaviours.common.map_tables`), `GOAL_TAVERN`, `GOAL_HERO` + an enemy (0..3), or `NO_GOAL`.
+NO_GOAL, GOAL_TAVERN, GOAL_HERO = -1, 128, 130
 
 #: Largest distance of a tavern to which a hero flees from an enemy beside it, in moves.
 FLIGHT = 3
@@ -133,24 +132,7 @@ def _to_goal(game: GameRecord, tables: MapRecord, pos: int, goal: int) -> int:
         return int64(tables.mine_step[uintp(goal * CELLS + pos)])
     if goal == GOAL_TAVERN:
         return int64(tables.tavern_step[uintp(pos)])
-    if goal >= GOAL_SQUARE:
-        return int64(toward(game, tables, pos, goal - GOAL_SQUARE))
     return int64(toward(game, tables, pos, int64(game.hero[uintp(goal - GOAL_HERO)].pos)))
-
-
-@kernel
-def bold_move(game: GameRecord, tables: MapRecord, hero: int, goal: int) -> int:
-    """Return the move (0..4) of `hero` (0..3) that goes straight to `goal`, whatever its enemies do."""
-    return int64(_to_goal(game, tables, int64(game.hero[hero].pos), goal))
-
-
-@kernel
-def camp_move(game: GameRecord, tables: MapRecord, params: PolicyRecord, hero: int) -> int:
-    """Return the move (0..4) of a hero that never leaves its square: it drinks, or stays and so strikes its neighbours."""
-    life = int64(game.hero[hero].life)
-    if game.hero[hero].crashed == 0 and life <= params.drink and _beside_tavern(game, tables, hero):
-        return int64(tables.tavern_step[uintp(int64(game.hero[hero].pos))])
-    return int64(STAY)
 
 
 @kernel
@@ -257,6 +239,15 @@ def policy_move(game: GameRecord, tables: MapRecord, weights: WeightsRecord, par
     if close and params.fear and not (goal == NO_GOAL and beside_tavern and life <= params.drink):
         return int64(_careful(game, tables, weights, params, hero, want))
     return int64(want)
+
+
+@kernel
+def camp_move(game: GameRecord, tables: MapRecord, params: PolicyRecord, hero: int) -> int:
+    """Return the move (0..4) of a hero that never leaves its square: it drinks, or it stays and so strikes its neighbours."""
+    life = int64(game.hero[hero].life)
+    if game.hero[hero].crashed == 0 and life <= params.drink and _beside_tavern(game, tables, hero):
+        return int64(tables.tavern_step[uintp(int64(game.hero[hero].pos))])
+    return int64(STAY)
 
 
 @kernel

@@ -46,7 +46,8 @@ class PolicyParams(BaseModel):
         False, description="for opponent models: the hero repeats a move that it made twice on its square, if no hero is near"
     )
     camp: bool = Field(
-        False, description="for opponent models: the hero stays on its square, drinks at a tavern beside it and strikes neighbours"
+        False,
+        description="for opponent models: the hero stays on its square, drinks at a tavern beside it and strikes neighbours",
     )
 
 

@@ -64,15 +64,11 @@ class Rollout(Behaviour):
     repetition_penalty: float = Field(
         1.0, ge=0, le=100, description="penalty in gold per recent turn spent on the same square without a gain"
     )
-    bold_goals: int = Field(
-        0, ge=0, le=64, description="number of goals that also have a plan in which our hero goes straight, whatever enemies do"
-    )
-    more_taverns: int = Field(0, ge=0, le=16, description="number of taverns besides the nearest one that may be goals")
     camp_weight: float = Field(
         0,
         ge=0,
         le=5,
-        description="weight, per recent turn that a rival did not move, of the model that it stays (0: there is no such model)",
+        description="weight per recent turn that a rival spent around its square, of the model that it stays there (0: no model)",
     )
     region_penalty: float = Field(
         0,
@@ -88,7 +84,6 @@ class Rollout(Behaviour):
         description="discount horizon in rounds per row of the map; it replaces `round_discount`, and `rounds` is at least "
         "2.5 horizons (0: off)",
     )
-    beer_resets: bool = Field(True, description="whether a beer ends the count of turns for `repetition_penalty`")
     lead_rounds: int = Field(
         100,
         ge=0,
@@ -109,7 +104,7 @@ class Rollout(Behaviour):
         description="weight of past moves in the choice of a model for a rival (0: all models are equally likely)",
     )
     scale: float = Field(20, gt=0, le=1000, description="difference to the best direction, in gold, at which a vote is -1")
-    nodes: int = Field(1_000_000, ge=100, le=10**12, description="largest number of plies played out; a budget may allow fewer")
+    nodes: int = Field(100_000_000, ge=100, le=10**12, description="largest number of plies played out; a budget may allow fewer")
     params: PolicyParams = Field(
         default_factory=PolicyParams, description="parameters of our own policy, by which we play after a plan"
     )
@@ -127,15 +122,8 @@ class Rollout(Behaviour):
         limit = self.nodes if view.budget.nodes is None else min(self.nodes, view.budget.nodes)
         weights = compiled_weights(Weights(**self.weights.model_dump()))
         yield self._first_info(view, weights)
-        plans = plans_of(
-            view,
-            self.mines,
-            self.two_goal_plans and limit >= TWO_GOALS_FROM,
-            self.uncontested_mines,
-            self.bold_goals,
-            self.more_taverns,
-        )
-        turns = _turns_on_squares(view, self.beer_resets)
+        plans = plans_of(view, self.mines, self.two_goal_plans and limit >= TWO_GOALS_FROM, self.uncontested_mines)
+        turns = _turns_on_squares(view)
         penalties = self.region_penalty * stay_penalties(view, plans)
         for stats, values in self._compare(view, weights, plans, limit):
             yield self._info(view, plans, stats, values - penalties, turns)
@@ -241,10 +229,10 @@ def _effective(view: View, move: int) -> int:
     return move if move in view.moves else STAY
 
 
-def _turns_on_squares(view: View, beer_resets: bool) -> Counter[int]:
+def _turns_on_squares(view: View) -> Counter[int]:
     """Return the number of our turns on each square since we last took a mine or gained life, with this turn."""
     turns = np.concatenate((view.recent, view.games))["hero"][:, view.me]
-    gains = np.flatnonzero((np.diff(turns["mines"]) > 0) | (beer_resets & (np.diff(turns["life"]) > 0)))
+    gains = np.flatnonzero((np.diff(turns["mines"]) > 0) | (np.diff(turns["life"]) > 0))
     return Counter(turns["pos"][gains[-1] + 1 if len(gains) else 0 :].tolist())
 
 

@@ -41,6 +41,8 @@ ROUNDS, LATER = 60, 100
 FAR, MAX_MOVES = 8, 40
 #: The first round of the second and of the third phase of a game.
 PHASES = (100, 200)
+#: The bot whose stand-offs are measured.
+OURS = "strong-1"
 #: Where bots of games are looked up.
 FOLDERS = ("", "sparring/", "versions/")
 
@@ -55,9 +57,9 @@ def states_of(record: GameRecord) -> list[Games]:
     return states
 
 
-def squares_of(states: Sequence[Games], hero: int) -> list[int]:
+def positions_of(states: Sequence[Games], hero: int) -> list[int]:
     """Return the square of a hero at the start of each round."""
-    return [int(state[0].hero[hero].pos) for state in states[:: PLIES_PER_ROUND]]
+    return [int(state[0].hero[hero].pos) for state in states[::PLIES_PER_ROUND]]
 
 
 def beginnings(squares: Sequence[int]) -> Iterator[int]:
@@ -79,6 +81,16 @@ class Standoff:
     record: GameRecord
     hero: int
     round: int
+
+    @property
+    def bot(self) -> str:
+        """The name of the hero's bot."""
+        return self.record.names[self.hero]
+
+    @property
+    def phase(self) -> int:
+        """The phase of the game in which the stand-off begins: 1, 2 or 3."""
+        return phase_of(self.round)
 
     def seats(self, bot: Bot | None, nodes: int, later: int = 0) -> tuple[Games, list[Agent]]:
         """Return the position `later` rounds after the beginning, and agents that have seen the rounds before it.
@@ -173,7 +185,7 @@ def collect(path: Path, sources: Sequence[Path]) -> int:
         for record in read_records(source):
             states = states_of(record)
             for hero in range(4):
-                for first in beginnings(squares_of(states, hero)):
+                for first in beginnings(positions_of(states, hero)):
                     last = PLIES_PER_ROUND * (first + SHORTEST)
                     if first < RECENT_TURNS or first > record.max_turns // PLIES_PER_ROUND - ROUNDS or last > len(record.moves):
                         continue
@@ -202,21 +214,21 @@ def leave(path: Path, nodes: int) -> int:
         if len(results) < 2:
             continue
         (stays, stays_lead), (gone, gone_lead) = results
-        name, phase = standoff.record.names[standoff.hero], phase_of(standoff.round)
-        rows.append((name, phase, stays, gone, stays_lead, gone_lead))
-        print(f"| {standoff.record.id} | `{name}` | {phase} | {stays} | {gone} | {stays_lead} | {gone_lead} |")
-    for name in sorted({row[0] for row in rows}):
-        for phase in (1, 2, 3):
-            kept = [row[2:] for row in rows if row[0] == name and row[1] == phase]
+        rows.append((standoff.bot, standoff.phase, stays, gone, stays_lead, gone_lead))
+        print(f"| {standoff.record.id} | `{standoff.bot}` | {standoff.phase} | {stays} | {gone} | {stays_lead} | {gone_lead} |")
+    print("\n| bot | phase | positions | gold, stays | leaves | lead, stays | leaves |\n|---|---|---|---|---|---|---|")
+    for ours in (True, False):
+        for phases in ((1,), (2,), (3,), (1, 2, 3)):
+            kept = [row[2:] for row in rows if (row[0] == OURS) == ours and row[1] in phases]
             if kept:
-                print(f"mean of {len(kept)}: {name}, phase {phase}: {np.mean(kept, axis=0).round(1).tolist()}")
-    print(f"mean of {len(rows)}: {np.mean([row[2:] for row in rows], axis=0).round(1).tolist()}")
+                means = " | ".join(f"{mean:.0f}" for mean in np.mean(kept, axis=0))
+                print(f"| {OURS if ours else 'rival'} | {', '.join(map(str, phases))} | {len(kept)} | {means} |")
     return 0
 
 
 def stuck(bots: Sequence[str], path: Path, nodes: int, only: str, rounds: int, every: int) -> int:
     """Print for each bot the mean gold, lead and stalled rounds, if it plays on from the middle of each stand-off."""
-    standoffs = [one for one in read_standoffs(path) if one.record.names[one.hero] == only][::every]
+    standoffs = [one for one in read_standoffs(path) if one.bot == only][::every]
     for name in bots:
         rows = []
         for standoff in standoffs:
@@ -227,18 +239,17 @@ def stuck(bots: Sequence[str], path: Path, nodes: int, only: str, rounds: int, e
         spread = array.std(axis=0, ddof=1) / np.sqrt(len(array))
         gold, lead, stalled = (f"{one:.0f} +-{error:.0f}" for one, error in zip(array.mean(axis=0), 1.96 * spread, strict=True))
         print(f"{name}: {len(rows)} positions, gold {gold}, lead {lead}, stalled {stalled}", flush=True)
-        print("  stalled:", array[:, 2].tolist(), "lead:", array[:, 1].tolist(), flush=True)
     return 0
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command. Return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.support.standoffs", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tests.support.standoffs", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("command", choices=["rounds", "collect", "leave", "stuck"])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--file", type=Path, default=FILE)
     parser.add_argument("--nodes", type=int, default=20_000)
-    parser.add_argument("--only", default="strong-1")
+    parser.add_argument("--only", default=OURS)
     parser.add_argument("--rounds", type=int, default=LATER)
     parser.add_argument("--every", type=int, default=1)
     given = parser.parse_args(arguments)
@@ -247,7 +258,7 @@ def main(arguments: Sequence[str]) -> int:
         for name in given.names:
             for record in read_records(Path(name)):
                 states = states_of(record)
-                stalls = [stalled_rounds(squares_of(states, hero)) for hero in range(4)]
+                stalls = [stalled_rounds(positions_of(states, hero)) for hero in range(4)]
                 print(record.id, dict(zip(record.names, stalls, strict=True)))
         return 0
     if given.command == "collect":
