@@ -19,9 +19,6 @@ from sim.rules import play
 
 #: Odds added to the odds of every policy, so that no policy is ruled out.
 MIN_ODDS = 0.02
-#: A hero camps while it stays within this number of moves of its square. With this number of turns in place, the model that the
-#: hero camps has the same odds as the best other model.
-CAMP_AREA, CAMP_TURNS = 2, 10
 
 
 @entry(types.void(GAMES, types.int64, MAP_TABLES_ARRAY, WEIGHT_ARRAY, POLICY_ARRAY, types.Array(types.int64, 2, "C"), REPEATS))
@@ -62,7 +59,7 @@ def count_hits(
 
 
 def model_opponents(
-    view: View, weights: NDArray[np.void], policies: NDArray[np.void], likelihood_weight: float, camp_weight: float = 0.0
+    view: View, weights: NDArray[np.void], policies: NDArray[np.void], likelihood_weight: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """Return `DRAWS` policy numbers per hero (int64[4, `DRAWS`]), and the heroes' repeated moves.
 
@@ -76,18 +73,6 @@ def model_opponents(
         seen = np.concatenate((view.recent, view.games))
         count_hits(seen, view.me, map_tables_of(view.map), weights, policies, hits, repeats)
     odds = np.exp(likelihood_weight * (hits[:, 1:] - hits[:, 1:].max(axis=1, keepdims=True))) + MIN_ODDS
-    if camp_weight:
-        camps = policies["camp"][1:] != 0
-        odds[:, camps] = np.exp(camp_weight * (turns_in_place(view) - CAMP_TURNS))[:, None]
     total = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)
     quantiles = (np.arange(DRAWS) + 0.5) / DRAWS
     return np.array([1 + np.searchsorted(row[:-1], quantiles) for row in total], np.int64), repeats
-
-
-def turns_in_place(view: View) -> NDArray[np.int64]:
-    """Return the number of recent turns since each hero was last more than `CAMP_AREA` moves away from its square: int64[4]."""
-    if not len(view.recent):
-        return np.zeros(4, np.int64)
-    there, here = view.recent["hero"]["pos"], view.games["hero"]["pos"]
-    away = (view.map.distances[there, here] > CAMP_AREA)[::-1]
-    return np.where(away.any(axis=0), away.argmax(axis=0), len(view.recent))

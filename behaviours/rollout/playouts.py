@@ -17,7 +17,7 @@ from behaviours.common.evaluation import WEIGHT_ARRAY, net_worths, position_valu
 from behaviours.common.kernel_types import GameRecord, MapRecord, WeightsRecord, int64, tuple_of, uint64, uintp
 from behaviours.common.map_tables import MAP_TABLES_ARRAY, MAX_MINES
 from behaviours.rollout.plans import GOAL_MOVE, GOALS
-from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, camp_move, policy_move
+from behaviours.rollout.policy import GOAL_HERO, GOAL_TAVERN, NO_GOAL, policy_move
 from behaviours.rollout.policy_params import POLICY_ARRAY, PolicyRecord
 from behaviours.rollout.repetition import REPEATS, repeated_move
 from sim.game import GAMES, MINE, MINE_COST, OFFSET, RUNNING, TAVERN, Games
@@ -114,11 +114,8 @@ def opponent_move(
 ) -> int:
     """Return the move (0..4) of a rival by its policy.
 
-    If the policy has `repeat_moves` and the rival has a repeated move on its square, return the repeated move. With `camp`, the
-    rival drinks or stays.
+    If the policy has `repeat_moves` and the rival has a repeated move on its square, return the repeated move.
     """
-    if params.camp:
-        return int64(camp_move(game, tables, params, hero))
     if params.repeat_moves:
         move: int = repeated_move(game, tables, repeats, hero)
         if move >= 0:

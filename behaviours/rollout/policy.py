@@ -242,15 +242,6 @@ def policy_move(game: GameRecord, tables: MapRecord, weights: WeightsRecord, par
 
 
 @kernel
-def camp_move(game: GameRecord, tables: MapRecord, params: PolicyRecord, hero: int) -> int:
-    """Return the move (0..4) of a hero that never leaves its square: it drinks, or it stays and so strikes its neighbours."""
-    life = int64(game.hero[hero].life)
-    if game.hero[hero].crashed == 0 and life <= params.drink and _beside_tavern(game, tables, hero):
-        return int64(tables.tavern_step[uintp(int64(game.hero[hero].pos))])
-    return int64(STAY)
-
-
-@kernel
 def _dodge(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int) -> int:
     """Return the move that keeps farthest from enemies that would win a duel; -1 if none of them is within `shy` moves."""
     pos, life = int64(game.hero[hero].pos), int64(game.hero[hero].life)

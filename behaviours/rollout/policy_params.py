@@ -45,10 +45,6 @@ class PolicyParams(BaseModel):
     repeat_moves: bool = Field(
         False, description="for opponent models: the hero repeats a move that it made twice on its square, if no hero is near"
     )
-    camp: bool = Field(
-        False,
-        description="for opponent models: the hero stays on its square, drinks at a tavern beside it and strikes neighbours",
-    )
 
 
 #: `PolicyParams` as a record for kernels.
@@ -73,10 +69,6 @@ LIBRARY = (
     PolicyParams(drink=75, repeat_moves=True),
     PolicyParams(drink=75, shy=4),
 )
-
-
-#: The policy of a rival that stays on its square (`behaviours.rollout.opponents`).
-CAMP = PolicyParams(drink=80, camp=True)
 
 
 @lru_cache(maxsize=64)

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from behaviours.base import RECENT_TURNS, Behaviour, SearchInfo, View
+from behaviours.base import Behaviour, SearchInfo, View
 from behaviours.common.evaluation import NetWorthWeights, Weights, compiled_weights
 from behaviours.common.map_tables import map_tables_of
 from behaviours.rollout.opponents import model_opponents
 from behaviours.rollout.plans import plans_of, square_of
 from behaviours.rollout.playouts import EPSILON_UNIT, PLAN_STATS, ROLLOUT_PARAMS, Batch, Players, play_plans
 from behaviours.rollout.policy import NO_GOAL, follow
-from behaviours.rollout.policy_params import CAMP, LIBRARY, PolicyParams, compiled_policies
-from sim.game import PLIES_PER_ROUND, STAY, STRIDE
+from behaviours.rollout.policy_params import LIBRARY, PolicyParams, compiled_policies
+from sim.game import PLIES_PER_ROUND, STAY
 
 #: Number of scenarios per plan in the first stage. Each halving and each cycle doubles this number.
 SCENARIOS = 2
@@ -25,8 +25,8 @@ SCENARIOS = 2
 TWO_GOALS_FROM = 60_000
 #: A plan with few playouts counts at least this much less than the best plan with many playouts, in gold.
 UNSURE = 1.0
-#: A goal at least this far away, in moves, is a goal outside our region.
-FAR_GOAL = 8
+#: Least length of a playout relative to the horizon of `horizon_by_size`.
+PLAYOUT_HORIZONS = 2.5
 #: Seed of all playouts. It is constant, so the same position always gets the same votes.
 _SEED = 1
 
@@ -47,6 +47,13 @@ class Rollout(Behaviour):
     round_discount: float = Field(
         0.9, ge=0, le=1, description="weight of a round relative to the round before it (1: only the end of the playout counts)"
     )
+    horizon_by_size: float = Field(
+        0,
+        ge=0,
+        le=10,
+        description="mean number of rounds that the discount looks ahead, per row of the map. If larger than 0, it replaces "
+        "`round_discount`, and a playout has at least 2.5 times this number of rounds (0: off)",
+    )
     mines: int = Field(5, ge=0, le=24, description="number of nearest mines that may be goals")
     uncontested_mines: int = Field(
         3,
@@ -63,26 +70,6 @@ class Rollout(Behaviour):
     )
     repetition_penalty: float = Field(
         1.0, ge=0, le=100, description="penalty in gold per recent turn spent on the same square without a gain"
-    )
-    camp_weight: float = Field(
-        0,
-        ge=0,
-        le=5,
-        description="weight per recent turn that a rival spent around its square, of the model that it stays there (0: no model)",
-    )
-    region_penalty: float = Field(
-        0,
-        ge=0,
-        le=100,
-        description="penalty in gold per recent turn beyond half of them in an area of 5x5, while the richest rival gains more; "
-        "plans to goals at least 8 moves away have no such penalty",
-    )
-    horizon_by_size: float = Field(
-        0,
-        ge=0,
-        le=10,
-        description="discount horizon in rounds per row of the map; it replaces `round_discount`, and `rounds` is at least "
-        "2.5 horizons (0: off)",
     )
     lead_rounds: int = Field(
         100,
@@ -124,9 +111,8 @@ class Rollout(Behaviour):
         yield self._first_info(view, weights)
         plans = plans_of(view, self.mines, self.two_goal_plans and limit >= TWO_GOALS_FROM, self.uncontested_mines)
         turns = _turns_on_squares(view)
-        penalties = self.region_penalty * stay_penalties(view, plans)
         for stats, values in self._compare(view, weights, plans, limit):
-            yield self._info(view, plans, stats, values - penalties, turns)
+            yield self._info(view, plans, stats, values, turns)
 
     def _compare(
         self, view: View, weights: NDArray[np.void], plans: NDArray[np.int16], limit: int
@@ -137,9 +123,8 @@ class Rollout(Behaviour):
         has twice as many scenarios as the one before. `limit` is the largest number of plies of all playouts.
         """
         tables = map_tables_of(view.map)
-        camp = (CAMP,) if self.camp_weight else ()
-        policies = compiled_policies((self.params, *(self.rivals or LIBRARY), *camp))
-        players = Players(policies, *model_opponents(view, weights, policies, self.likelihood_weight, self.camp_weight))
+        policies = compiled_policies((self.params, *(self.rivals or LIBRARY)))
+        players = Players(policies, *model_opponents(view, weights, policies, self.likelihood_weight))
         stats = np.zeros(len(plans), PLAN_STATS)
         setup, order = self._setup(view), np.arange(len(plans))
         stages: list[NDArray[np.void]] = []
@@ -168,9 +153,9 @@ class Rollout(Behaviour):
         for name in ("round_discount", "death", "late_kill_penalty"):
             setup[name] = getattr(self, name)
         if self.horizon_by_size:
-            horizon = max(2.0, self.horizon_by_size * view.map.size)
+            horizon = max(1.0, self.horizon_by_size * view.map.size)
             setup["round_discount"] = 1 - 1 / horizon
-            setup["plies"] = PLIES_PER_ROUND * max(self.rounds, round(2.5 * horizon))
+            setup["plies"] = PLIES_PER_ROUND * max(self.rounds, round(PLAYOUT_HORIZONS * horizon))
         setup["epsilon"] = round(EPSILON_UNIT * self.epsilon)
         setup["lead_weight"] = self.lead_weight if view.plies_left <= self.lead_rounds else 0.0
         setup["lead_scale"] = max(1.0, self.lead_scale * view.plies_left)
@@ -234,31 +219,3 @@ def _turns_on_squares(view: View) -> Counter[int]:
     turns = np.concatenate((view.recent, view.games))["hero"][:, view.me]
     gains = np.flatnonzero((np.diff(turns["mines"]) > 0) | (np.diff(turns["life"]) > 0))
     return Counter(turns["pos"][gains[-1] + 1 if len(gains) else 0 :].tolist())
-
-
-def stay_penalties(view: View, plans: NDArray[np.int16]) -> NDArray[np.float64]:
-    """Return for each plan the number of turns for which `region_penalty` counts: float64[plans].
-
-    It is the number of our recent turns in the area of 5x5 around their median square, beyond half of all recent turns. It is 0
-    if less than `RECENT_TURNS` turns are known, if our gold grew at least as much as that of every rival, and for plans whose
-    goal is at least `FAR_GOAL` moves away from the median square.
-    """
-    penalties = np.zeros(len(plans))
-    if len(view.recent) < RECENT_TURNS:
-        return penalties
-    gained = view.games["hero"]["gold"][0] - view.recent["hero"]["gold"][0]
-    if gained[view.me] >= max((gained[enemy] for enemy in view.enemies), default=0):
-        return penalties
-    squares = np.stack(np.divmod(view.recent["hero"]["pos"][:, view.me], STRIDE), axis=1)
-    middle = np.median(squares, axis=0)
-    inside = (np.abs(squares - middle) <= 2).all(axis=1)
-    count = float(np.count_nonzero(inside)) - RECENT_TURNS / 2
-    if count <= 0:
-        return penalties
-    near = np.abs(squares - middle).sum(axis=1).argmin()
-    centre = int(view.recent["hero"]["pos"][near, view.me])
-    for number, plan in enumerate(plans.tolist()):
-        goals = [square_of(view, goal) for goal in plan]
-        away = [int(view.map.distances[centre, goal]) for goal in goals if goal is not None]
-        penalties[number] = 0.0 if max(away, default=0) >= FAR_GOAL else count
-    return penalties
