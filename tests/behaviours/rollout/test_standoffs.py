@@ -45,8 +45,8 @@ def test_runs_begin_where_their_squares_begin_to_fit() -> None:
     assert list(beginnings(walk)) == []
 
 
-def test_a_hero_that_leaves_takes_the_mine() -> None:
-    standoff = STANDOFFS[0]
+def test_a_hero_that_leaves_goes_to_the_mine() -> None:
+    standoff = next(standoff for standoff in STANDOFFS if standoff.record.id == "standoff-2-ours")
     games, agents = standoff.seats(None, 300)
     mine = best_far_mine(games, map_of(games), standoff.hero)
     assert mine is not None
