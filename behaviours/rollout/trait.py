@@ -25,8 +25,6 @@ SCENARIOS = 2
 TWO_GOALS_FROM = 60_000
 #: A plan with few playouts counts at least this much less than the best plan with many playouts, in gold.
 UNSURE = 1.0
-#: Least length of a playout relative to the horizon of `horizon_by_size`.
-PLAYOUT_HORIZONS = 2.5
 #: Seed of all playouts. It is constant, so the same position always gets the same votes.
 _SEED = 1
 
@@ -46,13 +44,6 @@ class Rollout(Behaviour):
     rounds: int = Field(25, ge=1, le=100, description="longest playout, in rounds")
     round_discount: float = Field(
         0.9, ge=0, le=1, description="weight of a round relative to the round before it (1: only the end of the playout counts)"
-    )
-    horizon_by_size: float = Field(
-        0,
-        ge=0,
-        le=10,
-        description="mean number of rounds that the discount looks ahead, per row of the map. If larger than 0, it replaces "
-        "`round_discount`, and a playout has at least 2.5 times this number of rounds (0: off)",
     )
     mines: int = Field(5, ge=0, le=24, description="number of nearest mines that may be goals")
     uncontested_mines: int = Field(
@@ -152,10 +143,6 @@ class Rollout(Behaviour):
         setup["me"], setup["plies"], setup["seed"] = view.me, PLIES_PER_ROUND * self.rounds, _SEED
         for name in ("round_discount", "death", "late_kill_penalty"):
             setup[name] = getattr(self, name)
-        if self.horizon_by_size:
-            horizon = max(1.0, self.horizon_by_size * view.map.size)
-            setup["round_discount"] = 1 - 1 / horizon
-            setup["plies"] = PLIES_PER_ROUND * max(self.rounds, round(PLAYOUT_HORIZONS * horizon))
         setup["epsilon"] = round(EPSILON_UNIT * self.epsilon)
         setup["lead_weight"] = self.lead_weight if view.plies_left <= self.lead_rounds else 0.0
         setup["lead_scale"] = max(1.0, self.lead_scale * view.plies_left)

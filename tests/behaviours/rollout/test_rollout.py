@@ -344,19 +344,6 @@ def test_turns_on_a_square_without_a_gain_are_penalised() -> None:
     assert penalised != plain
 
 
-def test_the_horizon_follows_the_size_of_the_map() -> None:
-    games = games_under_way(4, 240, size=20)
-    view = View(games, mover(games))
-    setup = Rollout(horizon_by_size=0.7)._setup(view)[0]
-    assert setup["round_discount"] == pytest.approx(1 - 1 / 14)
-    assert setup["plies"] == 4 * 35
-    off = Rollout(round_discount=0.8)._setup(view)[0]
-    assert (off["round_discount"], off["plies"]) == (0.8, 100)
-    same = Rollout(round_discount=1 - 1 / 14, rounds=35)
-    assert search_infos(Rollout(horizon_by_size=0.7), games, 20_000) == search_infos(same, games, 20_000)
-    assert Rollout(horizon_by_size=0.01)._setup(view)[0]["round_discount"] == 0
-
-
 def test_goals_have_squares() -> None:
     games = games_under_way(4, 240)
     view = View(games, mover(games))
