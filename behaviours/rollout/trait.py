@@ -89,7 +89,7 @@ class Rollout(SplitBehaviour):
     )
     scale: float = Field(20, gt=0, le=1000, description="difference to the best direction, in gold, at which a vote is -1")
     nodes: int = Field(
-        1_000_000, ge=100, le=10**12, description="largest number of plies played out per worker; a budget may allow fewer"
+        100_000_000, ge=100, le=10**12, description="largest number of plies played out per worker; a budget may allow fewer"
     )
     params: PolicyParams = Field(
         default_factory=PolicyParams, description="parameters of our own policy, by which we play after a plan"
