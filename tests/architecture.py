@@ -6,7 +6,6 @@ import ast
 import json
 import re
 import subprocess
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -38,17 +37,19 @@ def modules(floor: str) -> list[Path]:
     return sorted((TOP / floor).rglob("*.py"))
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def imports(path: Path) -> frozenset[str]:
     """The dotted names that a module imports, anywhere in it; of ``from a import b`` both ``a`` and ``a.b``."""
     package = path.relative_to(TOP).with_suffix("").parts[:-1]
+    found = set[str]()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
+            found.update(name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             start = list(package[: len(package) + 1 - node.level]) if node.level else []
             base = ".".join([*start, *([node.module] if node.module else [])])
-            yield base
-            yield from (f"{base}.{name.name}" for name in node.names)
+            found.update([base, *(f"{base}.{name.name}" for name in node.names)])
+    return frozenset(found)
 
 
 def part_of(path: Path) -> str:

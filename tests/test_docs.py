@@ -42,6 +42,7 @@ def follow_the_first_bot(folder: Path, around: dict[str, str]) -> None:
         assert set(shown) <= set(printed), "the project's own README has no command that is not tried here"
 
 
+@pytest.mark.slow
 def test_the_first_bot(tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
     folder.mkdir()
@@ -76,6 +77,7 @@ def test_the_anytime_trait(tmp_path: Path) -> None:
     assert '"nodes":' in game.read_text(), "a thought was yielded in time"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("curl") is None, reason="one of the two programs needs curl")
 def test_bots_in_other_languages(tmp_path: Path) -> None:
     text = (TOP / "docs" / "other-languages.md").read_text()

@@ -315,7 +315,7 @@ def fork_server(pid: int) -> psutil.Process:
     raise AssertionError("there is no fork server")
 
 
-@pytest.mark.parametrize("pause", [0.0, 0.4])
+@pytest.mark.parametrize("pause", [pytest.param(0.0, marks=pytest.mark.slow), 0.4])
 def test_a_fork_server_that_is_killed_while_it_loads_is_started_again(tmp_path: Path, pause: float) -> None:
     with nobody_left():
         process = started(tmp_path, "seed", "malvert", "random", "stay", "--blocks", 1, *GAMES, "--results", "cup.jsonl")

@@ -161,6 +161,7 @@ def test_a_game_names_what_failed_and_how_to_see_it(folder: Path, monkeypatch: p
     assert f"to see divides fail: {how}\n" in explained.output
 
 
+@pytest.mark.slow
 def test_the_command_names_a_bot_that_lies_elsewhere(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     (folder / "divides.toml").write_text('extends = "stay"\n[traits.divides]\nuse = "mine:Divides"\n')
     words = ["--rounds", "1", "--workers", "1", "--display", "none", "--seed", "1", *UNHURRIED]
@@ -175,7 +176,7 @@ def test_the_command_names_a_bot_that_lies_elsewhere(folder: Path, tmp_path_fact
         )
 
 
-@pytest.mark.parametrize("where", [["--workers", "1"], ["--in-process"]])
+@pytest.mark.parametrize("where", [pytest.param(["--workers", "1"], marks=pytest.mark.slow), ["--in-process"]])
 def test_a_short_game_names_a_loop_without_an_end(folder: Path, where: list[str]) -> None:
     words = ["--bot", "loops.toml", "--rounds", "1", "--limit-ms", "400", "--display", "none", "--log-level", "error", *where]
     done = run(folder, "play", *words, timeout=30)

@@ -216,7 +216,7 @@ class Dice(Behaviour):
 """
 
 
-@pytest.mark.parametrize("command", ["play", "arena"])
+@pytest.mark.parametrize("command", [pytest.param("play", marks=pytest.mark.slow), "arena"])
 def test_two_bots_with_kernels_of_one_name_play_each_other(tmp_path: Path, command: str) -> None:
     """Each computes with its own; the second start compiles nothing, neither openly nor in silence."""
     total = 3

@@ -212,6 +212,7 @@ async def deaf_reader(server: EmbeddedServer, path: str) -> AsyncIterator[socket
         deaf.close()
 
 
+@pytest.mark.slow
 async def test_a_reader_that_stops_reading_is_dropped_and_others_go_on() -> None:
     async with serving(stalled_seconds=0.2) as server, playing(server, "seed") as [bot]:
         pace = server.app.state.streams.pace

@@ -113,6 +113,7 @@ async def test_a_worker_is_killed_in_the_middle_of_a_game(tmp_path: Path) -> Non
     assert all(turn.ballot.margin_ms > 0 for turn in turns)
 
 
+@pytest.mark.slow
 async def test_four_clients_meet_in_the_arena_of_a_server(tmp_path: Path) -> None:
     server = await begin(tmp_path, "serve", "--port", "0", "--rounds", "12", "--seed", "5")
     url = (await line_with(server, "serving on")).split()[2]

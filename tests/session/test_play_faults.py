@@ -20,6 +20,7 @@ from vindibot.engine.forkserver import KEEPER, SERVER, WORKER
 from vindibot.games.recording import read_recording
 
 
+@pytest.mark.slow
 async def test_a_game_goes_on_without_its_fork_server(tmp_path: Path) -> None:
     """It is killed again and again, and the workers too: every turn is in time."""
     process = await begin(tmp_path, "play", "--rounds", "180", "--limit-ms", "500", "--display", "lines")
@@ -124,6 +125,7 @@ def press_ctrl_c(folder: Path, times: int, steps: int) -> None:
         assert len(told) == 1 or ("stopping" in told[0] and len(told) == 2), (moment, out)
 
 
+@pytest.mark.slow
 def test_ctrl_c_twice_in_the_first_seconds(tmp_path: Path) -> None:
     press_ctrl_c(tmp_path, 2, 5)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.commands import SECRET, begin, ended, recordings
 from tests.support.lying_server import changed, lying, nested
 from vindibot.games.recording import Recording, read_recording
@@ -51,6 +53,7 @@ async def test_a_game_with_an_impossible_state_ends_and_the_others_go_on(tmp_pat
         assert (found[game].last is None) == (answer == 0), "the last state is the last one that was sound"
 
 
+@pytest.mark.slow
 async def test_the_next_game_follows_after_an_invalid_answer_to_a_join(tmp_path: Path) -> None:
     async with lying(dict.fromkeys((1, 2, 3), (0, nested))) as (server, _):
         words = ("play", "--server", server.url, "--bot", "stay", "--games", "3", "--rounds", "2", "--display", "none")

@@ -55,7 +55,7 @@ def started(folder: Path, *words: str, errors: IO[bytes] | int = subprocess.DEVN
         process.wait()
 
 
-@pytest.mark.parametrize(("bot", "seat", "rounds"), [("strong", 2, 20), ("malvert", 0, 60)])
+@pytest.mark.parametrize(("bot", "seat", "rounds"), [("strong", 2, 20), pytest.param("malvert", 0, 60, marks=pytest.mark.slow)])
 def test_it_plays_as_in_the_arena(tmp_path: Path, bot: str, seat: int, rounds: int) -> None:
     """With a budget of nodes and a seed, the moves are those of the same bot in the process of the arena."""
     referee = LineReferee(generate(3, size=10), seat, rounds)
@@ -72,6 +72,7 @@ def test_it_plays_as_in_the_arena(tmp_path: Path, bot: str, seat: int, rounds: i
     assert len(set(referee.moves)) > 2
 
 
+@pytest.mark.slow
 def test_without_expert_input(tmp_path: Path) -> None:
     referee = LineReferee(generate(3, size=10), 1, 20)
     referee.play(command("stdio", "seed", "--no-expert", "--nodes", "100", *UNHURRIED), tmp_path)
@@ -155,7 +156,15 @@ def test_a_bot_that_does_not_exist(tmp_path: Path) -> None:
     assert "seed" in done.stderr
 
 
-@pytest.mark.parametrize("text", ["", "4\n0.M1\n", OPENING, OPENING + "5\nHERO 0 0"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        pytest.param("4\n0.M1\n", marks=pytest.mark.slow),
+        pytest.param(OPENING, marks=pytest.mark.slow),
+        OPENING + "5\nHERO 0 0",
+    ],
+)
 def test_the_end_of_the_input_ends_it(tmp_path: Path, text: str) -> None:
     done = subprocess.run(
         command("stdio", "stay.toml"),
@@ -174,7 +183,7 @@ def stay(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("how", ["input", "kill", "term"])
+@pytest.mark.parametrize("how", [pytest.param("input", marks=pytest.mark.slow), "kill", "term"])
 def test_no_process_is_left(tmp_path: Path, how: str) -> None:
     with started(stay(tmp_path), "stay.toml") as process:
         assert answer_line(process).split()[0].decode() in WORDS
