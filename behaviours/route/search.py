@@ -232,10 +232,11 @@ def _link(terms: Terms, distances: DistanceTable, table: RouteTable, row: int, l
 
 @kernel
 def extend_by_mine(terms: Terms, table: RouteTable, row: int, parent: int, moves: int, place: int, mine: int, owned: int) -> bool:
-    """Write the route that extends `parent` by a mine into a row.
+    """Extend the route `parent` by one mine, and write the new route to `row`.
 
     `moves` is the number of moves, including the move that takes the mine. `place` is the place beside the mine. `owned` is the
-    number of our mines that the route did not take. Return False if life is below the floor or the mine is worth nothing.
+    number of our mines that the route did not take. Return False if the life at the mine is below `terms.floor`, the least life
+    to take a mine, or if the mine is worth nothing.
     """
     route, last = table.routes[row], table.routes[parent]
     time, life = last.time + moves, max(1, int64(last.life) - moves + 1)
@@ -254,7 +255,7 @@ def extend_by_mine(terms: Terms, table: RouteTable, row: int, parent: int, moves
 def extend_by_beer(
     terms: Terms, table: RouteTable, row: int, parent: int, moves: int, place: int, before: int, owned: int
 ) -> bool:
-    """Write the route that extends `parent` by a beer into a row. If the gold is missing, the hero waits for it.
+    """Extend the route `parent` by one beer, and write the new route to `row`. If the gold is missing, the hero waits for it.
 
     Return False if there is no gold or no time for the beer, or if it heals nothing (99 life or more). Also return False if the
     way passes another tavern after `before` moves (0: it passes none), and a beer there is as good.

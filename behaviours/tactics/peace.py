@@ -12,12 +12,12 @@ from sim.game import BEER_COST, OFFSET, TAVERN, TILE_BITS, Game
 class TavernPeace(Behaviour):
     """Vote -1 per enemy against moves after which we stand beside an enemy that can drink where it stands.
 
-    Such an enemy is beside a tavern and has the gold for a beer. A beer heals more life than two of our blows take, while each
-    blow of the enemy costs us 20 life. Moves that kill the enemy get no vote. Without `strict`, moves after which we can drink as
-    well get no vote either.
+    Such an enemy is beside a tavern and has the gold for a beer. A beer heals more life than two of our blows take, while
+    each blow of the enemy costs us 20 life. Moves that kill the enemy get no vote. If `strict` is false, a move after which
+    we can drink too also gets no vote.
     """
 
-    strict: bool = Field(False, description="keep away also from squares where we can drink as well")
+    strict: bool = Field(False, description="whether squares where we can drink too also get a negative vote")
 
     def vote(self, view: View) -> Votes:
         """Return -1 or less for such moves, or None."""

@@ -1,6 +1,7 @@
-"""The summary of a tournament: figures per bot and per pair of bots, how bots' games ended, and the match of two.
+"""The summary of a tournament: figures per bot and per pair of bots, how the games of each bot ended,
+and the result of a match of two bots.
 
-Everything follows from the lines of results. `vindibot.arena.table` and `vindibot.arena.report` show it.
+The summary is computed from the lines of results. `vindibot.arena.table` and `vindibot.arena.report` show the summary.
 """
 
 from __future__ import annotations

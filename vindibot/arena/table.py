@@ -245,7 +245,7 @@ def joined(parts: Iterable[str], width: int = WIDTH) -> list[str]:
 
 
 def _print_whole(console: Console, table: Table) -> None:
-    """Print a table and an empty line, also if the terminal is narrower than the table: cut cells would be useless."""
+    """Print a table and then an empty line. The table is never cut, even if the terminal is narrower."""
     table.width = min(WIDTH, natural_width(table))
     console.print(table, crop=False)
     console.print()

@@ -197,7 +197,7 @@ def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
-    """Return a word for the list of bots that means the same in any folder: the path of a bot file is absolute."""
+    """Return an entry of the list of bots in a form that is valid in any folder: with an absolute path if it names a bot file."""
     label, name = split_label(text)
     if name in settings.entrants or name in BUILT_IN or is_command(name):
         return text

@@ -38,17 +38,17 @@ def _toml_files(folder: str) -> list[str]:
 
 
 def complete_bots(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the bot files of the current folder, and the built-in bots."""
+    """Return the completions of a bot: bot files of the current folder, and built-in bots."""
     return _matching(_toml_files("bots"), incomplete)
 
 
 def complete_configs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the configuration files of the current folder, and the built-in configurations."""
+    """Return the completions of a configuration: files of the current folder, and built-in configurations."""
     return _matching(_toml_files(""), incomplete)
 
 
 def complete_maps(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete built-in maps, by name and by number, and map files."""
+    """Return the completions of a map: names and numbers of built-in maps, and map files."""
     from sim.atlas import ATLAS
 
     numbered = [f"m{number}" for number in range(1, min(6, len(ATLAS)) + 1)]

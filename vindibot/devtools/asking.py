@@ -92,8 +92,10 @@ def ask(behaviours: Iterable[Behaviour], view: View, seconds: float | None, limi
 
 @contextmanager
 def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Yield a function that returns whether Ctrl-C was pressed within the block. The exception alone does not show it: the
-    runner takes each exception for an error of a trait."""
+    """Yield a function that returns whether Ctrl-C was pressed within the block.
+
+    `KeyboardInterrupt` alone does not show this, because the runner treats each exception as an error of a trait.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return

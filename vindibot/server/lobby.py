@@ -251,7 +251,7 @@ class Lobby:
         """Return a new private match. When a bot in `seats` next asks for a game, it gets its seat in this match.
 
         - `map`: a map, its name or its text; None generates a map from `seed`.
-        - `seats`: four entries, each one the key of a bot, a user, or `RANDOM_BOT` for a random bot of the server.
+        - `seats`: four entries. Each entry is a bot's key, a `User`, or `RANDOM_BOT` (a random bot of the server).
         - `rounds`, `time_limit_ms`, `pace`: None takes the server's setting.
         - `pacer`: it decides when each move is played; None: as soon as `pace` allows.
         - `seed`: seed of the map and of the random bots; None draws one.

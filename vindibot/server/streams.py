@@ -83,8 +83,10 @@ class Streams:
 
 
 class EventResponse(Response):
-    """A stream of events. It ends after the last piece, if the reader disconnects, or if the reader reads nothing for
-    `stalled_seconds`."""
+    """A stream of events.
+
+    It ends when all events are sent, when the reader disconnects, or when the reader reads nothing for `stalled_seconds`.
+    """
 
     def __init__(self, pieces: AsyncIterator[bytes], prelude: bytes, pace: ReaderPause, stalled_seconds: float) -> None:
         super().__init__()

@@ -238,7 +238,8 @@ class Display:
             self._running.remove(game)
 
     def leave_board(self, seconds: float = LEAVE_SECONDS) -> None:
-        """End the live board; the last frame stays. The next frame begins a new one. Wait for this, at most `seconds`.
+        """End the live board, and wait until it has ended, at most `seconds`. The last frame stays. The next
+        frame begins a new board.
 
         Call this before other programs write to the terminal.
         """

@@ -40,7 +40,7 @@ class VotesWriter:
         self._duel = bool(combat.parameters.get("duel", False)) if combat is not None else True
 
     def head(self) -> dict[str, Any]:
-        """Return the bot and the bot's traits, without turns."""
+        """Return the data of the votes before the first turn: the bot, its traits and an empty list of turns."""
         traits = [trait.model_dump(mode="json") for trait in self.header.traits]
         return {"bot": self.header.bot, "traits": traits, "turns": []}
 
