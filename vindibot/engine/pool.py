@@ -247,10 +247,12 @@ class Pool:
                 self._send(own[trait], turn, [trait])
             else:
                 turn.waiting.append(trait)
+        if not shared:
+            return False
         free = [one for one in self.workers if one.idle and one.only is None]
         if not free:
             turn.waiting += shared
-            return bool(shared)
+            return True
         shares: list[list[int]] = [[] for _ in free]
         self._spread(shared, shares)
         for one, share in zip(free, shares, strict=True):
@@ -289,8 +291,6 @@ class Pool:
 
         Then sort each share by the order in which the traits run.
         """
-        if not shares or not traits:
-            return
         keys = [(one.anytime, one.mean_ms) for one in self.health_records]
         load = [(0.0, 0)] * len(shares)  # milliseconds, traits
         for trait in sorted(traits, key=keys.__getitem__, reverse=True):
@@ -338,11 +338,14 @@ class Pool:
         """Take the votes of a worker that has answered a request, and give it new work."""
         if number != one.number:
             return
-        if current := self._current(one):
-            self._collect(current, one)
+        current = self._current(one)
         for trait in () if one.helps else one.assigned:
             vote = one.board.get(number, trait)
-            if vote is not None and vote.status == "ok":
+            if vote is None:
+                continue
+            if current is not None and not current.is_final(trait):
+                current.votes[trait] = vote
+            if vote.status == "ok":
                 self.health_records[trait].answered(vote.ms)
                 if trait == one.only:
                     self._blame.did_well_alone(trait)
