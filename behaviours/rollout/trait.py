@@ -117,7 +117,7 @@ class Rollout(SplitBehaviour):
         if not played:
             return self._first_info(view)
         stages = _single_stages(played[0]) if len(played) == 1 else np.concatenate([_single_stages(part) for part in played])
-        gains, sure = _gains(stages[:, _TOTAL], stages[:, _COUNT])
+        gains, sure = compare_plans(stages[:, _TOTAL], stages[:, _COUNT])
         sums = sum(part[-1] for part in played)
         return self._info(view, played[0][-1, _FIRST], sums, np.where(sure, gains, np.minimum(gains, gains[sure].max() - UNSURE)))
 
@@ -159,7 +159,7 @@ class Rollout(SplitBehaviour):
             if len(plans) >> halvings < 2:
                 cycle, halvings = cycle + 1, 0
             stages = _single_stages(found)
-            order = np.argsort(-_gains(stages[:, _TOTAL], stages[:, _COUNT])[0], kind="stable")
+            order = np.argsort(-compare_plans(stages[:, _TOTAL], stages[:, _COUNT])[0], kind="stable")
 
     def _compiled_weights(self, view: View) -> NDArray[np.void]:
         return view.shared(("rollout weights", self.weights), lambda: compiled_weights(Weights(**self.weights.model_dump())))
@@ -207,19 +207,14 @@ def _single_stages(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
     return stages
 
 
-def compare_plans(stages: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def compare_plans(totals: NDArray[Any], counts: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return for each plan its mean gain in gold over the reference plan, and whether the gain is sure: two arrays [plans].
 
-    The reference plan is the plan with the most playouts. `stages` are the statistics of each stage alone, `PLAN_STATS`[stages,
-    plans], with all plans in the first stage. A gain counts only the scenarios that both plans met, because outcomes differ more
-    between scenarios than between plans. A gain is sure if the plan has at least half as many playouts as the reference plan: of
-    many plans with few playouts, one always seems excellent.
+    The reference plan is the plan with the most playouts. `totals` and `counts` are the sums of outcomes and the numbers of
+    playouts in each stage alone, arrays [stages, plans]. The first stage has all plans. A gain counts only the scenarios that
+    both plans met, because outcomes differ more between scenarios than between plans. A gain is sure if the plan has at least
+    half as many playouts as the reference plan: of many plans with few playouts, one always seems excellent.
     """
-    return _gains(stages["total"], stages["count"])
-
-
-def _gains(totals: NDArray[Any], counts: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the same as `compare_plans`, from arrays [stages, plans]."""
     playouts = counts.sum(axis=0)
     most = np.lexsort((totals.sum(axis=0), playouts))[-1:]
     both = (counts > 0) & (counts[:, most] > 0)

@@ -70,7 +70,7 @@ async def test_traits_that_fail_or_hang_are_found(project: Path) -> None:
     assert found["trait sleeps"].level == "broken"
     assert "late in" in found["trait sleeps"].words
     assert "generator" in found["trait sleeps"].advice
-    assert found["trait stay"].level in ("ok", "note")  # a note: the machine is busy
+    assert found["trait stay"].level == "ok"
 
 
 async def test_a_bot_that_cannot_be_built_does_not_end_the_examination(project: Path) -> None:

@@ -356,9 +356,8 @@ class _Worker:
                 run(traits, view, self._publish, self._before_trait, self._ask)
             if request.trial:
                 gc.collect()
-                MineFinder().vote(
-                    view
-                )  # raises only if a trait has damaged the process; then the worker must end without an answer
+                # This raises only if a trait has damaged the process. Then the worker must end without an answer.
+                MineFinder().vote(view)
             signal.setitimer(signal.ITIMER_REAL, 0)
             for trait, text in self.captured.take():
                 _write(answers, _encode(request.number, OUTPUT, trait, text))

@@ -258,7 +258,7 @@ def test_plans_are_compared_in_the_scenarios_that_both_met() -> None:
         noise = rng.normal(scale=1000, size=3)
         stages["count"][stage, chosen] = len(noise)
         stages["total"][stage, chosen] = (values[chosen, None] + noise).sum(axis=1)
-    gains, sure = compare_plans(stages)
+    gains, sure = compare_plans(stages["total"], stages["count"])
     np.testing.assert_allclose(gains, values - values[11], atol=1e-9)
     playouts = stages["count"].sum(axis=0)
     assert sure.tolist() == [count >= 12 for count in playouts.tolist()]
