@@ -41,7 +41,7 @@ def test_a_training_game_on_our_own_server_and_its_seed_repeats_it(tmp_path: Pat
     done = run(first, *GAME)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "seed came " in done.stdout
-    assert "recordings are in recordings" in done.stdout
+    assert "recording: recordings/" in done.stdout
     assert done.stdout.count("ms left") == 20, "a plain line per own turn where there is no terminal"
     (path,) = recordings(first)
     recording = read_recording(path)
