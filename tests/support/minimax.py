@@ -81,7 +81,7 @@ class Minimax:
         return value
 
     def scores(self, depth: int) -> list[int | None]:
-        """Return the score of each direction at a depth of `depth` plies, its own included; None for a direction without effect."""
+        """Return the score of each direction at `depth` plies, its own ply included; None for a direction without effect."""
         found: list[int | None] = [None] * 5
         for move in moves_of(self.line.games, self.params.me):
             found[move] = self._after(move, depth - 1, self.params.quiescence, False)
