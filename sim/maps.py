@@ -1,7 +1,7 @@
 """Maps: everything that never changes during a game.
 
-A `Map` comes from a text (`parse_map`), from the name of a built-in map (`named_map`), from a text or a name (`read_map`), from
-the generator (`sim.generator.generate`), or from a game in progress (`map_of`).
+These functions make a `Map`: `parse_map` (from a text), `named_map` (from the name of a built-in map), `read_map` (from a text or
+a name), `sim.generator.generate` (random), `map_of` (from a game in progress).
 """
 
 from __future__ import annotations
@@ -244,8 +244,8 @@ def named_map(name: str) -> Map:
 def read_map(text: str) -> Map:
     """Return the map of a text from the network. The text is the name of a built-in map or a drawn map (see `parse_map`).
 
-    The function opens no file. It raises `UnknownMapError` for a text of letters and digits that is not a known name, and
-    `MapError` for any other text that is not a map.
+    The function opens no file. It raises `UnknownMapError` if a text of letters and digits is not a known name. It raises
+    `MapError` if any other text is not a map.
     """
     if text in ALIASES or text in NAMES or text.replace("-", "").replace("_", "").isalnum():
         return named_map(text)

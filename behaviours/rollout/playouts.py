@@ -216,8 +216,8 @@ def play_plans(
 ) -> None:
     """Play out a batch of plans from ``games[0]``, which does not change, and add the outcomes to `stats`, one record per plan.
 
-    The value of a position is our `behaviours.common.evaluation.position_value` in gold, plus `lead_weight` x `lead_scale` x
-    asinh(m / `lead_scale`), where m is our net worth minus the net worth of the richest rival. The outcome of a playout is a
+    The value of a position in gold is our `behaviours.common.evaluation.position_value`, plus `lead_weight` x `lead_scale` x
+    asinh(m / `lead_scale`). Here m is our net worth minus the net worth of the richest rival. The outcome of a playout is a
     weighted mean of the values after its rounds. Round r has the weight (1 - d) d^r, where d is `round_discount`. The last round
     also has the weights of all later rounds. So early income counts more.
 

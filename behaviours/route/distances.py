@@ -64,8 +64,8 @@ def _insert(rows: NDArray[np.int16], count: int, moves: int, place: int, third: 
 def make_rows(distances: DistanceTable, place: int) -> None:
     """Write the legs from a place into the table.
 
-    If a shortest way to a side of a mine passes another side of the same mine, the first side is left out, because the hero takes
-    the mine sooner from the other side.
+    A side of a mine is left out if a shortest way to it passes another side of the same mine. The hero takes the mine sooner from
+    the other side.
     """
     count = 0
     for mine in range(len(distances.sides)):

@@ -120,10 +120,10 @@ def bound_and_estimate(terms: Terms, rows: NDArray[np.int16], count: int, route:
     The estimate assumes that the hero takes the mines in the order of distance, at the typical pace.
 
     The bound has two parts. The first part counts every mine with the smallest weight. It takes the mines in the order of
-    distance: the k-th mine is not taken sooner than its distance allows, and not sooner than k plies after the nearest mine, with
-    one more ply for each beer that the hero's life requires. Fewer mines need fewer beers, so the best number of mines counts.
-    For each mine, the second part counts the difference between its weight and the smallest weight, as if the hero went straight
-    to this mine.
+    distance: the hero reaches the k-th mine at the earliest after its distance, and at the earliest k plies after the nearest
+    mine. Each beer that the hero's life requires takes one more ply. Fewer mines need fewer beers, so the best number of mines
+    counts. For each mine, the second part counts the difference between its weight and the smallest weight, as if the hero went
+    straight to this mine.
     """
     taken, time, life, value = route.taken, int64(route.time), int64(route.life), float(route.value)
     above, ranked, best, estimate = 0.0, 0.0, 0.0, 0.0

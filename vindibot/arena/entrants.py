@@ -1,8 +1,8 @@
 """Entrants: the bots of a tournament, as plain data that any process can use. They are read from the configuration and checked.
 
-Each word in the list of bots names a bot file (``seed``, ``mine.toml``), a built-in bot (``random``, ``stay``), a table
-``[entrants.NAME]``, or a command. ``http:COMMAND`` is a program that speaks HTTP to a server. ``stdio:COMMAND`` is a program
-that speaks the line protocol (docs/arena.md). ``LABEL=`` before a word sets the bot's label in tables.
+Each word in the list of bots is a bot file (``seed``, ``mine.toml``), a built-in bot (``random``, ``stay``), the NAME of a table
+``[entrants.NAME]``, or a command. ``http:COMMAND`` is a program that speaks HTTP to a server. ``stdio:COMMAND`` is a program that
+speaks the line protocol (docs/arena.md). ``LABEL=`` before a word sets the bot's label in tables.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ Elo. If bot A is rated 100 points above bot B, A is ahead of B in 64 % of their 
 
 The final intervals come from a bootstrap. The games of a block (one map and seed, the seats rotated) have much in common, so the
 bootstrap draws whole blocks with repetition. Each resample also draws the weights of the phantom's games (see the model) from
-an exponential distribution. With fixed weights, a bot that has won every game would have an interval of width 0, although the
-size of its advantage is unknown. While a tournament runs, the intervals follow from the curvature of the likelihood instead.
-This method is fast, but treats the games of a block as independent.
+an exponential distribution. With fixed weights, a bot that has won every game would have an interval of width 0. But the size of
+its advantage is unknown. While a tournament runs, the intervals follow from the curvature of the likelihood instead. This method
+is fast, but treats the games of a block as independent.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ MIN_BLOCKS = 5
 class Rating:
     """A bot's rating on the scale of Elo. `low` and `high` are the ends of its 95 % interval.
 
-    `los` (likelihood of superiority) is the likelihood (0..1) that the bot is stronger than the next bot in the list, None for
-    the last bot. `low`, `high` and `los` are None if they are unknown (see `rate`).
+    `los` (likelihood of superiority, 0..1) says how likely the bot is stronger than the next bot in the list. It is None for the
+    last bot. `low`, `high` and `los` are None if they are unknown (see `rate`).
     """
 
     bot: str

@@ -48,8 +48,8 @@ LISTED, RECOMPUTED = 500, 200
 def write_report(results: Path, summary: Summary, games: Sequence[GameLine], bots: Sequence[str] = (), replays: int = 0) -> Path:
     """Write the report and the pages of at most `replays` games beside a results file. Return the report's path.
 
-    For `bots`, see `report`. Raises `VindibotError` if a file cannot be written. Raises `UsageError` if it would overwrite a file
-    that is not a report or a page.
+    For `bots`, see `report`. Raises `VindibotError` if a file cannot be written. Raises `UsageError` if another kind of file is
+    in the way.
     """
     path = report_path(results)
     pages = write_pages(results, games, replays)

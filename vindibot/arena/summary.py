@@ -59,7 +59,7 @@ class BotStats:
 
     @property
     def seats(self) -> int:
-        """The number of seats in which it has played."""
+        """The number of seats in which the bot has played."""
         return sum(self.reasons.values())
 
 

@@ -74,7 +74,7 @@ class _BrokenError(Exception):
 
 @dataclass(frozen=True)
 class Check:
-    """One promise, which can be called with a trait. The call raises `ConformanceError` if the trait breaks the promise.
+    """The check of one promise. Call it with a trait. It raises `ConformanceError` if the trait breaks the promise.
 
     The parameter `seconds` is the time limit for a turn. `boards` are additional boards (drawings or games) for the check.
     """

@@ -5,9 +5,9 @@ adopts the workers of a dead server. When the process that plays has ended, the 
 server forks a worker per request, reports the worker's process id, and later its exit code. When a worker has ended, the server
 kills the worker's descendants. Keeper and server have their own session, so Ctrl-C on a terminal does not reach them.
 
-A request is a message on a socket (see `request`) with six file descriptors: the worker's ends of four pipes (it reads requests,
-writes answers, reads the leash, and its status is written), its memory, and the memory that all workers of the pool share. The
-worker dies when the other end of its leash is closed.
+A request is a message on a socket (see `request`) with six file descriptors. Four are ends of pipes: the worker reads requests,
+writes answers and reads the leash, and the server writes the worker's status. The others are the worker's memory, and the memory
+that all workers of the pool share. The worker dies when the other end of its leash is closed.
 
 The status pipe carries two integers. The first is the worker's process id. The second is its exit code (negative for a signal),
 sent when no descendant of the worker is left. If the pipe ends without an exit code, the server has ended and the worker still

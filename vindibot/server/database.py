@@ -124,7 +124,7 @@ class Database:
 
 @dataclass
 class _Job:
-    """Work that waits to be written. The result of `stored` is whether the first attempt put it on the disk."""
+    """Work that waits to be written. `stored` is a future; its result says whether the first attempt put the work on the disk."""
 
     what: str
     work: Work
