@@ -216,8 +216,8 @@ def _why_no_size(match: MatchSummary) -> str:
     if match.complete:
         return f"it takes at least {MIN_BLOCKS} blocks"
     if match.settings.stop:
-        return "a match that stops at a verdict exaggerates the difference"
-    return "blocks are missing, so the figure would exaggerate"
+        return "a match that stops at a verdict exaggerates it"
+    return "some of the blocks are missing"
 
 
 def head_line(summary: Summary) -> str:
