@@ -221,7 +221,7 @@ class HostedGame:
         return Forfeit(Reason.TIMEOUT, f"no answer in {late} ms")
 
     def ended(self, room: Room) -> None:
-        """Let `play` return. See `RoomObserver`."""
+        """End the wait of `play`, which then returns the game. See `RoomObserver`."""
         self._over.set()
 
 

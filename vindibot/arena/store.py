@@ -130,7 +130,7 @@ def records_path(results: Path) -> Path:
 
 
 def setup_path(results: Path) -> Path:
-    """Return the path of the configuration that belongs to these results."""
+    """Return the path of the configuration file beside these results."""
     return results.with_suffix(".effective.toml")
 
 
