@@ -1,4 +1,4 @@
-"""The map generator of the original server (RULES section 10): a random quarter, mirrored, without unreachable parts.
+"""The map generator of the original server: a random quarter, mirrored, without unreachable parts.
 
 Equal seeds and arguments give equal maps on every machine. Versions of numpy make no difference, because this project has its own
 random number generator. The maps have the same distribution as the maps of the original server. The original server chooses the

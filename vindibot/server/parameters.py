@@ -1,4 +1,4 @@
-"""Reads the parameters of a request. It accepts everything that the original server accepts (RULES section 12).
+"""Reads the parameters of a request. It accepts everything that the original server accepts (docs/protocol.md).
 
 Parameters may be in the query string and in the body, which may be a form, a multipart form or a JSON object. The query string
 overrides the body. If a parameter is repeated, its first value counts. A body of another content type is ignored.

@@ -1,4 +1,4 @@
-"""Ratings after a game: Elo exactly as in the original server (RULES section 8), and openskill's ratings.
+"""Ratings after a game: Elo exactly as in the original server, and openskill's ratings.
 
 The functions have no state. They take the heroes with their ratings before the game, and return the ratings after the game.
 """

@@ -1,4 +1,4 @@
-"""Streams of server-sent events for spectators: games, and lists of running games (RULES section 14)."""
+"""Streams of server-sent events for spectators: games, and lists of running games (docs/protocol.md)."""
 
 from __future__ import annotations
 
