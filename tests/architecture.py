@@ -17,6 +17,7 @@ PICTURE = TOP / "docs" / "architecture.svg"
 #: The rooms of the top floor, from the top: a room imports only rooms that stand behind it here.
 ROOMS = (
     "cli",
+    "review",
     "devtools",
     "challenge",
     "arena",
@@ -116,6 +117,7 @@ def _reached(every: set[tuple[str, str]], start: str) -> set[str]:
 PURPOSES = {
     "vindibot": "the program",
     "cli": "one file per command",
+    "review": "where gold was lost",
     "devtools": "tools for authors of traits",
     "challenge": "play by hand",
     "arena": "tournaments and ratings",

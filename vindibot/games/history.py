@@ -33,6 +33,7 @@ from vindibot.games.game_record import GameRecord, GameRecordError
 from vindibot.games.outcome import Reason, reason_of, status_of
 from vindibot.games.protocol import UNKNOWN_PLAYERS, GameState, Player, to_games
 from vindibot.games.recording import Recording
+from vindibot.games.review import Review, read_review
 
 #: The byte that stands for a gap among the moves: `sim.game.NO_DIRECTION`.
 _GAP = NO_DIRECTION & 0xFF
@@ -83,6 +84,7 @@ class GameHistory:
     - `complete`: whether nothing can be added any more.
     - `ending`, `message`: for a complete history, the reason why the game ended (None if unknown), and a sentence about this
       reason.
+    - `review`: the review of the game, None if there is none.
     - `begins_late`: whether the first known state is later than the state before the first ply.
 
     Only the moves (a byte per ply) and the states that do not follow from moves are stored: the first state, and the states after
@@ -106,6 +108,7 @@ class GameHistory:
         self.ballots: dict[int, Ballot] = {}
         self.complete, self.message = False, ""
         self.ending: Reason | None = None
+        self.review: Review | None = None
         self.begins_late = False
         self._moves = bytearray()
         self._turns = array("i")  # of every state
@@ -123,7 +126,11 @@ class GameHistory:
 
         Raises `VindibotError` for a file that cannot be read, and if `game` does not choose exactly one game.
         """
-        return cls.of(read_game_file(Path(path), game))
+        found = read_game_file(Path(path), game)
+        history = cls.of(found)
+        if isinstance(found, GameRecord):
+            history.review = read_review(path, found.id)
+        return history
 
     @classmethod
     def of(cls, game: Recording | GameRecord) -> GameHistory:
@@ -139,6 +146,7 @@ class GameHistory:
             return history
         header, outcome = game.header, game.outcome
         history = cls(header.game, game.players, game.me, started=header.started, limit_ms=header.limit_ms)
+        history.review = game.review
         for own in game.turns:
             history.append(own.games, own.ballot)
         if game.last is not None:

@@ -1,0 +1,144 @@
+"""Reviews of games by several processes: each process values one turn after another."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from behaviours.rollout.trait import Rollout
+from vindibot.base import die_with_parent, short
+from vindibot.config import Bot, build, cores, digest_of
+from vindibot.engine import Needs, context, warm
+from vindibot.games import GameHistory, GameRecord, Recording, ReviewedTurn, ReviewHeader, Thresholds
+from vindibot.review.positions import HEROES, TurnPosition, positions
+from vindibot.review.store import ReviewFile
+from vindibot.review.turns import review_turn
+from vindibot.review.values import NODES, ROUNDS, SEED, Valuer, rollout_of
+
+#: Number of turns that wait for each process.
+WAITING = 4
+
+
+@dataclass(frozen=True)
+class ReviewSettings:
+    """How games are reviewed: by the rollouts of `bot`, with `nodes` plies per turn and `rounds` per playout (0: to the end)."""
+
+    bot: Bot
+    nodes: int = NODES
+    rounds: int = ROUNDS
+    thresholds: Thresholds = field(default_factory=Thresholds)
+
+    def header(self, game: str, heroes: Collection[int]) -> ReviewHeader:
+        """Return the header of the review of heroes (0..3) of a game."""
+        trait = rollout_of(self.bot)
+        digest = digest_of(
+            {"build": build().digest, "trait": trait.model_dump(mode="json"), "run": [self.nodes, self.rounds, SEED]}
+        )
+        ids = tuple(sorted(hero + 1 for hero in heroes))
+        return ReviewHeader(
+            game=game,
+            heroes=ids,
+            bot=self.bot.name,
+            digest=digest,
+            nodes=self.nodes,
+            rounds=self.rounds,
+            thresholds=self.thresholds,
+        )
+
+
+# ---- In the processes ----
+
+_valuer: Valuer
+_thresholds: Thresholds
+
+
+def _begin(trait: Rollout, nodes: int, rounds: int, thresholds: Thresholds) -> None:
+    """Make this process a process that reviews turns."""
+    from sim import kernels
+
+    global _valuer, _thresholds
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    die_with_parent()
+    kernels.warm()
+    _valuer, _thresholds = Valuer(trait, nodes, rounds), thresholds
+
+
+def _review(position: TurnPosition) -> ReviewedTurn:
+    return review_turn(position, _valuer, _thresholds)
+
+
+# ---- In the program ----
+
+
+def review_games(
+    console: Console,
+    games: Sequence[Recording | GameRecord],
+    file: ReviewFile,
+    settings: ReviewSettings,
+    heroes: Collection[int] | None = None,
+    workers: int | None = None,
+) -> None:
+    """Review heroes (0..3) of games, and append every reviewed turn to `file`. Turns that the file has are not reviewed again.
+
+    Without `heroes`: our hero of a recording, all heroes of a game record. Raises `KeyboardInterrupt` after Ctrl-C; the file then
+    has the turns that were ready.
+    """
+    trait = rollout_of(settings.bot)
+    todo = []
+    for game in games:
+        chosen = HEROES if isinstance(game, GameRecord) else (game.me,)
+        history = GameHistory.of(game)
+        before = file.reviews.get(history.id)
+        old = set() if before is None else {hero - 1 for hero in before.header.heroes}
+        wanted = sorted({*(chosen if heroes is None else heroes)})
+        header = settings.header(history.id, {*wanted, *old})
+        known = set() if before is None else {(turn.turn, turn.hero) for turn in before.turns}
+        left = [one for one in positions(history, wanted) if (one.turn, one.me + 1) not in known]
+        todo.append((game, header, left))
+    total = sum(len(left) for *_, left in todo)
+    if not total:
+        for game, header, _ in todo:
+            file.begin(game, header)
+        return
+    warm(console)
+    needs = Needs(modules=("vindibot.review.run", "behaviours.rollout"))
+    arguments = trait, settings.nodes, settings.rounds, settings.thresholds
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    count = workers or cores()
+    pool = ProcessPoolExecutor(count, mp_context=context(needs), initializer=_begin, initargs=arguments)
+    try:
+        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+            task = progress.add_task(f"reviewing turns with {settings.bot.name}", total=total)
+            for game, header, left in todo:
+                file.begin(game, header)
+                for turn in _in_order(pool, left, count * WAITING):
+                    file.add(turn)
+                    progress.advance(task)
+    except BaseException:
+        for process in list((pool._processes or {}).values()):  # noqa: SLF001  # there is no public way to end a running task
+            process.kill()
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _in_order(pool: ProcessPoolExecutor, left: Sequence[TurnPosition], waiting: int) -> Iterator[ReviewedTurn]:
+    """Yield the reviews of these positions in order. At most `waiting` of them are in the pool at once."""
+    rest = iter(left)
+    futures: deque[Future[ReviewedTurn]] = deque(pool.submit(_review, one) for one in islice(rest, waiting))
+    while futures:
+        turn = futures.popleft().result()
+        futures.extend(pool.submit(_review, one) for one in islice(rest, 1))
+        yield turn
+
+
+def where(file: ReviewFile) -> str:
+    """Return a sentence on where the review is, and on how to see it."""
+    return f"the review is in {short(file.path)}; to see it in the browser: vindibot replay {short(file.path)} --open"
