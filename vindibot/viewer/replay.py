@@ -6,7 +6,16 @@ import re
 from pathlib import Path
 
 from vindibot.base import Output, UsageError
-from vindibot.games import GameRecord, Recording, dumps, read_game_file
+from vindibot.games import (
+    REVIEW_SUFFIX,
+    GameRecord,
+    Recording,
+    Review,
+    dumps,
+    read_game_file,
+    read_review,
+    write_review_line,
+)
 from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import MARK, SourceFile, whole_page
 
@@ -24,14 +33,22 @@ def replay_file(path: Path, out: Path | None = None, game: str | None = None) ->
     output = page_output(target, "--html names another file")
     output.check()
     found = read_game_file(path, game)
-    output.write(whole_page(bundle_of(found), source_file(found)))
+    review = read_review(path, found.id) if isinstance(found, GameRecord) else found.review
+    output.write(whole_page(bundle_of(found, review), source_file(found, review)))
     return target
 
 
-def source_file(game: Recording | GameRecord) -> SourceFile:
-    """Return the file that the page of a game offers for download: the recording as it is, or a file with this game record."""
+def source_file(game: Recording | GameRecord, review: Review | None = None) -> SourceFile:
+    """Return the file that the page of a game offers for download: the recording as it is, or a file with this game record.
+
+    `review` is the review of a game record, which the file then has too.
+    """
     if isinstance(game, GameRecord):
-        return SourceFile(f"{re.sub(r'[^A-Za-z0-9_-]+', '-', game.id)[:60]}.games.jsonl", dumps(game) + b"\n")
+        lines = [dumps(game)]
+        if review is not None:
+            lines += [write_review_line(review.header), *map(write_review_line, review.turns)]
+        name = re.sub(r"[^A-Za-z0-9_-]+", "-", game.id)[:60] + (".games.jsonl" if review is None else REVIEW_SUFFIX)
+        return SourceFile(name, b"".join(line + b"\n" for line in lines))
     path = game.path
     # The page may be sent to others: it has no absolute path of this machine.
     inside = not path.is_absolute() and ".." not in path.parts

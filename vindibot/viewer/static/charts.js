@@ -1,9 +1,11 @@
-// Charts of gold, mines and life of the four heroes over time, and of the scores of our searches. The curves are drawn again only
+// Charts of gold, mines and life of the four heroes over time, of the gold that a review expects, and of the scores of our
+// searches. The curves are drawn again only
 // when the game grows or the size changes. One line over the curves moves with the time. The curves end at the latest state that
 // was shown, so that they do not tell the result, until the game was shown to its end or the user asks for the whole game.
 
 import { el, set } from 'viewer/dom.js';
 import { GOLD, LIFE, MINES } from 'viewer/model.js';
+import { BAD, MARKS } from 'viewer/names.js';
 import { HEROES } from 'viewer/sprites.js';
 import { amount } from 'viewer/why.js';
 
@@ -27,6 +29,11 @@ function steps(most, least = 0) {
   return Array.from({ length: Math.floor(most / step) - first + 1 }, (_, i) => (first + i) * step);
 }
 
+/** Return the expected gold of heroes 0..3 at the end if the best move of a reviewed turn is made. */
+function expectedGold({ best, values }) {
+  return values.find(([move]) => move === best)[1];
+}
+
 export class Charts {
   /** `jump` is called with the number of the state that was clicked. */
   constructor(host, game, jump) {
@@ -48,9 +55,12 @@ export class Charts {
       { field: GOLD, title: 'Gold', draw: this._curves },
       { field: MINES, title: 'Mines', draw: this._curves },
       { field: LIFE, title: 'Life', draw: this._bands },
+      { title: 'Expected', draw: this._expected },
       { title: 'Score', draw: this._scores },
     ].map((chart) => this._build(host, chart, jump));
-    this.score = this.charts.at(-1);
+    [this.expected, this.score] = this.charts.slice(-2);
+    this.expected.legend.textContent = ' gold at the end, by the review';
+    this.expected.figure.hidden = !game.review?.turns.length;
     this.score.figure.hidden = true;
     this.resizes = new ResizeObserver(() => {
       this.draw();
@@ -100,7 +110,9 @@ export class Charts {
       const values =
         chart === this.score
           ? this._scoresAt(state)
-          : [0, 1, 2, 3].map((hero) => game.value(state, hero, chart.field)).join(' · ');
+          : chart === this.expected
+            ? this._expectedAt(state)
+            : [0, 1, 2, 3].map((hero) => game.value(state, hero, chart.field)).join(' · ');
       chart.hint.textContent = ` turn ${game.turns[state]}: ${values}`;
     }
   }
@@ -108,6 +120,11 @@ export class Charts {
   _scoresAt(state) {
     const scored = this.game.turnFor(state)?.votes.filter(({ score }) => score !== undefined) ?? [];
     return scored.map(({ trait, score }) => `${trait} ${amount(score)}`).join(' · ') || 'no score';
+  }
+
+  _expectedAt(state) {
+    const reviewed = this.game.reviewFor(state);
+    return reviewed ? expectedGold(reviewed).map(Math.round).join(' · ') : 'not reviewed';
   }
 
   _stateAt(x, width) {
@@ -185,6 +202,7 @@ export class Charts {
 
   _label(chart) {
     if (chart === this.score) return `Score of ${[...this.scores.keys()].join(', ')} over time, in gold`;
+    if (chart === this.expected) return 'Expected gold of the four heroes at the end, over time';
     const start = `${chart.title} of the four heroes over time`;
     if (!this.whole) return start;
     const { game } = this;
@@ -234,6 +252,41 @@ export class Charts {
       }
       c.stroke();
     });
+  }
+
+  /** Draw the expected gold of each hero at the end, with the bad moves as diamonds on the curve of the hero. */
+  _expected(c, chart, width, height, look) {
+    const points = this.game.review?.turns ?? [];
+    if (!points.length) return;
+    const golds = points.map(expectedGold),
+      most = Math.max(1, ...golds.flat());
+    const x = (state) => this._x(state, width),
+      y = this._axis(c, width, height, look, most);
+    for (const hero of this._order()) {
+      c.strokeStyle = HEROES[hero].main;
+      c.globalAlpha = this.hero >= 0 && this.hero !== hero ? 0.4 : 1;
+      c.lineWidth = this.hero === hero ? 2.6 : 1.7;
+      c.lineJoin = 'round';
+      c.beginPath();
+      points.forEach(({ ply }, i) => {
+        // turns of a hero are four plies apart; a longer way was not reviewed
+        if (!i || ply - points[i - 1].ply > 8) c.moveTo(x(ply), y(golds[i][hero]));
+        else c.lineTo(x(ply), y(golds[i][hero]));
+      });
+      c.stroke();
+    }
+    points.forEach(({ ply, hero, mark }, i) => {
+      if (!mark) return;
+      const { size } = MARKS[mark];
+      c.globalAlpha = this.hero >= 0 && this.hero !== hero ? 0.4 : 1;
+      c.save();
+      c.translate(x(ply), y(golds[i][hero]));
+      c.rotate(Math.PI / 4);
+      c.fillStyle = BAD;
+      c.fillRect(-size / 1.5, -size / 1.5, size * 1.33, size * 1.33);
+      c.restore();
+    });
+    c.globalAlpha = 1;
   }
 
   /** Draw the labels and lines of a vertical axis. Return the function from a value to its place. */
