@@ -19,10 +19,12 @@ from sim.generator import generate
 from sim.replay import events_of
 from sim.rules import step
 from tests.support.recorded import BALLOT, NAMES_OF_FOUR, PLAYERS, raw, record, record_of, states_of
+from tests.support.reviewed import HISTORY, REVIEW, TURNS, WORST
 from vindibot.games.between import move_between
 from vindibot.games.game_record import dumps
 from vindibot.games.history import GameHistory, Player
 from vindibot.games.protocol import read_game
+from vindibot.games.review import Review
 
 
 def moves_in(states: list[Games]) -> list[int]:
@@ -194,3 +196,13 @@ def test_a_notebook_shows_the_board_and_the_gold(tmp_path: Path) -> None:
     assert min(range(4), key=lambda hero: highest[hero]) == gold.index(max(gold))
     assert "&lt;GameHistory abcd1234" in shown
     assert GameHistory("<b>")._repr_html_() == "&lt;GameHistory &lt;b&gt;: no states&gt;"
+
+
+def test_a_notebook_shows_a_review() -> None:
+    shown = REVIEW._repr_html_()
+    assert f"{len(TURNS)} turns, {len(WORST)} bad moves" in shown
+    losses = [float(loss) for loss in re.findall(r"<td>([\d.]+) ± [\d.]+</td>", shown)]
+    assert losses == [round(one.loss, 1) for one in WORST[:10]]
+    assert shown.count("<polyline") == 4
+    assert shown in HISTORY._repr_html_()
+    assert "<svg" not in Review(REVIEW.header)._repr_html_()

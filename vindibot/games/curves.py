@@ -10,6 +10,7 @@ from sim.sprites import HERO_COLOURS
 
 if TYPE_CHECKING:
     from vindibot.games.history import GameHistory
+    from vindibot.games.review import ReviewedTurn
 
 #: Largest number of points of a curve.
 _MOST_POINTS = 400
@@ -77,3 +78,9 @@ def gold_curves(history: GameHistory) -> Curves:
     shown = sorted({*range(0, len(history) + 1, every), len(history)})
     rows = [history.state(number)["hero"]["gold"][0].tolist() for number in shown]
     return Curves("gold", [history.turn(number) for number in shown], rows)
+
+
+def expected_curves(turns: Sequence[ReviewedTurn]) -> Curves:
+    """Return the curves of the gold that a review expects at the end of the game. `turns` has at least one turn."""
+    rows = [one.value(one.best).gold for one in turns]
+    return Curves("expected gold at the end", [one.turn for one in turns], rows)

@@ -370,8 +370,9 @@ class GameHistory:
         return repr(self) if self._last is None else draw(self._last)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the newest board, and the gold of the four heroes over time."""
+        """Return what a notebook shows: the newest board, the gold of the four heroes over time, and the review."""
         if self._last is None:
             return escape(repr(self))
         board = draw_svg(self._last, names=[printable(name) for name in self.names], me=self.me)
-        return str(render("games/history.html", summary=repr(self), board=board, curves=gold_curves(self)))
+        review = "" if self.review is None else self.review._repr_html_()
+        return str(render("games/history.html", summary=repr(self), board=board, curves=gold_curves(self), review=review))
