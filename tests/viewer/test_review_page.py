@@ -167,7 +167,7 @@ async def test_the_expected_gold_is_a_curve(page: Any) -> None:
     await plot.hover(position={"x": 60, "y": 20})
     one = TURNS[1]
     gold = await page.evaluate(f"vindibotPage.charts._expectedAt(vindibotPage.game.turns.indexOf({one.turn}))")
-    assert [int(value) for value in gold.split(" · ")] == [int(value + 0.5) for value in one.value(one.best).gold]
+    assert [int(value) for value in gold.split(" · ")] == [int(value + 0.5) for value in one.value(one.move).gold]
     assert "turn" in await page.locator(".chart-expected .hint").inner_text()
 
 

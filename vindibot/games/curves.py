@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sim.game import PLIES_PER_ROUND
 from sim.sprites import HERO_COLOURS
 
 if TYPE_CHECKING:
@@ -81,6 +82,12 @@ def gold_curves(history: GameHistory) -> Curves:
 
 
 def expected_curves(turns: Sequence[ReviewedTurn]) -> Curves:
-    """Return the curves of the gold that a review expects at the end of the game. `turns` has at least one turn."""
-    rows = [one.value(one.best).gold for one in turns]
-    return Curves("expected gold at the end", [one.turn for one in turns], rows)
+    """Return the curves of the gold that a review expects at the end of the game, after the moves that were played.
+
+    `turns` has at least one turn. The reviewed turns of one round make one point, their mean.
+    """
+    rounds: dict[int, list[Sequence[float]]] = {}
+    for one in turns:
+        rounds.setdefault(one.turn // PLIES_PER_ROUND, []).append(one.value(one.move).gold)
+    rows = [[sum(values) / len(values) for values in zip(*golds, strict=True)] for golds in rounds.values()]
+    return Curves("expected gold at the end", [PLIES_PER_ROUND * number for number in rounds], rows)

@@ -4,8 +4,9 @@
 // was shown, so that they do not tell the result, until the game was shown to its end or the user asks for the whole game.
 
 import { el, set } from 'viewer/dom.js';
+import { diamond } from 'viewer/marks.js';
 import { GOLD, LIFE, MINES } from 'viewer/model.js';
-import { BAD, MARKS } from 'viewer/names.js';
+import { MARKS, MOST_MARKS } from 'viewer/names.js';
 import { HEROES } from 'viewer/sprites.js';
 import { amount } from 'viewer/why.js';
 
@@ -27,11 +28,6 @@ function steps(most, least = 0) {
   const step = [1, 2, 5, 10].map((k) => k * power).find((candidate) => candidate >= rough);
   const first = Math.ceil(least / step);
   return Array.from({ length: Math.floor(most / step) - first + 1 }, (_, i) => (first + i) * step);
-}
-
-/** Return the expected gold of heroes 0..3 at the end if the best move of a reviewed turn is made. */
-function expectedGold({ best, values }) {
-  return values.find(([move]) => move === best)[1];
 }
 
 export class Charts {
@@ -60,7 +56,7 @@ export class Charts {
     ].map((chart) => this._build(host, chart, jump));
     [this.expected, this.score] = this.charts.slice(-2);
     this.expected.legend.textContent = ' gold at the end, by the review';
-    this.expected.figure.hidden = !game.review?.turns.length;
+    this.expected.figure.hidden = !game.expected.length;
     this.score.figure.hidden = true;
     this.resizes = new ResizeObserver(() => {
       this.draw();
@@ -123,8 +119,8 @@ export class Charts {
   }
 
   _expectedAt(state) {
-    const reviewed = this.game.reviewFor(state);
-    return reviewed ? expectedGold(reviewed).map(Math.round).join(' · ') : 'not reviewed';
+    const found = this.game.expected.findLast((one) => one.state <= state);
+    return found ? found.gold.map(Math.round).join(' · ') : 'not reviewed';
   }
 
   _stateAt(x, width) {
@@ -254,38 +250,30 @@ export class Charts {
     });
   }
 
-  /** Draw the expected gold of each hero at the end, with the bad moves as diamonds on the curve of the hero. */
+  /** Draw the expected gold of each hero at the end, with the worst moves as diamonds on the curve of the hero. */
   _expected(c, chart, width, height, look) {
-    const points = this.game.review?.turns ?? [];
-    if (!points.length) return;
-    const golds = points.map(expectedGold),
-      most = Math.max(1, ...golds.flat());
+    const { expected, worst } = this.game;
+    if (!expected.length) return;
     const x = (state) => this._x(state, width),
-      y = this._axis(c, width, height, look, most);
+      y = this._axis(c, width, height, look, Math.max(1, ...expected.flatMap(({ gold }) => gold)));
+    c.lineJoin = 'round';
     for (const hero of this._order()) {
       c.strokeStyle = HEROES[hero].main;
       c.globalAlpha = this.hero >= 0 && this.hero !== hero ? 0.4 : 1;
       c.lineWidth = this.hero === hero ? 2.6 : 1.7;
-      c.lineJoin = 'round';
       c.beginPath();
-      points.forEach(({ ply }, i) => {
+      expected.forEach(({ state, gold }, i) => {
         // turns of a hero are four plies apart; a longer way was not reviewed
-        if (!i || ply - points[i - 1].ply > 8) c.moveTo(x(ply), y(golds[i][hero]));
-        else c.lineTo(x(ply), y(golds[i][hero]));
+        if (!i || state - expected[i - 1].state > 8) c.moveTo(x(state), y(gold[hero]));
+        else c.lineTo(x(state), y(gold[hero]));
       });
       c.stroke();
     }
-    points.forEach(({ ply, hero, mark }, i) => {
-      if (!mark) return;
-      const { size } = MARKS[mark];
+    for (const { ply, hero, mark } of worst.slice(0, MOST_MARKS).reverse()) {
       c.globalAlpha = this.hero >= 0 && this.hero !== hero ? 0.4 : 1;
-      c.save();
-      c.translate(x(ply), y(golds[i][hero]));
-      c.rotate(Math.PI / 4);
-      c.fillStyle = BAD;
-      c.fillRect(-size / 1.5, -size / 1.5, size * 1.33, size * 1.33);
-      c.restore();
-    });
+      const { gold } = expected.find(({ state }) => state === ply);
+      diamond(c, x(ply), y(gold[hero]), MARKS[mark].size);
+    }
     c.globalAlpha = 1;
   }
 

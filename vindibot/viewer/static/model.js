@@ -49,6 +49,8 @@ export class Game {
     this.review = bundle.review ?? null;
     for (const reviewed of this.review?.turns ?? [])
       if (reviewed.mark) this.events.bad.push({ state: reviewed.ply, heroes: [reviewed.hero], reviewed });
+    this.worst = this.events.bad.map(({ reviewed }) => reviewed).sort((a, b) => b.loss - a.loss);
+    this.expected = expectedGold(this.review?.turns ?? []);
   }
 
   /** The number of the last known state. */
@@ -215,6 +217,16 @@ export class Game {
     const found = way > 0 ? list.find((one) => one.state > state) : list.findLast((one) => one.state < state);
     return found ? found.state : null;
   }
+}
+
+/** Return the gold that each hero is expected to have at the end: { state, gold } for each reviewed turn, after the move that was
+ *  played. If several heroes were reviewed, `gold` is the mean over the turns of a round. */
+function expectedGold(turns) {
+  const golds = turns.map(({ move, values }) => values.find(([direction]) => direction === move)[1]);
+  return turns.map(({ ply }, i) => {
+    const round = golds.filter((_, k) => k <= i && turns[k].ply > ply - HEROES);
+    return { state: ply, gold: [0, 1, 2, 3].map((hero) => round.reduce((sum, gold) => sum + gold[hero], 0) / round.length) };
+  });
 }
 
 /** Return the events of a ply in words, a sentence per event. `name` is a function that returns the name of a hero. */

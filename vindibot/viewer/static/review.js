@@ -75,7 +75,7 @@ export class ReviewPanel {
   draw() {
     const { game } = this,
       { turns, heroes } = game.review;
-    this.rows = turns.filter(({ mark, hero }) => mark && (this.hero < 0 || hero === this.hero)).sort((a, b) => b.loss - a.loss);
+    this.rows = game.worst.filter(({ hero }) => this.hero < 0 || hero === this.hero);
     this.list.fill(this.rows.map((row) => ({ state: row.ply, parts: this._parts(row) })));
     this.none.hidden = Boolean(this.rows.length);
     this.listTitle.hidden = !this.rows.length;

@@ -2,7 +2,8 @@
 
 import { button, el, icon, set } from 'viewer/dom.js';
 import { SPEEDS } from 'viewer/clock.js';
-import { BAD, MARKS } from 'viewer/names.js';
+import { diamond } from 'viewer/marks.js';
+import { MARKS, MOST_MARKS } from 'viewer/names.js';
 import { HEROES } from 'viewer/sprites.js';
 
 const ICONS = {
@@ -92,7 +93,7 @@ export class Transport {
   }
 
   /** Draw the events again, after the game has grown or the size has changed. Kills and deaths are ticks in the colour of the
-   *  killer, mines are small ticks, bad moves of a review are diamonds. */
+   *  killer, mines are small ticks, the worst moves of a review are diamonds. */
   draw() {
     const { game, marks } = this,
       ratio = Math.min(2, window.devicePixelRatio || 1);
@@ -118,20 +119,7 @@ export class Transport {
       c.fillStyle = HEROES[by >= 0 ? by : heroes[0]].main;
       c.fillRect(x(state) - 1, by >= 0 ? 0 : height / 2, 2.5, by >= 0 ? height - 5 : height / 2 - 5);
     }
-    for (const { state, reviewed } of game.events.bad) this._diamond(c, x(state), 6, MARKS[reviewed.mark].size);
-  }
-
-  _diamond(c, x, y, r) {
-    c.beginPath();
-    c.moveTo(x, y - r);
-    c.lineTo(x + r, y);
-    c.lineTo(x, y + r);
-    c.lineTo(x - r, y);
-    c.closePath();
-    c.fillStyle = BAD;
-    c.fill();
-    c.strokeStyle = 'rgba(0,0,0,.7)';
-    c.lineWidth = 1;
-    c.stroke();
+    // the worst move is drawn last, over the others
+    for (const { ply, mark } of game.worst.slice(0, MOST_MARKS).reverse()) diamond(c, x(ply), 6, MARKS[mark].size);
   }
 }
