@@ -24,9 +24,12 @@ from behaviours.rollout.playouts import (
     own_move,
     rival_move,
 )
-from sim.game import GAMES, RUNNING, Games
+from sim.game import GAMES, RUNNING, TAVERN, Games
 from sim.kernels import entry, kernel
 from sim.rules import play
+
+#: Largest number of rounds that a mine from a kill is expected to stay ours.
+STOLEN_ROUNDS = 18
 
 
 @kernel
@@ -39,24 +42,30 @@ def _play_on(
     repeats: NDArray[np.int8],
     state: int,
     moves: NDArray[np.int8],
-) -> int:
-    """Play out a plan from the position in `game`, which changes. Return the number of plies.
+) -> tuple[int, int]:
+    """Play out a plan from the position in `game`, which changes. Return the number of plies, and the rounds of stolen mines.
 
     The first moves are written to `moves`.
     """
-    part, spent, plies = int64(0), int64(0), int64(0)
+    me = int64(scene.setup.me)
+    part, spent, plies, stolen = int64(0), int64(0), int64(0), int64(0)
     for _ in range(scene.setup.plies):
         if game.status != RUNNING:
             break
-        if int64(game.turn) & 3 == int64(scene.setup.me):
-            move, _tile, part, spent = own_move(game, scene, plan, part, spent)
+        hunts, mines = False, int64(game.hero[me].mines)
+        if int64(game.turn) & 3 == me:
+            move, tile, part, spent = own_move(game, scene, plan, part, spent)
+            hunts = plies > 0 and tile <= TAVERN
         else:
             move, state = rival_move(game, scene, policies, drawn, repeats, state)
         if plies < len(moves):
             moves[plies] = move
         play(game, move, None)
+        gained = int64(game.hero[me].mines) - mines
+        if hunts and gained > 0:
+            stolen += gained * min(STOLEN_ROUNDS, (int64(game.max_turns) - int64(game.turn)) >> 2)
         plies += 1
-    return plies
+    return plies, stolen
 
 
 @entry(
@@ -84,7 +93,9 @@ def play_outcomes(
     """Play out a batch of plans from ``games[0]``, which does not change, and return the number of scenarios that all plans met.
 
     Row s of the results belongs to scenario ``batch.begin + s``, column p to the plan ``batch.chosen[p]``. ``ends[s, p]`` has
-    a row per hero: its gold, mines and life at the end of the playout. ``moves[s, p]`` are the first moves of the playout, -1
+    a row per hero: its gold, mines and life at the end of the playout. The fourth number is 0 for rivals. For our hero it is the
+    number of stolen mines, times the rounds that such a mine stays ours (at most `STOLEN_ROUNDS`). A stolen mine is one that we
+    got by a kill, except a kill in our first ply. ``moves[s, p]`` are the first moves of the playout, -1
     after its end. After ``batch.limit`` plies the call finishes the current scenario and ends.
     """
     setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], setups[0])
@@ -99,7 +110,10 @@ def play_outcomes(
             scratch[0] = games[0]
             moves[met, place] = -1
             plan = batch.plans[number]
-            spent += _play_on(game, scene, plan, players.policies, drawn, players.repeats, state, moves[met, place])
+            line = moves[met, place]
+            plies, stolen = _play_on(game, scene, plan, players.policies, drawn, players.repeats, state, line)
+            spent += plies
+            ends[met, place, int64(setup.me), 3] = stolen
             for hero in range(4):
                 own = game.hero[hero]
                 ends[met, place, hero, 0], ends[met, place, hero, 1] = int64(own.gold), int64(own.mines)

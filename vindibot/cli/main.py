@@ -26,6 +26,7 @@ COMMANDS = (
     "serve",
     "league",
     "replay",
+    "review",
     "explain",
     "watch",
     "turn",

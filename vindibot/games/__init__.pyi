@@ -26,6 +26,18 @@ from .line_protocol import (
     LineGame as LineGame,
 )
 from .lines import fault as fault
+from .losses import (
+    KINDS_OF_LOSS as KINDS_OF_LOSS,
+    MARKS as MARKS,
+    PHASES as PHASES,
+    BotLosses as BotLosses,
+    Losses as Losses,
+    losses_by_bot as losses_by_bot,
+)
+from .moments import (
+    moment as moment,
+    write_moment as write_moment,
+)
 from .newest import (
     find_recording as find_recording,
     newest_recording as newest_recording,

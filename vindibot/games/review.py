@@ -73,6 +73,10 @@ class Thresholds(_ReviewLine):
         )
         return next((mark for mark, least in marks if loss >= least and loss > 0), "")
 
+    def mark_of(self, turn: ReviewedTurn) -> Mark:
+        """Return the class of the move of a reviewed turn. A move that the reviewing bot may play is never bad."""
+        return "" if turn.move in turn.choice else self.mark(turn.loss, turn.loss_error)
+
 
 class MoveValue(_ReviewLine):
     """The value of one move.
@@ -96,6 +100,7 @@ class ReviewedTurn(_ReviewLine):
     - `move`: the move that was played. A move without an effect, such as a move against a wall, counts as Stay.
     - `best`: the move with the most gold.
     - `loss`: the gold that the move lost against the best move. `loss_error`: its standard error.
+    - `choice`: the moves that the reviewing bot may play, if it was asked. They are never marked.
     - `mark`: the class of the move, `kind`: what was wrong with it.
     - `values`: the value of each move that has an effect.
     - `best_line`, `played_line`: the expected moves of all heroes after the best move and after the played move: a letter per
@@ -109,6 +114,7 @@ class ReviewedTurn(_ReviewLine):
     best: Direction
     loss: _Gold
     loss_error: _Gold
+    choice: tuple[Direction, ...] = ()
     mark: Mark = ""
     kind: Kind = ""
     values: tuple[MoveValue, ...] = Field(min_length=1, max_length=5)
@@ -226,7 +232,7 @@ def parse_review(lines: Sequence[tuple[int, bytes]], path: Path | str, ended: bo
 
 
 def _marked(header: ReviewHeader, turns: Sequence[ReviewedTurn]) -> Review:
-    marks = (header.thresholds.mark(turn.loss, turn.loss_error) for turn in turns)
+    marks = (header.thresholds.mark_of(turn) for turn in turns)
     return Review(header, tuple(turn.model_copy(update={"mark": mark}) for turn, mark in zip(turns, marks, strict=True)))
 
 

@@ -8,19 +8,19 @@ from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from behaviours.rollout.trait import Rollout
 from vindibot.base import die_with_parent, short
 from vindibot.config import Bot, build, cores, digest_of
 from vindibot.engine import Needs, context, warm
 from vindibot.games import GameHistory, GameRecord, Recording, ReviewedTurn, ReviewHeader, Thresholds
 from vindibot.review.positions import HEROES, TurnPosition, positions
 from vindibot.review.store import ReviewFile
-from vindibot.review.turns import review_turn
-from vindibot.review.values import NODES, ROUNDS, SEED, Valuer, rollout_of
+from vindibot.review.turns import Reviewer, review_turn
+from vindibot.review.values import NODES, ROUNDS, SEED, rollout_of
 
 #: Number of turns that wait for each process.
 WAITING = 4
@@ -37,10 +37,8 @@ class ReviewSettings:
 
     def header(self, game: str, heroes: Collection[int]) -> ReviewHeader:
         """Return the header of the review of heroes (0..3) of a game."""
-        trait = rollout_of(self.bot)
-        digest = digest_of(
-            {"build": build().digest, "trait": trait.model_dump(mode="json"), "run": [self.nodes, self.rounds, SEED]}
-        )
+        rollout_of(self.bot)
+        digest = digest_of({"build": build().digest, "bot": self.bot.digest, "run": [self.nodes, self.rounds, SEED]})
         ids = tuple(sorted(hero + 1 for hero in heroes))
         return ReviewHeader(
             game=game,
@@ -55,23 +53,23 @@ class ReviewSettings:
 
 # ---- In the processes ----
 
-_valuer: Valuer
-_thresholds: Thresholds
+_reviewer: Reviewer
 
 
-def _begin(trait: Rollout, nodes: int, rounds: int, thresholds: Thresholds) -> None:
+def _begin(reviewer: Reviewer) -> None:
     """Make this process a process that reviews turns."""
     from sim import kernels
 
-    global _valuer, _thresholds
+    global _reviewer
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     die_with_parent()
+    reviewer.bot.build()
     kernels.warm()
-    _valuer, _thresholds = Valuer(trait, nodes, rounds), thresholds
+    _reviewer = reviewer
 
 
 def _review(position: TurnPosition) -> ReviewedTurn:
-    return review_turn(position, _valuer, _thresholds)
+    return review_turn(position, _reviewer)
 
 
 # ---- In the program ----
@@ -87,17 +85,16 @@ def review_games(
 ) -> None:
     """Review heroes (0..3) of games, and append every reviewed turn to `file`. Turns that the file has are not reviewed again.
 
-    Without `heroes`: our hero of a recording, all heroes of a game record. Raises `KeyboardInterrupt` after Ctrl-C; the file then
-    has the turns that were ready.
+    Without `heroes`: the heroes of an earlier review, else our hero of a recording or all heroes of a game record. Raises
+    `KeyboardInterrupt` after Ctrl-C; the file then has the turns that were ready.
     """
-    trait = rollout_of(settings.bot)
     todo = []
     for game in games:
-        chosen = HEROES if isinstance(game, GameRecord) else (game.me,)
         history = GameHistory.of(game)
         before = file.reviews.get(history.id)
         old = set() if before is None else {hero - 1 for hero in before.header.heroes}
-        wanted = sorted({*(chosen if heroes is None else heroes)})
+        default = old or (HEROES if isinstance(game, GameRecord) else {game.me})
+        wanted = sorted({*(default if heroes is None else heroes)})
         header = settings.header(history.id, {*wanted, *old})
         known = set() if before is None else {(turn.turn, turn.hero) for turn in before.turns}
         left = [one for one in positions(history, wanted) if (one.turn, one.me + 1) not in known]
@@ -108,11 +105,11 @@ def review_games(
             file.begin(game, header)
         return
     warm(console)
-    needs = Needs(modules=("vindibot.review.run", "behaviours.rollout"))
-    arguments = trait, settings.nodes, settings.rounds, settings.thresholds
+    needs = Needs(modules=("vindibot.review.run",)), Needs(settings.bot.folders, settings.bot.modules)
+    reviewer = Reviewer(settings.bot, settings.nodes, settings.rounds, settings.thresholds)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     count = workers or cores()
-    pool = ProcessPoolExecutor(count, mp_context=context(needs), initializer=_begin, initargs=arguments)
+    pool = ProcessPoolExecutor(count, mp_context=context(*needs), initializer=_begin, initargs=(reviewer,))
     try:
         with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
             task = progress.add_task(f"reviewing turns with {settings.bot.name}", total=total)
@@ -139,6 +136,6 @@ def _in_order(pool: ProcessPoolExecutor, left: Sequence[TurnPosition], waiting: 
         yield turn
 
 
-def where(file: ReviewFile) -> str:
+def where(file: Path) -> str:
     """Return a sentence on where the review is, and on how to see it."""
-    return f"the review is in {short(file.path)}; to see it in the browser: vindibot replay {short(file.path)} --open"
+    return f"the review is in {short(file)}; to see it in the browser: vindibot replay {short(file)} --open"

@@ -22,6 +22,7 @@ from vindibot.games import (
     dumps,
     is_review_line,
     parse_review,
+    read_reviews,
     write_review_line,
 )
 
@@ -86,6 +87,10 @@ class ReviewFile:
     def add(self, turn: ReviewedTurn) -> None:
         """Append a reviewed turn of the game of the last `begin`."""
         self._append(write_review_line(turn))
+
+    def complete(self) -> list[Review]:
+        """Return all reviews of the file as they are now."""
+        return read_reviews(self.path)
 
     def close(self) -> None:
         """Close the file."""

@@ -42,7 +42,7 @@ MINE, MINE_ROUNDS = 17.0, 18.0
 LIFE, LIFE_ROUNDS = 0.2, 15.0
 #: Seed of the scenarios. Equal reviews give equal numbers.
 SEED = 1_000_003
-_GOLD, _MINES, _LIFE = range(3)
+_GOLD, _MINES, _LIFE, _STOLEN = range(4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +69,16 @@ def rollout_of(bot: Bot) -> Rollout:
     return found
 
 
-def final_gold(ends: NDArray[np.int64], rounds_left: int) -> NDArray[np.float64]:
+def final_gold(ends: NDArray[np.int64], rounds_left: int, late_kill_penalty: float = 0.0) -> NDArray[np.float64]:
     """Return the expected gold at the end of the game after playouts that end `rounds_left` rounds before it.
 
-    `ends` are the gold, mines and life of heroes: int64[playouts, heroes, 3]. The result is float64[playouts, heroes]. The mines
-    of a hero return to their mean over all playouts: only the difference to this mean has the value of `MINE`.
+    `ends` are the ends of playouts, see `play_outcomes`: int64[playouts, heroes, 4]. The result is float64[playouts, heroes]. The
+    mines of a hero return to their mean over all playouts: only the difference to this mean has the value of `MINE`. The share
+    `late_kill_penalty` of the gold from stolen mines does not count: a hunted hero changes its play, so later kills are less
+    certain.
     """
     if rounds_left <= 0:
-        return ends[..., _GOLD].astype(np.float64)
+        return ends[..., _GOLD] - late_kill_penalty * ends[..., _STOLEN]
     mines, life = ends[..., _MINES], ends[..., _LIFE]
     mean_mines, mean_life = mines.mean(axis=0), life.mean(axis=0)
     per_mine = MINE * (1 - np.exp(-rounds_left / MINE_ROUNDS))
@@ -84,7 +86,7 @@ def final_gold(ends: NDArray[np.int64], rounds_left: int) -> NDArray[np.float64]
     found: NDArray[np.float64] = (
         ends[..., _GOLD] + rounds_left * mean_mines + per_mine * (mines - mean_mines) + per_life * (life - mean_life)
     )
-    return found
+    return found - late_kill_penalty * ends[..., _STOLEN]
 
 
 class Valuer:
@@ -116,11 +118,11 @@ class Valuer:
         tables = map_tables_of(view.map)
 
         def play(chosen: NDArray[np.int64], begin: int, count: int, length: int) -> tuple[Any, Any]:
-            ends = np.zeros((count, len(chosen), PLIES_PER_ROUND, 3), np.int64)
+            ends = np.zeros((count, len(chosen), PLIES_PER_ROUND, 4), np.int64)
             lines = np.zeros((count, len(chosen), length), np.int8)
             batch = Batch(plans, chosen, begin, begin + count, 1 << 62)
             play_outcomes(view.games, tables, self._weights, players, setup, batch, ends, lines)
-            gold = final_gold(ends.reshape(-1, PLIES_PER_ROUND, 3), rounds_left)
+            gold = final_gold(ends.reshape(-1, PLIES_PER_ROUND, 4), rounds_left, trait.late_kill_penalty)
             return gold.reshape(count, len(chosen), PLIES_PER_ROUND), lines
 
         chosen, scenario, nodes = np.arange(len(plans)), 0, 0
