@@ -11,6 +11,7 @@ import pytest_asyncio
 from sim.game import DIRECTIONS
 from tests.support.browser import DESKTOP, PHONE, until, visiting
 from tests.support.reviewed import BAD, SAMPLE, TURNS, WORST, heroes_after
+from vindibot.games import Losses
 from vindibot.viewer.replay import replay_file
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -81,6 +82,15 @@ async def test_the_list_of_the_worst_moves_leads_to_them(page: Any) -> None:
     assert await rows.nth(1).get_attribute("aria-selected") == "true"
     await page.keyboard.press("Home")
     assert await page.locator(".list-worst [aria-selected=true]").count() == 0
+
+
+async def test_the_gold_lost_is_that_of_the_report(page: Any) -> None:
+    losses = Losses.of(TURNS, 192)
+    assert f"1 brawler: {losses.per_100():.0f} gold lost per 100 moves" in await page.locator(".review .chips").inner_text()
+    words = await page.locator(".review .kinds").inner_text()
+    for kind, lost in losses.kinds.items():
+        shown = f"{lost:.0f}" if lost >= 10 else f"{lost:.1f}"
+        assert (f"{kind} {shown}" in words) == bool(lost)
 
 
 async def test_a_key_goes_from_bad_move_to_bad_move(page: Any) -> None:

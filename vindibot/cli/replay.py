@@ -5,30 +5,27 @@ from __future__ import annotations
 import re
 import webbrowser
 from pathlib import Path
-from typing import Any
 
 import click
 
 from vindibot.cli.parameters import PATH, RECORDING
 
 
-class Turns(click.ParamType[Any]):
-    """A range of turns, such as 200-240."""
-
-    name = "A-B"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        found = re.fullmatch(r"(\d{1,9})-(\d{1,9})", value) if isinstance(value, str) else None
-        if found is None:
-            self.fail(f"{value!r:.40} is no range of turns: write it like 200-240", param, ctx)
-        return int(found[1]), int(found[2])
+def _turns(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """Return the first and the last turn of a range such as 200-240."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d{1,9})-(\d{1,9})", value)
+    if found is None:
+        raise click.BadParameter(f"{value!r:.40} is no range of turns: write it like 200-240", ctx, parameter)
+    return int(found[1]), int(found[2])
 
 
 @click.command("replay", short_help="Show a recorded game in the browser, or make a picture of it.")
 @click.argument("file", type=RECORDING)
 @click.option("--html", "out", metavar="OUT", type=PATH, help="write the page to this file")
 @click.option("--gif", metavar="OUT", type=PATH, help="write a moving picture to this file instead")
-@click.option("--turns", type=Turns(), help="the turns of the GIF  [default: the whole game]")
+@click.option("--turns", metavar="A-B", callback=_turns, help="the turns of the GIF  [default: the whole game]")
 @click.option("--svg", metavar="OUT", type=PATH, help="write a picture of one turn to this file instead")
 @click.option("--turn", type=click.IntRange(min=0), metavar="N", help="the turn of the SVG  [default: the end of the game]")
 @click.option(

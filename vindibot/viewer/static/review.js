@@ -47,9 +47,10 @@ export class ReviewPanel {
     this.buttons = el('p', { class: 'ways' }, this.ways);
     this.listTitle = el('h3', { text: 'Worst moves' });
     this.list = new JumpList('worst', 'Worst moves', (state) => acts.halt(state));
+    this.kinds = el('p', { class: 'kinds' });
     this.none = el('p', { class: 'none', text: 'No move lost gold that counts.' });
-    const length = review.rounds ? `${review.rounds} rounds ahead` : 'to the end of the game';
-    const about = `by ${review.bot}, ${review.nodes.toLocaleString('en')} plies per turn, played out ${length}`;
+    const length = review.rounds ? `${review.rounds} rounds` : 'the end of the game';
+    const about = `Reviewed by ${review.bot} with ${review.nodes.toLocaleString('en')} nodes a turn, playouts of ${length}.`;
     host.append(
       el('div', { class: 'panel-head' }, this.head, this.chips),
       this.verdict,
@@ -58,6 +59,7 @@ export class ReviewPanel {
       this.listTitle,
       this.list.element,
       this.none,
+      this.kinds,
       el('p', { class: 'about' }, foreign(about)),
     );
     this.setLine(null);
@@ -79,6 +81,10 @@ export class ReviewPanel {
     this.list.fill(this.rows.map((row) => ({ state: row.ply, parts: this._parts(row) })));
     this.none.hidden = Boolean(this.rows.length);
     this.listTitle.hidden = !this.rows.length;
+    const kinds = new Map();
+    for (const { kind, loss } of this.rows) kinds.set(kind || 'other', (kinds.get(kind || 'other') ?? 0) + loss);
+    const words = [...kinds].sort(([, a], [, b]) => b - a).map(([kind, lost]) => `${kind} ${gold(lost)}`);
+    this.kinds.textContent = words.length ? `Gold lost: ${words.join(', ')}.` : '';
     this.chips.replaceChildren(
       ...heroes
         .filter((hero) => this.hero < 0 || hero === this.hero)
