@@ -27,7 +27,8 @@ REVIEWER = "strong"
 class ReviewRequest:
     """The arguments of ``vindibot review``. None stands for an option that is not given.
 
-    `heroes` are 0..3, empty for the default. `thresholds` holds the fields of `Thresholds` that are given.
+    `heroes` are 0..3, empty for the default. `workers` is the number of processes, None for one per core. `thresholds` holds the
+    fields of `Thresholds` that are given.
     """
 
     path: Path
@@ -43,6 +44,7 @@ class ReviewRequest:
     most: int | None = None
     output: Path | None = None
     again: bool = False
+    workers: int | None = None
 
     @property
     def asks(self) -> bool:
@@ -112,13 +114,13 @@ def _review(
         before = next((file.reviews[game].header for game in ids if game in file.reviews), None)
         reviewer = REVIEWER if request.bot is None or request.asks else request.bot
         nodes, rounds = request.nodes, request.rounds
-        if before is not None:
+        if request.asks:
+            nodes = None  # the budget of the bot that is asked again
+        if before is not None and not request.again:
             # A review goes on as it began, unless options say otherwise.
             reviewer = before.bot if request.bot is None or request.asks else request.bot
-            nodes = before.nodes if nodes is None or request.asks else nodes
+            nodes = before.nodes if nodes is None else nodes
             rounds = before.rounds if rounds is None else rounds
-        elif request.asks:
-            nodes = None
         try:
             thresholds = Thresholds(**{**(before.thresholds.model_dump() if before is not None else {}), **request.thresholds})
         except ValidationError as problem:
@@ -126,7 +128,7 @@ def _review(
         settings = ReviewSettings(
             load_bot(reviewer), NODES if nodes is None else nodes, ROUNDS if rounds is None else rounds, thresholds
         )
-        review_games(console, games, file, settings, request.heroes or None)
+        review_games(console, games, file, settings, request.heroes or None, request.workers)
     return {one.header.game: one for one in file.complete() if one.header.game in ids}
 
 

@@ -72,10 +72,12 @@ def kind_of_move(view: View, played: int, best: int, played_facts: LineFacts, be
     drinks_earlier = played_facts.drink - best_facts.drink >= DRINK_ROUNDS
     if tavern and played != STAY and _tile(view, played) != TAVERN and (best == STAY or _tile(view, best) == TAVERN):
         return "left a tavern open"
-    if _tile(view, best) == TAVERN or (drinks_earlier and view.life <= MAX_LIFE - BLOW and not mine):
+    if _tile(view, best) == TAVERN:
         return "drank too late"
     if danger and played != STAY:
         return "walked into a fight"
+    if drinks_earlier and view.life <= MAX_LIFE - BLOW and not mine:
+        return "drank too late"
     if best != STAY and is_stalled(view.recent["hero"]["pos"][:, view.me].tolist(), view):
         return "stalled"
     if played == STAY:

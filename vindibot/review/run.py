@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from vindibot.base import die_with_parent, short
+from vindibot.base import VindibotError, die_with_parent, printable, short
 from vindibot.config import Bot, build, cores, digest_of
 from vindibot.engine import Needs, context, warm
 from vindibot.games import GameHistory, GameRecord, Recording, ReviewedTurn, ReviewHeader, Thresholds
@@ -105,19 +106,33 @@ def review_games(
             file.begin(game, header)
         return
     warm(console)
-    needs = Needs(modules=("vindibot.review.run",)), Needs(settings.bot.folders, settings.bot.modules)
     reviewer = Reviewer(settings.bot, settings.nodes, settings.rounds, settings.thresholds)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    count = workers or cores()
-    pool = ProcessPoolExecutor(count, mp_context=context(*needs), initializer=_begin, initargs=(reviewer,))
+    count = cores() if workers is None else workers
+    with (
+        _reviews(reviewer, count) as review_all,
+        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
+    ):
+        task = progress.add_task(f"reviewing turns with {printable(settings.bot.name)}", total=total)
+        for game, header, left in todo:
+            file.begin(game, header)
+            for turn in review_all(left):
+                file.add(turn)
+                progress.advance(task)
+
+
+@contextmanager
+def _reviews(reviewer: Reviewer, workers: int) -> Iterator[Callable[[Sequence[TurnPosition]], Iterator[ReviewedTurn]]]:
+    """Yield a function that yields the reviews of positions in order. It uses processes, or this process if `workers` is 1."""
+    if workers == 1:
+        yield lambda left: (review_turn(position, reviewer) for position in left)
+        return
+    needs = Needs(modules=("vindibot.review.run",)), Needs(reviewer.bot.folders, reviewer.bot.modules)
+    pool = ProcessPoolExecutor(workers, mp_context=context(*needs), initializer=_begin, initargs=(reviewer,))
     try:
-        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-            task = progress.add_task(f"reviewing turns with {settings.bot.name}", total=total)
-            for game, header, left in todo:
-                file.begin(game, header)
-                for turn in _in_order(pool, left, count * WAITING):
-                    file.add(turn)
-                    progress.advance(task)
+        yield lambda left: _in_order(pool, left, workers * WAITING)
+    except BrokenExecutor as problem:
+        raise VindibotError(f"a process that reviews turns has ended: {problem}") from None
     except BaseException:
         for process in list((pool._processes or {}).values()):  # noqa: SLF001  # there is no public way to end a running task
             process.kill()
