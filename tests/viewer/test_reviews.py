@@ -55,3 +55,17 @@ def test_the_page_of_a_game_record_has_its_review(tmp_path: Path) -> None:
     assert page.count('"best_line":[') == len(BAD)
     offered = source_file(record, read_review(path))
     assert (offered.name, offered.content) == ("7fme9hnz.review.jsonl", path.read_bytes())
+
+
+def test_the_page_of_a_recording_has_the_review_beside_it(tmp_path: Path) -> None:
+    lines = SAMPLE.read_bytes().splitlines(keepends=True)
+    recording, beside = tmp_path / "x.jsonl", tmp_path / "x.review.jsonl"
+    recording.write_bytes(b"".join(line for line in lines if not line.startswith(b'{"review')))
+    page = replay_file(recording, tmp_path / "x.html").read_text()
+    assert '"review":null' in page
+    beside.write_bytes(SAMPLE.read_bytes())
+    page = replay_file(recording, tmp_path / "x.html").read_text()
+    assert page.count('"best_line":[') == len(BAD)
+    assert source_file(read_recording(recording)).content == recording.read_bytes()
+    beside.write_bytes(SAMPLE.read_bytes().replace(b"7fme9hnz", b"another0"))
+    assert '"review":null' in replay_file(recording, tmp_path / "x.html").read_text()

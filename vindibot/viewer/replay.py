@@ -23,9 +23,10 @@ from vindibot.viewer.page import MARK, SourceFile, whole_page
 def replay_file(path: Path, out: Path | None = None, game: str | None = None) -> Path:
     """Write the page of the game in the file `path` to `out`, or into the current folder. Return the path of the page.
 
-    If the file has several games, `game` selects one: an id, or a number from 1. An earlier page of this command is
-    overwritten. Raises `VindibotError` for a damaged file and for a file without a game, and `UsageError` if `out` exists and
-    is no page of this command.
+    If the file has several games, `game` selects one: an id, or a number from 1. The page shows the review of the game if the
+    file has one, or if ``x.review.jsonl`` beside ``x.jsonl`` has one. An earlier page of this command is overwritten. Raises
+    `VindibotError` for a damaged file and for a file without a game, and `UsageError` if `out` exists and is no page of this
+    command.
     """
     target = out if out is not None else Path(f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}.html")
     if target.exists() and target.samefile(path):
@@ -33,9 +34,16 @@ def replay_file(path: Path, out: Path | None = None, game: str | None = None) ->
     output = page_output(target, "--html names another file")
     output.check()
     found = read_game_file(path, game)
-    review = read_review(path, found.id) if isinstance(found, GameRecord) else found.review
+    review = _review(path, found)
     output.write(whole_page(bundle_of(found, review), source_file(found, review)))
     return target
+
+
+def _review(path: Path, game: Recording | GameRecord) -> Review | None:
+    """Return the review of a game in its file, or in the file beside it that `vindibot review` writes."""
+    name = game.id if isinstance(game, GameRecord) else game.header.game
+    beside = path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + REVIEW_SUFFIX)
+    return read_review(path, name) or (read_review(beside, name) if beside.is_file() else None)
 
 
 def source_file(game: Recording | GameRecord, review: Review | None = None) -> SourceFile:
