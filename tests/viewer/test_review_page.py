@@ -171,6 +171,15 @@ async def test_the_list_is_about_the_selected_hero(page: Any) -> None:
     assert await page.get_by_role("listbox", name="Worst moves").get_by_role("option").count() == len(WORST)
 
 
+async def test_marks_are_the_worst_moves_of_parts_of_the_game(page: Any) -> None:
+    marked = await page.evaluate("vindibotPage.game.marked.map(({ turn }) => turn)")
+    parts: dict[int, int] = {}
+    for one in WORST:
+        parts.setdefault(60 * one.turn // 192, one.turn)
+    assert sorted(marked) == sorted(parts.values())
+    assert marked[-1] == WORST[0].turn, "the worst is drawn over the others"
+
+
 async def test_the_expected_gold_is_a_curve(page: Any) -> None:
     await page.keyboard.press("End")
     plot = page.get_by_role("img", name="Expected gold of the four heroes at the end, over time")

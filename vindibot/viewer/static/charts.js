@@ -6,7 +6,7 @@
 import { el, set } from 'viewer/dom.js';
 import { diamond } from 'viewer/marks.js';
 import { GOLD, LIFE, MINES } from 'viewer/model.js';
-import { MARKS, MOST_MARKS } from 'viewer/names.js';
+import { MARKS } from 'viewer/names.js';
 import { HEROES } from 'viewer/sprites.js';
 import { amount } from 'viewer/why.js';
 
@@ -250,9 +250,9 @@ export class Charts {
     });
   }
 
-  /** Draw the expected gold of each hero at the end, with the worst moves as diamonds on the curve of the hero. */
+  /** Draw the expected gold of each hero at the end, with bad moves as diamonds on the curve of the hero. */
   _expected(c, chart, width, height, look) {
-    const { expected, worst } = this.game;
+    const { expected, marked } = this.game;
     if (!expected.length) return;
     const x = (state) => this._x(state, width),
       y = this._axis(c, width, height, look, Math.max(1, ...expected.flatMap(({ gold }) => gold)));
@@ -269,7 +269,7 @@ export class Charts {
       });
       c.stroke();
     }
-    for (const { ply, hero, mark } of worst.slice(0, MOST_MARKS).reverse()) {
+    for (const { ply, hero, mark } of marked) {
       c.globalAlpha = this.hero >= 0 && this.hero !== hero ? 0.4 : 1;
       const { gold } = expected.find(({ state }) => state === ply);
       diamond(c, x(ply), y(gold[hero]), MARKS[mark].size);

@@ -14,6 +14,8 @@ export const SQUARE = 0,
 const FIELDS = 5,
   HEROES = 4,
   PER_STATE = FIELDS * HEROES;
+/** Number of parts of a game: in each part one bad move is marked, so that the marks do not cover each other. */
+const PARTS = 60;
 const TILES = { '.': 0, '#': 1, T: 2 };
 
 export class Game {
@@ -50,6 +52,7 @@ export class Game {
     for (const reviewed of this.review?.turns ?? [])
       if (reviewed.mark) this.events.bad.push({ state: reviewed.ply, heroes: [reviewed.hero], reviewed });
     this.worst = this.events.bad.map(({ reviewed }) => reviewed).sort((a, b) => b.loss - a.loss);
+    this.marked = spread(this.worst, this.last);
     this.expected = expectedGold(this.review?.turns ?? []);
   }
 
@@ -217,6 +220,17 @@ export class Game {
     const found = way > 0 ? list.find((one) => one.state > state) : list.findLast((one) => one.state < state);
     return found ? found.state : null;
   }
+}
+
+/** Return the bad moves that sliders and curves mark, the worst last: the worst one of each part of the game. `worst` are the bad
+ *  moves, the worst first. */
+function spread(worst, last) {
+  const found = new Map();
+  for (const one of worst) {
+    const part = Math.floor((one.ply / Math.max(1, last)) * PARTS);
+    if (!found.has(part)) found.set(part, one);
+  }
+  return [...found.values()].reverse();
 }
 
 /** Return the gold that each hero is expected to have at the end: { state, gold } for each reviewed turn, after the move that was
