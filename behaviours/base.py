@@ -34,6 +34,7 @@ from sim.board import draw
 from sim.game import ABSENT, DIRECTIONS, GAME, MAX_SIZE, OFFSET, STAY, Game, Games, copy_of, row_column
 from sim.maps import Map, map_of
 from sim.rules import effective_moves, step
+from sim.svg import draw_svg
 
 #: A direction (0..4), weights by direction, five weights in the order of the directions, or None for no opinion.
 Votes: TypeAlias = "int | Mapping[int, float] | Sequence[float] | NDArray[np.floating[Any]] | None"
@@ -111,7 +112,8 @@ class View:
     - `map`: walls, taverns, mines, spawns and distances. If the caller does not give the map, the view computes it at the first
       use.
 
-    ``print(view)`` draws the board. In tests, ``vindibot.testing.view`` makes a view of a drawn board.
+    ``print(view)`` draws the board, and a notebook shows a picture of it. In tests, ``vindibot.testing.view`` makes a view of a
+    drawn board.
     """
 
     def __init__(
@@ -143,6 +145,10 @@ class View:
         """Return a line with our hero and its moves, then the drawing of `sim.board.draw`, which `sim.board.parse` can read."""
         moves = ", ".join(DIRECTIONS[move] for move in self.moves)
         return f"@{self.me + 1} is to move: {moves}\n{draw(self.games).rstrip()}"
+
+    def _repr_svg_(self) -> str:
+        """Return what a notebook shows: a picture of the board."""
+        return draw_svg(self.games, me=self.me)
 
     @cached_property
     def map(self) -> Map:

@@ -98,6 +98,7 @@ from .views import (
     view as view,
 )
 from .vote_line import (
+    PV_LETTERS as PV_LETTERS,
     write_entry as write_entry,
     write_pv as write_pv,
 )
