@@ -11,7 +11,7 @@ import secrets
 import shlex
 import signal
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
@@ -207,11 +207,18 @@ def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
 
 @contextlib.contextmanager
 def interruptible(tournament: Tournament, reporter: Reporter) -> Iterator[None]:
+    """Handle Ctrl-C and SIGTERM in the block, as `stopping` does for the tournament."""
+    with stopping(tournament.stop, reporter.note):
+        yield
+
+
+@contextlib.contextmanager
+def stopping(stop: Stop, note: Callable[[str], None]) -> Iterator[None]:
     """Handle Ctrl-C and SIGTERM in the block. The first signal lets the running games end. The second one ends them.
 
-    A third signal ends this program immediately. This helps if the program waits for a process that does not answer.
+    A third signal ends this program immediately. This helps if the program waits for a process that does not answer. `note` gets
+    a line of text for people.
     """
-    stop = tournament.stop
 
     def interrupted(number: int, frame: object) -> None:
         if stop.soon:
@@ -220,7 +227,7 @@ def interruptible(tournament: Tournament, reporter: Reporter) -> Iterator[None]:
             interrupts.at_once_again()
         else:
             stop.soon = True
-            reporter.note("finishing the games that are running; once more to stop at once")
+            note("finishing the games that are running; once more to stop at once")
 
     before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

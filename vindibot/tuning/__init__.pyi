@@ -1,0 +1,23 @@
+from .bot_files import (
+    tuned_text as tuned_text,
+    write_tuned as write_tuned,
+)
+from .extra import require_extra as require_extra
+from .report import (
+    EFFECT_HEADS as EFFECT_HEADS,
+    RESULT_HEADS as RESULT_HEADS,
+    effect_rows as effect_rows,
+    result_rows as result_rows,
+    study_parts as study_parts,
+    write_page as write_page,
+)
+from .settings import (
+    DatasetSettings as DatasetSettings,
+    PromoteSettings as PromoteSettings,
+    TuneSettings as TuneSettings,
+)
+from .study import (
+    TuneStudy as TuneStudy,
+    begin as begin,
+    resume as resume,
+)
