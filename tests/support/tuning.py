@@ -38,7 +38,7 @@ class AtOnce(Executor):
 
 def value_of(bot: Bot, key: str) -> float:
     """Return the value of a parameter of a bot."""
-    found: Any = dict((f"traits.{spec.label}", behaviour) for spec, behaviour in bot.build())
+    found: Any = {f"traits.{spec.label}": behaviour for spec, behaviour in bot.build()}
     label = next(label for label in found if key.startswith(f"{label}."))
     found = found[label]
     for name in key.removeprefix(f"{label}.").split("."):
@@ -78,7 +78,9 @@ class KnownGame:
         own = [self.strength(seat.entrant.bot) if seat.entrant.label in ("plus", "minus") else self.rivals for seat in task.seats]
         seats = np.random.default_rng(task.seed).normal(0, 0.5, 4)
         golds = np.exp(np.array(own) / POINTS + seats + rng.gumbel(size=4)) * 100
-        return PlayedGame(game_line(labels, golds.astype(int).tolist(), block=task.block, game=task.game, games=task.games), b"{}")
+        return PlayedGame(
+            game_line(labels, golds.astype(int).tolist(), block=task.block, game=task.game, games=task.games), b"{}"
+        )
 
 
 def ruined_bot(folder: Path, values: Mapping[str, float]) -> str:
@@ -111,4 +113,17 @@ def play(study: TuneStudy, game: KnownGame, *, most: int | None = None) -> TuneS
     return study
 
 
-__all__ = ["EXCLUDED", "RUINED", "TUNED", "AtOnce", "KnownGame", "begin", "load_bot", "play", "resume", "ruined_bot", "settings", "space_of"]
+__all__ = [
+    "EXCLUDED",
+    "RUINED",
+    "TUNED",
+    "AtOnce",
+    "KnownGame",
+    "begin",
+    "load_bot",
+    "play",
+    "resume",
+    "ruined_bot",
+    "settings",
+    "space_of",
+]

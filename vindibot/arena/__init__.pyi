@@ -18,6 +18,7 @@ from .mapsets import (
     MapSet as MapSet,
     read_map_set as read_map_set,
 )
+from .ratings import Rating as Rating
 from .report import write_report as write_report
 from .results import GameLine as GameLine
 from .sandbox import (
@@ -39,7 +40,10 @@ from .store import (
     records_path as records_path,
     setup_path as setup_path,
 )
-from .summary import summarise as summarise
+from .summary import (
+    Summary as Summary,
+    summarise as summarise,
+)
 from .table import show as show
 from .tournament import (
     Tournament as Tournament,

@@ -96,12 +96,12 @@ def result_of(lines: Sequence[GameLine]) -> BlockResult:
     """Return the result of the games of a block."""
     rivals = tuple(seat.bot for seat in lines[0].seats if seat.bot not in (PLUS, MINUS))
     if any(line.ending == "aborted" for line in lines):
-        nothing = dict.fromkeys(OBJECTIVES, 0.0)
+        nothing: dict[str, float] = dict.fromkeys(OBJECTIVES, 0.0)
         return BlockResult(nothing, nothing, rivals, failed=True)
     plus = {one: mean([mean_score(line, one, PLUS) for line in lines]) for one in OBJECTIVES}
     minus = {one: mean([mean_score(line, one, MINUS) for line in lines]) for one in OBJECTIVES}
     return BlockResult(
-        {one: round(plus[one] - minus[one], 6) for one in OBJECTIVES},
-        {one: round((plus[one] + minus[one]) / 2, 6) for one in OBJECTIVES},
+        {str(one): round(plus[one] - minus[one], 6) for one in OBJECTIVES},
+        {str(one): round((plus[one] + minus[one]) / 2, 6) for one in OBJECTIVES},
         rivals,
     )

@@ -19,8 +19,11 @@ from vindibot.tuning.space import full_parameters, with_values
 MARK = "# Made by vindibot tune"
 
 
-def tuned_text(bot: Bot, values: Mapping[str, int | float], path: Path, comments: Sequence[str]) -> str:
-    """Return the bot file at `path` of a bot that extends `bot` with other values of parameters. `values` has them by key."""
+def tuned_text(bot: Bot, values: Mapping[str, int | float], path: Path, comments: Sequence[str], suffix: str = "tuned") -> str:
+    """Return the bot file at `path` of a bot that extends `bot` with other values of parameters.
+
+    `values` has them by key. The name of the bot ends with `suffix`.
+    """
     tuned = with_values(bot, values)
     traits: dict[str, dict[str, Any]] = {}
     for spec in tuned.traits:
@@ -29,7 +32,7 @@ def tuned_text(bot: Bot, values: Mapping[str, int | float], path: Path, comments
             names = {key.partition(".")[0] for key in keys}
             everything = full_parameters(spec) | {"weight": spec.weight}
             traits[spec.label] = {name: rounded(everything[name]) for name in everything if name in names}
-    name = f"{bot.name}-tuned"[:LONGEST_NAME]
+    name = f"{bot.name}-{suffix}"[:LONGEST_NAME]
     content = {"name": name, "version": bot.version, "extends": _reference(bot, path), "traits": traits}
     return head(comments) + tomli_w.dumps(content)
 

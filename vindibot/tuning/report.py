@@ -50,13 +50,18 @@ def short_key(key: str) -> str:
     return key.rpartition(".")[2]
 
 
+def plain_key(key: str) -> str:
+    """Return a key for tables, without the word that all keys begin with."""
+    return key.removeprefix("traits.")
+
+
 def effect_rows(effects: Sequence[Effect], space: ParameterSpace, chosen: Sequence[str]) -> list[list[str]]:
     """Return the rows of the table of effects, the most certain effect first. The heads are `EFFECT_HEADS`."""
     starts = {one.key: one for one in space.parameters}
     ranked = sorted(effects, key=lambda one: one.p_value)
     return [
         [
-            one.key,
+            plain_key(one.key),
             f"{starts[one.key].start:g}",
             step_text(starts[one.key].step, ratio=starts[one.key].ratio),
             f"{one.value:+.3f}",
@@ -82,7 +87,7 @@ def result_rows(space: ParameterSpace, result: SearchResult) -> list[list[str]]:
     errors = dict(zip(space.keys, result.errors, strict=True))
     starts = dict(zip(space.keys, space.start.tolist(), strict=True))
     return [
-        [key, f"{starts[key]:g}", f"{written[key]:g}", "" if np.isnan(errors[key]) else f"{errors[key]:.2g}"]
+        [plain_key(key), f"{starts[key]:g}", f"{written[key]:g}", "" if np.isnan(errors[key]) else f"{errors[key]:.2g}"]
         for key in result.chosen
     ]
 
@@ -94,8 +99,8 @@ def study_parts(study: TuneStudy) -> list[ReportPart]:
     blocks = len(study.file.blocks)
     failed = sum(one.failed for one in study.file.blocks.values())
     head = [
-        f"{counted(2 * blocks, 'game')} in {counted(blocks, 'block')}, {counted(study.iterates, 'iterate')}; method:"
-        f" {settings.method}; objective: {settings.objective}; {settings.nodes} nodes per move; seed {study.seed}.",
+        f"{counted(2 * blocks, 'game')} in {counted(blocks, 'block')}, {counted(study.iterates, 'iterate')}; seed {study.seed}.",
+        f"Method: {settings.method}; objective: {settings.objective}; {settings.nodes} nodes per move.",
         f"Rivals: {', '.join(one.label for one in study.pool) or 'none (self-play)'}.",
         "These games do not show whether the tuned bot is stronger: ask vindibot tune promote.",
     ]
@@ -111,8 +116,7 @@ def study_parts(study: TuneStudy) -> list[ReportPart]:
             ReportPart(
                 "Screening",
                 [
-                    "The effect is the difference of a block if plus has the parameter one step above its start, and minus one"
-                    " step below it."
+                    "Effect: the difference of a block if plus is one step above the start, and minus one step below.",
                 ],
                 EFFECT_HEADS,
                 effect_rows(result.effects, study.space, result.chosen),
@@ -133,10 +137,14 @@ def study_parts(study: TuneStudy) -> list[ReportPart]:
     parts.append(ReportPart("History", [_level_words(study)], drawings=_history(study, result)))
     slices = _slices(study, result)
     if slices:
-        parts.append(ReportPart("Slices", ["The mean level of the trials by the value of a parameter, from low to high."], drawings=slices))
+        parts.append(
+            ReportPart("Slices", ["The mean level of the trials by the value of a parameter, from low to high."], drawings=slices)
+        )
     if study.importance:
         rows_of = [[key, f"{share:.2f}"] for key, share in study.importance.items()]
-        words = "Optuna's PED-ANOVA over the trials. A search visits good values more often, so this says less than the screening."
+        words = (
+            "Optuna's PED-ANOVA over the trials. A search visits good values more often, so this says less than the screening."
+        )
         parts.append(ReportPart("Importance", [words], ("parameter", "importance"), rows_of))
     return parts
 

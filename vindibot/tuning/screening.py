@@ -23,9 +23,11 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect of a parameter: the difference of a block if plus has the parameter one step above the start and minus one step
-    below it. `error` is the standard error, `low` and `high` are the ends of the 95 % interval. `p_value` is the probability of an
-    effect of this size or larger, if the parameter does not matter."""
+    """The effect of a parameter: the difference of a block if plus has it one step above the start, and minus one step below.
+
+    `error` is the standard error, `low` and `high` are the ends of the 95 % interval. `p_value` is the probability of an effect
+    of this size or larger, if the parameter does not matter.
+    """
 
     key: str
     value: float
@@ -55,20 +57,21 @@ def effects(keys: Sequence[str], tried: NDArray[np.float64], differences: Sequen
     """Return the effect of each parameter, in the order of `keys`.
 
     `tried` (blocks x parameters) has half the distance between the values of plus and minus, in steps. There must be more blocks
-    than parameters. The standard errors do not assume that all blocks vary equally (HC1).
+    than parameters. The standard errors do not assume that all blocks vary equally (HC3).
     """
-    from scipy import stats
+    from scipy.special import stdtr, stdtrit  # the distribution of Student's t; scipy.stats takes seconds to import
 
     observed = np.asarray(differences, dtype=np.float64)
     blocks, parameters = tried.shape
     curve = np.linalg.inv(tried.T @ tried + RIDGE * np.eye(parameters))
     found = curve @ (tried.T @ observed)
-    weighted = tried * (observed - tried @ found)[:, None]
+    pulls = np.einsum("ij,jk,ik->i", tried, curve, tried)  # the share of a block in its own prediction
+    weighted = tried * ((observed - tried @ found) / (1 - pulls))[:, None]
     free = blocks - parameters
-    spread = curve @ (weighted.T @ weighted) @ curve * (blocks / free)
+    spread = curve @ (weighted.T @ weighted) @ curve
     errors = np.sqrt(np.maximum(np.diag(spread), 1e-18))
-    wide = stats.t.ppf((1 + LEVEL) / 2, free) * errors
-    chances = 2 * stats.t.sf(np.abs(found) / errors, free)
+    wide = stdtrit(free, (1 + LEVEL) / 2) * errors
+    chances = 2 * stdtr(free, -np.abs(found) / errors)
     rows = zip(keys, found.tolist(), errors.tolist(), wide.tolist(), chances.tolist(), strict=True)
     return [Effect(key, value, error, value - half, value + half, chance) for key, value, error, half, chance in rows]
 

@@ -85,9 +85,8 @@ def search(space: ParameterSpace, settings: TuneSettings, seed: int) -> Steps:
 
 
 def _screen(space: ParameterSpace, settings: TuneSettings, seed: int, count: int) -> Generator[Iterate, Any, list[Effect]]:
-    plans = []
-    for number in range(count):
-        plans.append(_pair(space, seed, number, np.zeros(len(space)), screening.signs(seed, number, len(space))))
+    start = np.zeros(len(space))
+    plans = [_pair(space, seed, number, start, screening.signs(seed, number, len(space))) for number in range(count)]
     results = yield Iterate("screening", dict(zip(space.keys, space.start.tolist(), strict=True)), tuple(plans))
     tried = np.array([space.positions(plan.plus) - space.positions(plan.minus) for plan in plans]) / 2
     return screening.effects(space.keys, tried, [result.difference[settings.objective] for result in results])
@@ -123,15 +122,18 @@ def _spsa(
         middle = _spread(space, tuned, here)
         numbers = range(begin, min(begin + settings.batch, count))
         chosen_signs = [spsa.signs(seed, number, len(tuned)) for number in numbers]
-        moves = [_spread(space, tuned, one * (number + 1) ** -spsa.GAMMA) for one, number in zip(chosen_signs, numbers, strict=True)]
+        moves = [
+            _spread(space, tuned, one * (number + 1) ** -spsa.GAMMA) for one, number in zip(chosen_signs, numbers, strict=True)
+        ]
         plans = tuple(_pair(space, seed, first + number, middle, move) for number, move in zip(numbers, moves, strict=True))
         point = space.at(middle)[tuned].tolist()
         results = yield Iterate("spsa", dict(zip(chosen, point, strict=True)), plans)
         iterates.append([(one, result.difference[settings.objective]) for one, result in zip(chosen_signs, results, strict=True)])
         if gains is None:
             gains = _first_gains(count, settings, chosen, iterates)
-        run = spsa.run_of(np.zeros(len(tuned)), low, high, gains, iterates, settings.last)
-        here = run.positions[-1]
+        here = np.clip(here + spsa.moves(gains, begin, iterates[-1]), low, high)
+    assert gains is not None
+    run = spsa.run_of(np.zeros(len(tuned)), low, high, gains, iterates, settings.last)
     return _result(space, found, chosen, run.result, run.positions, run.errors)
 
 

@@ -86,7 +86,7 @@ class PromoteSettings(Settings):
     move_ms: int = Field(default=100, ge=1, le=600_000, description="milliseconds per move, if nodes is none")
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(default=1, description="the seed of all random choices")
     workers: WorkerCount = Field(default=None, description='number of games at once; "cores": one per core')
-    sprt: SprtSettings = SprtSettings(stop=True)
+    sprt: SprtSettings = SprtSettings()
     log: LogSettings = LogSettings(level="warning")
 
 

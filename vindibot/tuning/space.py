@@ -112,7 +112,9 @@ class ParameterSpace:
 
     def played(self, point: Sequence[float] | Floats, draws: Sequence[float] | Floats) -> tuple[float, ...]:
         """Return the point that games use (see `TunedParameter.played`)."""
-        return tuple(one.played(float(value), float(draw)) for one, value, draw in zip(self.parameters, point, draws, strict=True))
+        return tuple(
+            one.played(float(value), float(draw)) for one, value, draw in zip(self.parameters, point, draws, strict=True)
+        )
 
     def written(self, point: Sequence[float] | Floats) -> dict[str, int | float]:
         """Return the values for a bot file, by key."""
@@ -158,9 +160,11 @@ def space_of(
 ) -> ParameterSpace:
     """Return the parameters of a bot whose keys match a pattern (``traits.rollout.*``) and no pattern of `exclude`.
 
-    `ranges` overrides the ranges of the traits, by key. `step` is the step of a parameter as a share of its value; with a range in
-    `ranges`, as a share of half the range. The step of a whole number is at least 1. Raises `UsageError` for a pattern without a parameter, for a range of an unknown
-    parameter, and for a range without the value of the bot.
+    `ranges` overrides the ranges of the traits, by key. `step` is the step of a parameter as a share of its value; with a range
+    in `ranges`, as a share of half the range. The step of a whole number is at least 1.
+
+    Raises `UsageError` for a pattern without a parameter, for a range of an unknown parameter, and for a range without the value
+    of the bot.
     """
     available = {one.key: one for one in _numbers(bot, ranges or {}, step)}
     for key in ranges or {}:
@@ -173,8 +177,8 @@ def space_of(
             names = ", ".join(sorted(available))
             raise UsageError(f"parameters: the bot {bot.name} has no number that matches {pattern!r}; it has {names}")
         chosen |= found
-    kept_out = {key for key in chosen for pattern in exclude if fnmatchcase(key, pattern)}
-    parameters = tuple(one for key, one in available.items() if key in chosen and key not in kept_out)
+    excluded = {key for key in chosen for pattern in exclude if fnmatchcase(key, pattern)}
+    parameters = tuple(one for key, one in available.items() if key in chosen and key not in excluded)
     if not parameters:
         raise UsageError("parameters: exclude leaves no parameter")
     return ParameterSpace(bot, parameters)
@@ -182,7 +186,7 @@ def space_of(
 
 def _numbers(bot: Bot, ranges: Mapping[str, tuple[float, float]], step: float) -> Iterator[TunedParameter]:
     for spec, behaviour in bot.build():
-        yield from _parameter(f"traits.{spec.label}.weight", spec.weight, 0.0, max(1.0, 10 * abs(spec.weight)), ranges, step)
+        yield from _parameter(f"traits.{spec.label}.weight", spec.weight, (0.0, max(1.0, 10 * abs(spec.weight))), ranges, step)
         yield from _fields(f"traits.{spec.label}", behaviour, ranges, step)
 
 
@@ -192,9 +196,9 @@ def _fields(prefix: str, model: BaseModel, ranges: Mapping[str, tuple[float, flo
         if isinstance(value, BaseModel):
             yield from _fields(key, value, ranges, step)
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            low, high = declared_range(info)
-            if (low is not None and high is not None) or key in ranges:
-                yield from _parameter(key, value, low, high, ranges, step)
+            limits = declared_range(info)
+            if None not in limits or key in ranges:
+                yield from _parameter(key, value, limits, ranges, step, whole=info.annotation is int)
 
 
 def declared_range(info: FieldInfo) -> tuple[float | None, float | None]:
@@ -209,13 +213,22 @@ def declared_range(info: FieldInfo) -> tuple[float | None, float | None]:
 
 
 def _limit(part: Ge | Gt | Le | Lt) -> float:
-    value: Any = part.ge if isinstance(part, Ge) else part.gt if isinstance(part, Gt) else part.le if isinstance(part, Le) else part.lt
+    value: Any = (
+        part.ge if isinstance(part, Ge) else part.gt if isinstance(part, Gt) else part.le if isinstance(part, Le) else part.lt
+    )
     return float(value)
 
 
 def _parameter(
-    key: str, value: float, low: float | None, high: float | None, ranges: Mapping[str, tuple[float, float]], step: float
+    key: str,
+    value: float,
+    limits: tuple[float | None, float | None],
+    ranges: Mapping[str, tuple[float, float]],
+    step: float,
+    *,
+    whole: bool = False,
 ) -> Iterator[TunedParameter]:
+    low, high = limits
     if key in ranges:
         low, high = ranges[key]
         if not low <= value <= high:
@@ -224,7 +237,6 @@ def _parameter(
     assert high is not None
     if high <= low:
         return
-    whole = isinstance(value, int)
     if key not in ranges and low >= 0 and value >= (_SMALL if whole else 0) and 0 < value <= high / _WIDE:
         yield TunedParameter(key, float(value), low, high, step, whole, ratio=True)
         return

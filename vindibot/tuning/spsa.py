@@ -91,6 +91,12 @@ class SpsaRun:
     errors: Floats
 
 
+def moves(gains: Gains, first: int, iterate: Sequence[tuple[Floats, float]]) -> Floats:
+    """Return the sum of the moves of an iterate: blocks `first`, `first` + 1 ... with their signs and differences."""
+    found = [gains.move(number, difference) * chosen for number, (chosen, difference) in enumerate(iterate, start=first)]
+    return np.sum(found, axis=0)
+
+
 def run_of(
     start: Floats, low: Floats, high: Floats, gains: Gains, blocks: Sequence[Sequence[tuple[Floats, float]]], last: float
 ) -> SpsaRun:
@@ -104,13 +110,10 @@ def run_of(
     first = len(blocks) - averaged  # the mean has the positions after the iterates `first`, `first` + 1 ...
     variance = np.zeros_like(start)
     for index, iterate in enumerate(blocks):
-        here = positions[-1].copy()
         weight = (len(blocks) - max(index, first)) / averaged
-        for chosen, difference in iterate:
-            move = gains.move(number, difference)
-            here += move * chosen
-            variance += (weight * move) ** 2
-            number += 1
-        positions.append(np.clip(here, low, high))
+        for offset, (_, difference) in enumerate(iterate):
+            variance += (weight * gains.move(number + offset, difference)) ** 2
+        positions.append(np.clip(positions[-1] + moves(gains, number, iterate), low, high))
+        number += len(iterate)
     history = np.array(positions)
     return SpsaRun(history, history[-averaged:].mean(axis=0) if blocks else start.copy(), np.sqrt(variance))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vindibot.arena import (
     Dispatcher,
@@ -29,6 +30,9 @@ from vindibot.tuning.search import Iterate, SearchResult, objective_of, search
 from vindibot.tuning.settings import TuneSettings
 from vindibot.tuning.space import ParameterSpace, space_of
 from vindibot.tuning.study_file import StudyFile
+
+if TYPE_CHECKING:
+    from vindibot.tuning.trials import Trials
 
 
 class _Queue(Iterator[GameTask]):
@@ -94,34 +98,31 @@ class TuneStudy:
         from vindibot.tuning.trials import Trials
 
         trials = Trials(self.file, self.space)
-        maker = BlockMaker(
-            self.file.digest, self.seed, self.maps, self.pool, self.settings.self_share, self.limits, self.settings.rounds
-        )
+        limits, settings = self.limits, self.settings
+        maker = BlockMaker(self.file.digest, self.seed, self.maps, self.pool, settings.self_share, limits, settings.rounds)
         queue, lines = _Queue(), dict[int, list[GameLine]]()
-        steps = search(self.space, self.settings, self.seed)
-        iterate: Iterate | None = next(steps)
+        steps = search(self.space, settings, self.seed)
         self.iterates, self.result, self.levels = 0, None, []
 
-        def advance(iterate: Iterate) -> Iterate | None:
-            """Go on to the first iterate with missing blocks, and queue their games. Return None at the end of the search."""
-            while True:
+        def advance(iterate: Iterate) -> Iterate:
+            """Go on to the first iterate with missing blocks, and queue their games. At the end of the search set `result`."""
+            while self.result is None:
                 missing = [plan for plan in iterate.plans if plan.number not in self.file.blocks]
                 for plan in missing:
                     queue.tasks += maker.tasks(plan.number, self.space.bot_at(plan.plus), self.space.bot_at(plan.minus))
                 if missing:
-                    return iterate
+                    break
                 results = [self.file.blocks[plan.number] for plan in iterate.plans]
                 self._finish(trials, iterate, results)
                 try:
                     iterate = steps.send(results)
                 except StopIteration as end:
                     self.result = end.value
-                    return None
+            return iterate
 
         try:
-            iterate = advance(iterate)
+            iterate = advance(next(steps))
             for played in Dispatcher(factory, slots, play, note, stop or Stop()).run(queue):
-                assert iterate is not None
                 block = lines.setdefault(played.line.block, [])
                 block.append(played.line)
                 if len(block) < played.line.games:
@@ -135,10 +136,8 @@ class TuneStudy:
         finally:
             self.file.close()
 
-    def _finish(self, trials: object, iterate: Iterate, results: Sequence[BlockResult]) -> None:
-        from vindibot.tuning.trials import Trials
-
-        assert isinstance(trials, Trials)
+    def _finish(self, trials: Trials, iterate: Iterate, results: Sequence[BlockResult]) -> None:
+        """Store a finished iterate as a trial, unless an earlier run has stored it."""
         level, spread = objective_of(results, self.settings.objective)
         self.levels.append(level)
         if self.iterates >= trials.count:

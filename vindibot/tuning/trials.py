@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import optuna
-from optuna.distributions import FloatDistribution
+from optuna.distributions import BaseDistribution, FloatDistribution
 from optuna.storages import JournalStorage
 from optuna.storages.journal import BaseJournalBackend
 from optuna.trial import create_trial
@@ -41,14 +41,18 @@ class Trials:
         storage = JournalStorage(_FileBackend(file))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.study = optuna.create_study(storage=storage, study_name=NAME, direction="maximize", load_if_exists=True)
+            if file.journal:
+                self.study = optuna.load_study(study_name=NAME, storage=storage)
+            else:
+                self.study = optuna.create_study(study_name=NAME, storage=storage, direction="maximize")
         self._distributions = {one.key: FloatDistribution(one.low, one.high) for one in space.parameters}
         self.count = len(self.study.get_trials(deepcopy=False))
 
     def add(self, point: Mapping[str, float], value: float, **attributes: Any) -> None:
         """Add the next trial."""
-        wanted = {key: self._distributions[key] for key in point}
-        inside = {key: min(max(float(one), wanted[key].low), wanted[key].high) for key, one in point.items()}
+        wanted: dict[str, BaseDistribution] = {key: self._distributions[key] for key in point}
+        limits = self._distributions
+        inside = {key: min(max(float(one), limits[key].low), limits[key].high) for key, one in point.items()}
         self.study.add_trial(create_trial(params=inside, distributions=wanted, value=value, user_attrs=attributes))
         self.count += 1
 
