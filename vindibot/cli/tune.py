@@ -351,7 +351,7 @@ def games(
     say(console, f"{len(training)} positions for fitting, {len(held)} on other maps for validation")
     say(
         console,
-        f"memory: {found.bytes / 1e6:.1f} MB, {each:.0f} bytes per position; {each / 1e3:.2f} GB per 10 million positions",
+        f"memory: {found.bytes / 1e6:.1f} MB, {each:.0f} bytes per position; {each / 1e3:.2f} GB per million positions",
     )
 
 

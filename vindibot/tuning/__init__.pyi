@@ -8,10 +8,6 @@ from .dataset import (
     is_positions as is_positions,
 )
 from .extra import require_extra as require_extra
-from .fitting import (
-    FITTED as FITTED,
-    fit as fit,
-)
 from .fit_report import (
     COEFFICIENT_HEADS as COEFFICIENT_HEADS,
     QUALITY_HEADS as QUALITY_HEADS,
@@ -19,6 +15,10 @@ from .fit_report import (
     fit_parts as fit_parts,
     quality_rows as quality_rows,
     summary_lines as summary_lines,
+)
+from .fitting import (
+    FITTED as FITTED,
+    fit as fit,
 )
 from .promotion import (
     MatchOutcome as MatchOutcome,

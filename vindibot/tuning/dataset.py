@@ -88,7 +88,8 @@ class Dataset:
         With bots in `without`, games with one of these bots are for validation only.
         """
         other_map = self.validation[self.columns["map"]]
-        other_bot: NDArray[np.bool_] = np.isin(self.bots, list(without)).reshape(-1, SEATS).any(axis=1)[self.columns["game"]]
+        of_game = np.array([bool(set(without) & set(names)) for names in self.bots.tolist()])
+        other_bot = of_game[self.columns["game"]]
         fitted = ~other_map & ~other_bot
         held = (other_map & other_bot) if without else other_map
         return self.rows(fitted), self.rows(held)

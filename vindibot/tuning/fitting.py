@@ -384,8 +384,9 @@ def _rank_correlation(one: Floats, other: Floats) -> float:
     ranked = []
     for numbers in (one, other):
         _, group, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-        ranked.append((np.cumsum(counts) - counts / 2)[group])
-    return float(np.corrcoef(ranked)[0, 1])
+        ranks = (np.cumsum(counts) - counts / 2)[group]
+        ranked.append((ranks - ranks.mean()) / max(1e-12, float(ranks.std())))
+    return float(np.mean(ranked[0] * ranked[1]))
 
 
 def _qualities(predicted: Floats, truth: Floats, rounds: NDArray[np.int64], columns: PositionColumns) -> dict[int, Quality]:

@@ -94,7 +94,8 @@ class SpsaRun:
 def moves(gains: Gains, first: int, iterate: Sequence[tuple[Floats, float]]) -> Floats:
     """Return the sum of the moves of an iterate: blocks `first`, `first` + 1 ... with their signs and differences."""
     found = [gains.move(number, difference) * chosen for number, (chosen, difference) in enumerate(iterate, start=first)]
-    return np.sum(found, axis=0)
+    total: Floats = np.sum(found, axis=0)
+    return total
 
 
 def run_of(
