@@ -394,8 +394,6 @@ def _summary(session: Session) -> None:
         late = sum(report.late_turns for report in reports)
         table.add_row(str(len(finished)), *(str(ranks.count(rank)) for rank in range(1, 5)), mean, str(late))
         console.print(table)
-    if settings.recording.enabled and any(report.recording for report in reports):
-        console.print(f"recordings are in {settings.recording.folder}", markup=False, highlight=False, soft_wrap=True)
     if session.interrupted:
         left = settings.games - sum(report.outcome.finished for report in reports)
         again = f"; the same command with --games {left} plays the rest" if settings.games > 1 else ""
