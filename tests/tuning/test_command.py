@@ -107,7 +107,7 @@ def test_a_weaker_bot_is_refused(tmp_path: Path) -> None:
     assert "refused: random is not stronger by enough than its parent seed" in said
     off = "".join(f"[traits.{name}]\nenabled = false\n" for name in ("tavern-finder", "combat", "look-ahead", "spawn-avoider"))
     (tmp_path / "weak.toml").write_text(f'extends = "seed"\n{off}')
-    code, said = tune(tmp_path, "promote", "weak.toml", "random", "--rival", "seed", *few, "--rounds", 60)
+    code, said = tune(tmp_path, "promote", "weak.toml", "random", "--rival", "seed", *few, "--rounds", 40)
     assert code == 1, said
     assert "passed: weak is stronger than its parent random" in said
     assert "refused: against seed: -" in said

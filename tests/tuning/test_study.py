@@ -11,6 +11,7 @@ import pytest
 from tests.support.tuning import (
     EXCLUDED,
     RUINED,
+    AtOnce,
     KnownGame,
     begin,
     load_bot,
@@ -21,6 +22,8 @@ from tests.support.tuning import (
     space_of,
     value_of,
 )
+from vindibot.arena.sandbox import PlayedGame
+from vindibot.arena.schedule import GameTask
 from vindibot.base.errors import UsageError
 from vindibot.tuning.search import SearchResult
 from vindibot.tuning.study import TuneStudy
@@ -40,7 +43,7 @@ def result_of(study: TuneStudy) -> SearchResult:
 def test_ruined_parameters_come_back(tmp_path: Path) -> None:
     """Three of 25 parameters cost 120 points each. The study is interrupted twice."""
     game, path = known_game(), tmp_path / "study.jsonl"
-    study = play(begin(settings(games=4000), ruined_bot(tmp_path, RUINED), path), game, most=700)
+    study = play(begin(settings(games=3200), ruined_bot(tmp_path, RUINED), path), game, most=700)
     assert len(study.space) == 25
     assert study.result is None
     with path.open("ab") as file:
@@ -52,7 +55,7 @@ def test_ruined_parameters_come_back(tmp_path: Path) -> None:
     assert before == pytest.approx(-360)
     assert after > 0.2 * before, "80 % are regained"
     assert set(RUINED) <= set(result.chosen)
-    assert game.played <= 4000 + 2 * 2
+    assert game.played <= 3200 + 2 * 2
     tuned = dict(zip(study.space.keys, result.point, strict=True))
     assert all(tuned[one.key] == one.start for one in study.space.parameters if one.key not in result.chosen)
 
@@ -123,6 +126,24 @@ def test_optuna_has_a_trial_per_iterate(tmp_path: Path) -> None:
     assert [trial.user_attrs["phase"] for trial in stored.trials[:2]] == ["screening", "spsa"]
     assert stored.trials[0].params["traits.search.weights.keep"] == 20
     assert set(study.importance) == {"traits.search.weights.keep", "traits.search.weights.life"}
+
+
+def test_a_game_that_cannot_be_played_counts_nothing(tmp_path: Path) -> None:
+    known = KnownGame()
+
+    def faulty(task: GameTask) -> PlayedGame:
+        if task.block in (3, 19):
+            raise RuntimeError("no such map")
+        return known(task)
+
+    given = settings(games=40, screening=0, parameters=["traits.search.weights.keep"])
+    study = begin(given, "searcher", tmp_path / "study.jsonl")
+    notes: list[str] = []
+    study.play(AtOnce, 1, play=faulty, note=notes.append)
+    assert study.result is not None
+    assert [number for number, block in study.file.blocks.items() if block.failed] == [3, 19]
+    assert study.file.blocks[19].difference["place"] == 0
+    assert "is given up: no such map" in notes[-1]
 
 
 def test_a_study_is_refused(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from vindibot.arena import (
 from vindibot.base import UsageError, short
 from vindibot.config import Bot, build, load_bot, standard_maps
 from vindibot.tuning.blocks import BlockMaker, BlockResult, result_of
-from vindibot.tuning.search import Iterate, SearchResult, objective_of, search
+from vindibot.tuning.search import BlockPlan, Iterate, SearchResult, objective_of, search
 from vindibot.tuning.settings import TuneSettings
 from vindibot.tuning.space import ParameterSpace, space_of
 from vindibot.tuning.study_file import StudyFile
@@ -36,15 +36,22 @@ if TYPE_CHECKING:
 
 
 class _Queue(Iterator[GameTask]):
-    """The games that can be played now. It is empty while an iterate waits for its last games; later it has games again."""
+    """The games that can be played now. It is empty while an iterate waits for its last games; later it has games again.
 
-    def __init__(self) -> None:
-        self.tasks: deque[GameTask] = deque()
+    `make` returns the games of a block, when the first of them is needed.
+    """
+
+    def __init__(self, make: Callable[[BlockPlan], list[GameTask]]) -> None:
+        self._make = make
+        self.plans: deque[BlockPlan] = deque()
+        self._tasks: deque[GameTask] = deque()
 
     def __next__(self) -> GameTask:
-        if not self.tasks:
+        if not self._tasks and self.plans:
+            self._tasks += self._make(self.plans.popleft())
+        if not self._tasks:
             raise StopIteration
-        return self.tasks.popleft()
+        return self._tasks.popleft()
 
 
 @dataclass
@@ -100,7 +107,9 @@ class TuneStudy:
         trials = Trials(self.file, self.space)
         limits, settings = self.limits, self.settings
         maker = BlockMaker(self.file.digest, self.seed, self.maps, self.pool, settings.self_share, limits, settings.rounds)
-        queue, lines = _Queue(), dict[int, list[GameLine]]()
+        bot_at = self.space.bot_at
+        queue = _Queue(lambda plan: maker.tasks(plan.number, bot_at(plan.plus), bot_at(plan.minus)))
+        lines, asked = dict[int, list[GameLine]](), stop or Stop()
         steps = search(self.space, settings, self.seed)
         self.iterates, self.result, self.levels = 0, None, []
 
@@ -108,9 +117,8 @@ class TuneStudy:
             """Go on to the first iterate with missing blocks, and queue their games. At the end of the search set `result`."""
             while self.result is None:
                 missing = [plan for plan in iterate.plans if plan.number not in self.file.blocks]
-                for plan in missing:
-                    queue.tasks += maker.tasks(plan.number, self.space.bot_at(plan.plus), self.space.bot_at(plan.minus))
                 if missing:
+                    queue.plans += missing
                     break
                 results = [self.file.blocks[plan.number] for plan in iterate.plans]
                 self._finish(trials, iterate, results)
@@ -122,16 +130,19 @@ class TuneStudy:
 
         try:
             iterate = advance(next(steps))
-            for played in Dispatcher(factory, slots, play, note, stop or Stop()).run(queue):
-                block = lines.setdefault(played.line.block, [])
-                block.append(played.line)
-                if len(block) < played.line.games:
-                    continue
-                lines.pop(played.line.block)
-                self.file.add_block(played.line.block, result_of(block))
-                progress(iterate, self)
-                if all(plan.number in self.file.blocks for plan in iterate.plans):
-                    iterate = advance(iterate)
+            while self.result is None and not asked.soon:  # after games that cannot be played, a dispatcher ends too early
+                for played in Dispatcher(factory, slots, play, note, asked).run(queue):
+                    block = lines.setdefault(played.line.block, [])
+                    block.append(played.line)
+                    if len(block) < played.line.games:
+                        continue
+                    lines.pop(played.line.block)
+                    self.file.add_block(played.line.block, result_of(block))
+                    progress(iterate, self)
+                    if all(plan.number in self.file.blocks for plan in iterate.plans):
+                        iterate = advance(iterate)
+                if not queue.plans:
+                    break
             self.importance = trials.importance() if self.result is not None and self.result.chosen else {}
         finally:
             self.file.close()
