@@ -141,7 +141,7 @@ def study_parts(study: TuneStudy) -> list[ReportPart]:
             ReportPart("Slices", ["The mean level of the trials by the value of a parameter, from low to high."], drawings=slices)
         )
     if study.importance:
-        rows_of = [[key, f"{share:.2f}"] for key, share in study.importance.items()]
+        rows_of = [[plain_key(key), f"{share:.2f}"] for key, share in study.importance.items() if key in result.chosen]
         words = (
             "Optuna's PED-ANOVA over the trials. A search visits good values more often, so this says less than the screening."
         )
@@ -156,7 +156,7 @@ def _level_words(study: TuneStudy) -> str:
 
 def _history(study: TuneStudy, result: SearchResult) -> list[str]:
     levels = _smoothed(np.array(study.levels[1 if result.effects else 0 :]))
-    drawings = [lines([Curve("level", 0, _thinned(levels))], "Level", "time (0 to 200)", "level")]
+    drawings = [lines([Curve("level", 0, _thinned(levels))], "Level", "time", "level")]
     steps = np.array([study.space.parameters[study.space.keys.index(key)].step for key in result.chosen])
     ratios = [study.space.parameters[study.space.keys.index(key)].ratio for key in result.chosen]
     change = result.history - result.history[0]
@@ -165,7 +165,7 @@ def _history(study: TuneStudy, result: SearchResult) -> list[str]:
     for first in range(0, len(result.chosen), CURVES):
         numbers = range(first, min(first + CURVES, len(result.chosen)))
         curves = [Curve(short_key(result.chosen[one]), one - first, _thinned(moved[:, one])) for one in numbers]
-        drawings.append(lines(curves, "Values", "time (0 to 200)", "distance from the start in steps"))
+        drawings.append(lines(curves, "Values", "time", "distance from the start in steps"))
     return drawings
 
 
