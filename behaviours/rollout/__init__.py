@@ -1,4 +1,4 @@
-"""The trait `rollout`: simulate plans and vote for the plan that gains most (Tesauro and Galperin 1996).
+"""The trait `rollout`, which simulates plans and votes for the plan that gains most (Tesauro and Galperin 1996).
 
 - `policy`: the rollout policy. `policy_params`: its parameters.
 - `plans`: the list of plans. `playouts`: the simulation of plans.
