@@ -12,7 +12,7 @@ import click
 from vindibot.arena import ArenaSettings
 from vindibot.base import UsageError, VindibotError, interrupts, say
 from vindibot.cli.completion import complete_bots, complete_maps
-from vindibot.cli.options import load_settings, overrides, settings_options
+from vindibot.cli.options import WORDS, RecordedCommand, load_settings, overrides, settings_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,8 +36,6 @@ SPELLED = {
 }
 #: Settings (lists and tables) for which `settings_options` makes no option. `arena_command` declares options for some of them.
 HIDDEN = {"bots", "entrants", "maps.names", "maps.sizes"}
-#: The key of `context.meta` under which the words of the command line are kept.
-WORDS = "vindibot.arena.words"
 #: The exit code if a bot forfeited more games than allowed.
 FORFEITS = 6
 
@@ -148,16 +146,7 @@ def _conclusion(tournament: Tournament, console: Console, *, interrupted: bool =
     return FORFEITS if forfeits else 0
 
 
-class _RecordedCommand(click.Command):
-    """A command that stores the words of its command line in ``context.meta``."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """See click."""
-        ctx.meta[WORDS] = tuple(args)
-        return super().parse_args(ctx, args)
-
-
-@click.command("arena", cls=_RecordedCommand, short_help="Play tournaments between bots, with ratings.")
+@click.command("arena", cls=RecordedCommand, short_help="Play tournaments between bots, with ratings.")
 @click.argument("bots", nargs=-1, metavar="[BOTS]...", shell_complete=complete_bots)
 @click.option("--config", "-c", metavar="FILE", help="the configuration of a tournament (docs/arena.md)")
 @click.option("--resume", metavar="FILE", type=click.Path(path_type=Path), help="continue the tournament of this results file")

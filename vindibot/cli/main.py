@@ -22,6 +22,7 @@ COMMANDS = (
     "init",
     "challenge",
     "arena",
+    "tune",
     "stdio",
     "serve",
     "league",

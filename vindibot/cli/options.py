@@ -21,6 +21,18 @@ Decorator = Callable[[Function], Function]
 #: A function that click calls for the completions of a value.
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
+#: The key of `context.meta` under which `RecordedCommand` stores the words of the command line.
+WORDS = "vindibot.words"
+
+
+class RecordedCommand(click.Command):
+    """A command that stores the words of its command line in ``context.meta``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """See click."""
+        ctx.meta[WORDS] = tuple(args)
+        return super().parse_args(ctx, args)
+
 
 def option_names(model: type[BaseModel], spelled: Mapping[str, str]) -> dict[str, str]:
     """Return the option's name for each key of a model (``time.margin_ms``). `spelled` has names that do not follow from keys."""
