@@ -87,7 +87,7 @@ def _mines_in_reach(
 
 @kernel
 def _key_of(position: _Position, left: int) -> tuple[int, int]:
-    """Return the key of a position with `left` moves to go, in two words. The key holds all that decides the rest of a sequence.
+    """Return the key of a position with `left` moves to go: two integers that hold all that decides the rest of a sequence.
 
     Gold counts only up to the price of `left` beers, because more gold changes nothing. All eras from 2 on count as one era.
     """
@@ -108,7 +108,7 @@ def _quiet_value(
 ) -> int:
     """Return the value that the rest of a sequence adds to the present gold, or -1 if only a search can tell.
 
-    No search is needed after the last move, before the last move (only a mine beside us counts), or if no mine is in reach.
+    No search is needed if no move is left, if one move is left (then only a mine beside us counts), or if no mine is in reach.
     """
     square, life, _, mines, era, _ = position
     if left == 0:

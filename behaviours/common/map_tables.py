@@ -21,7 +21,7 @@ from sim.paths import step_table
 MAX_MINES = 128
 #: Number of nearest mines listed per square.
 LISTED = 24
-#: The distance in the tables of a square that is out of reach, or that is 255 or more moves away.
+#: The distance that the tables hold for a square that is out of reach, or 255 or more moves away.
 AWAY = 255
 #: The entry after the last mine of a list of mines.
 NO_MINE = 255

@@ -179,7 +179,10 @@ def _danger(
 
 @kernel
 def _careful(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, want: int) -> int:
-    """Return the least dangerous move. Of equal moves take `want`, else a move toward a tavern (with `freeze`: `STAY`)."""
+    """Return the least dangerous move of a hero.
+
+    Among equally dangerous moves, `want` comes first, then a beer or a move toward a tavern (with `freeze`: `STAY`).
+    """
     me = game.hero[hero]
     pos, life = int64(me.pos), int64(me.life)
     tavern = tables.to_tavern[uintp(pos)]

@@ -121,9 +121,9 @@ def bound_and_estimate(terms: Terms, rows: NDArray[np.int16], count: int, route:
 
     The bound has two parts. The first part counts every mine with the smallest weight. It takes the mines in the order of
     distance: the hero reaches the k-th mine at the earliest after its distance, and at the earliest k plies after the nearest
-    mine. Each beer that the hero's life requires takes one more ply. Fewer mines need fewer beers, so the best number of mines
-    counts. For each mine, the second part counts the difference between its weight and the smallest weight, as if the hero went
-    straight to this mine.
+    mine. Each beer that the hero's life requires takes one more ply. Fewer mines need fewer beers, so the first part is the
+    largest value over all numbers of mines. For each mine, the second part counts the difference between its weight and the
+    smallest weight, as if the hero went straight to this mine.
     """
     taken, time, life, value = route.taken, int64(route.time), int64(route.life), float(route.value)
     above, ranked, best, estimate = 0.0, 0.0, 0.0, 0.0
@@ -157,7 +157,7 @@ def bound_and_estimate(terms: Terms, rows: NDArray[np.int16], count: int, route:
             above += weight * straight
             continue
         above += (weight - terms.least) * straight
-        # Thirst always leaves 1 life, so after the first beer only the life that mines cost is certain.
+        # A hero with 1 life loses nothing to thirst. So after the first beer, it is only certain that the mines cost life.
         short = terms.floor + MINE_COST * rank - life
         beers = (short + BEER_HEALS - 1) // BEER_HEALS if short > 0 else 0
         if beers == 0 and short + max(moves, first + rank) - 1 > 0:
@@ -391,7 +391,7 @@ def search(
             best_row = found if found >= 0 else best_row
             beers = size
             size, drunk, fewer_beers = _expand_beers(terms, distances, table, effort, parent, size, owned, best)
-            # A beer adds no mine, so these routes are extended together with the routes of the same number of mines.
+            # A beer adds no mine. So a route with one more beer is extended in this round, which is for its number of mines.
             for row in range(beers, size):
                 table.chosen[open_count] = row
                 open_count += 1
