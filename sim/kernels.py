@@ -86,7 +86,7 @@ class _Entry:
     def compile(self) -> None:
         """Load the machine code, or compile it."""
         hidden = {name: sys.modules.get(name) for name in self.modules}
-        sys.modules.update(self.modules)  # meanwhile these names may stand for another bot's modules
+        sys.modules.update(self.modules)  # another bot's modules may have these names by now
         try:
             self.dispatcher.compile(self.signature)
         finally:
@@ -201,7 +201,7 @@ def _jit_is_off() -> bool:
 
 
 def _names(folder: Path) -> set[str]:
-    """Return the entries of a folder that this process has imported."""
+    """Return the names of the entries that this process has imported and that belong to a folder."""
     return {entry.name for entry in _entries if entry.folder == folder}
 
 
