@@ -99,7 +99,7 @@ def main(requests: int, told: dict[str, Any]) -> NoReturn:
         if _was_loaded(loaded):
             pause = PAUSES[0]
             continue
-        told = {**told, "needs": []}  # a module may have killed the server; then each worker loads it and reports the fault
+        told = {**told, "needs": []}  # a module may have killed the server; so the workers load the modules and report faults
         select.select([], [], [], pause / 1000)
         pause = min(2 * pause, PAUSES[1])
 
