@@ -106,7 +106,7 @@ class Scheduled(Protocol):
 class Pacer(Protocol):
     """Decides when the moves of a game are played. For example, it slows a game down so that people can watch it.
 
-    The player has already sent its move then, so a pause never makes a move late.
+    A pause comes after the player has sent its move. So a pause never makes a move late.
     """
 
     def schedule(self, play: Callable[[], None], since: float) -> Scheduled:
