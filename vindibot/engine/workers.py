@@ -25,8 +25,8 @@ log = structlog.get_logger("vindibot.engine.pool")
 
 #: Seconds that a worker may take to import and build the traits.
 START_TIMEOUT = 60.0
-#: If this number of workers in a row die before they are ready, each further replacement comes after a pause. Each pause is longer
-#: than the pause before it.
+#: If this number of workers in a row die before they are ready, each further replacement comes after a pause. Each pause is
+#: longer than the pause before it.
 START_ATTEMPTS = 3
 #: Seconds to wait for a worker's exit code after its answer pipe has been closed.
 EXIT_CODE_TIMEOUT = 0.05
