@@ -19,7 +19,7 @@ class TavernFinder(Behaviour):
       walls and mines block the way.
 
     If our hero lacks the gold for a beer and owns no mine, the trait does not vote. If it lacks the gold but owns a mine, it goes
-    to the tavern as usual, and waits there for the gold (vote 1 for Stay).
+    to the tavern as usual. There it waits for the gold (vote 1 for Stay).
     """
 
     life_threshold: int = Field(30, ge=0, le=100, description="go to a tavern with at most this life")

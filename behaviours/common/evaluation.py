@@ -77,9 +77,9 @@ class Weights(NetWorthWeights):
 
 
 #: Weights, and tables computed from them. Two tables have an entry per number of own plies left: `mine_value` is the gold that a
-#: mine still brings, and `season` is the factor of the value of life. Three tables have an entry per life: `life_value` is in
-#: gold, `safe` is the share of the hero's mines that it is expected to keep, and `able` is the weight of mines in reach. `pull`
-#: has an entry per distance: the discount. `duel` is the result of `behaviours.common.duel.duel_table`.
+#: mine still brings, and `season` is the factor of the value of life. Three tables have an entry per life. `life_value` is in
+#: gold. `safe` is the share of its mines that the hero is expected to keep. `able` is the weight of mines in reach. `pull` has an
+#: entry per distance: the discount. `duel` is the result of `behaviours.common.duel.duel_table`.
 WEIGHTS = record(
     **dict.fromkeys(Weights.model_fields, "f8"),
     mine_value=("f8", MAX_PLIES + 1),
@@ -216,7 +216,10 @@ def _fight_value(game: GameRecord, tables: MapRecord, weights: WeightsRecord, me
 
 @kernel
 def net_worths(game: GameRecord, weights: WeightsRecord, me: int) -> tuple[float, float, float]:
-    """Return the net worth of hero `me`, and the mean and the largest net worth of its rivals (0 without rivals), in gold."""
+    """Return three amounts of gold.
+
+    These are the net worth of hero `me`, and the mean and the largest net worth of its rivals (0 without rivals).
+    """
     total, best = 0.0, 0.0
     count = 0
     for step in range(1, 4):
