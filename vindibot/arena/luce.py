@@ -89,7 +89,7 @@ def _choice_sets(who: tuple[int, ...], places: tuple[float, ...]) -> list[tuple[
     """Return the choice sets of one game with their weights. The players of each set are sorted.
 
     The set that has only the last player is included. All orders of tied players are equally likely. So if `m` of `k` tied
-    players are still to be drawn, each group of `m` players has the same weight, and these weights add up to 1.
+    players are still to be drawn, each group of `m` players has the same weight. These weights add up to 1.
     """
     found = []
     for place in sorted(set(places)):

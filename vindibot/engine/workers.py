@@ -183,7 +183,7 @@ class Workers:
     # -- answers --
 
     def _with_log_context(self, react: Callable[[WorkerProcess], None], one: WorkerProcess) -> None:
-        """Call `react` so that its log lines name the current game and turn, not the ones in which the worker was started."""
+        """Call `react`. Its log lines name the current game and turn, not the game and turn in which the worker was started."""
         self.log_context.run(react, one)
 
     def _read_answers(self, one: WorkerProcess) -> None:
