@@ -284,7 +284,8 @@ class SplitBehaviour(Behaviour):
     def combine(self, view: View, parts: Sequence[NDArray[np.float64]]) -> Votes | SearchInfo:
         """Return votes, or a `SearchInfo`, from the latest statistics of one or more parts. Part 0 comes first.
 
-        It runs each time that part 0 yields, so it must be fast: it adds the statistics up. It must not change the arrays.
+        This method runs each time that part 0 yields, so it must be fast: it adds the statistics up. It must not change the
+        arrays.
         """
         raise NotImplementedError
 

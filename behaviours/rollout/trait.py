@@ -43,9 +43,9 @@ class Rollout(SplitBehaviour):
     that predicted its last moves best. The outcome of a direction is the outcome of the best plan that begins with it.
 
     Successive halving (Karnin, Koren and Somekh 2013) compares the plans: after each stage only the better half gets more
-    playouts. It runs again and again, each time with more playouts. The trait is anytime: it answers after each stage, and its
-    first answer is the move of our own policy. Several workers can share its work: each part compares all plans in its own
-    scenarios, and the votes come from the scenarios of all parts.
+    playouts. The halving runs again and again, each time with more playouts. The trait is anytime: it answers after each stage,
+    and its first answer is the move of our own policy. Several workers can share its work: each part compares all plans in its
+    own scenarios, and the votes come from the scenarios of all parts.
     """
 
     rounds: int = Field(25, ge=1, le=100, description="longest playout, in rounds")

@@ -61,7 +61,8 @@ class Effort(NamedTuple):
     """The effort of a search.
 
     The search extends the `width` most promising routes of each length to the `fan` nearest mines and to the `taverns` nearest
-    squares beside taverns. It ends after about `limit` nodes, and drops routes that cannot be worth more than `least` gold.
+    squares beside taverns. The search ends after about `limit` nodes. It drops routes that cannot be worth more than `least`
+    gold.
     """
 
     width: int
