@@ -251,7 +251,7 @@ class Room:
         return waiter
 
     def withdraw(self, seat: RoomSeat) -> None:
-        """Make the hero of this seat crash. It crashes now if it is the hero's turn, else on the hero's next turn."""
+        """Make the hero of this seat crash: immediately if it is the hero's turn, otherwise on the hero's next turn."""
         if seat.withdrawn or self.finished or self.crashed(seat):
             return
         seat.withdrawn = True

@@ -1,6 +1,6 @@
 """Reads the keys of the terminal on standard input, one by one and without echo.
 
-The terminal gets its former mode back at the end of the ``with`` block of `keyboard`, even after an error. It also gets it back
+The terminal gets its former mode back at the end of the ``with`` block of `keyboard`, even after an error. It also has this mode
 while the program is stopped (Ctrl-Z).
 """
 
