@@ -14,9 +14,9 @@ from vindibot.viewer.page import MARK, SourceFile, whole_page
 def replay_file(path: Path, out: Path | None = None, game: str | None = None) -> Path:
     """Write the page of the game in the file `path` to `out`, or into the current folder. Return the path of the page.
 
-    If the file has several games, `game` selects one: an id, or a number from 1. An earlier page of this command is
-    overwritten. Raises `VindibotError` for a damaged file and for a file without a game, and `UsageError` if `out` exists and
-    is no page of this command.
+    If the file has several games, `game` selects one: an id, or a number from 1. An earlier page of this command is overwritten.
+    Raises `VindibotError` for a damaged file and for a file without a game. Raises `UsageError` if `out` exists and is no page of
+    this command.
     """
     target = out if out is not None else Path(f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}.html")
     if target.exists() and target.samefile(path):
