@@ -2,7 +2,7 @@
 
 Each turn, the bot calls `Behaviour.vote` of each of its traits with a `View`: the game from our hero's side. The answer is
 **votes**: a direction, a weight per direction, or None for no opinion. By convention weights are between -1 and 1. The bot
-multiplies them by the trait's weight in the bot file, sums them over all traits, and makes the move with the largest sum.
+multiplies them by the trait's weight in the bot file and sums them over all traits. It makes the move with the largest sum.
 
 An **anytime** trait is a generator: each ``yield`` gives a better answer than the previous ``yield``, and the last answer before
 the deadline counts. A search may answer with a `SearchInfo`: votes with depth, score and expected moves.
@@ -290,7 +290,8 @@ class SplitBehaviour(Behaviour):
     def combine(self, view: View, parts: Sequence[NDArray[np.float64]]) -> Votes | SearchInfo:
         """Return votes, or a `SearchInfo`, from the latest statistics of one or more parts. Part 0 comes first.
 
-        It runs each time that part 0 yields, so it must be fast: it adds the statistics up. It must not change the arrays.
+        This method runs each time that part 0 yields, so it must be fast: it adds the statistics up. It must not change the
+        arrays.
         """
         raise NotImplementedError
 

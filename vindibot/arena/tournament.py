@@ -106,7 +106,7 @@ class Tournament:
     def _has_verdict(self) -> bool:
         """Return whether the sequential test has a verdict that ends the match.
 
-        Without the setting sprt.stop, no verdict does.
+        Without the setting sprt.stop, no verdict ends the match.
         """
         sprt = self.settings.sprt
         return sprt.stop and run_sprt(self.lines, self.bots[0], sprt).verdict in ("H0", "H1")

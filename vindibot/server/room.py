@@ -106,7 +106,7 @@ class Scheduled(Protocol):
 class Pacer(Protocol):
     """Decides when the moves of a game are played. For example, it slows a game down so that people can watch it.
 
-    The player has already sent its move then, so a pause never makes a move late.
+    A pause comes after the player has sent its move. So a pause never makes a move late.
     """
 
     def schedule(self, play: Callable[[], None], since: float) -> Scheduled:
@@ -251,7 +251,7 @@ class Room:
         return waiter
 
     def withdraw(self, seat: RoomSeat) -> None:
-        """Make the hero of this seat crash. It crashes now if it is the hero's turn, else on the hero's next turn."""
+        """Make the hero of this seat crash: immediately if it is the hero's turn, otherwise on the hero's next turn."""
         if seat.withdrawn or self.finished or self.crashed(seat):
             return
         seat.withdrawn = True
