@@ -81,17 +81,16 @@ from .review import (
     LONGEST_LINE as LONGEST_LINE,
     REVIEW_SUFFIX as REVIEW_SUFFIX,
     Kind as Kind,
-    Mark as Mark,
     MoveValue as MoveValue,
     Review as Review,
     ReviewedTurn as ReviewedTurn,
-    ReviewError as ReviewError,
     ReviewHeader as ReviewHeader,
     Thresholds as Thresholds,
     is_review_line as is_review_line,
     parse_review as parse_review,
     read_review as read_review,
     read_reviews as read_reviews,
+    review_path as review_path,
     write_review_line as write_review_line,
 )
 from .verify import verify_files as verify_files

@@ -191,6 +191,13 @@ class Review:
         return str(render("games/review.html", review=self, curves=curves, worst=self.worst(10)))
 
 
+def review_path(path: Path) -> Path:
+    """Return the default file of the review of the games in the file `path`."""
+    if path.name.endswith(REVIEW_SUFFIX):
+        return path
+    return path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + REVIEW_SUFFIX)
+
+
 def is_review_line(line: bytes) -> bool:
     """Return whether a line of a file belongs to a review."""
     return line.startswith(PREFIX)

@@ -27,7 +27,7 @@ TESTS_MARK, STATES_MARK = "# Made by vindibot review --tests.", '"board":'
 
 
 @dataclass(frozen=True)
-class Answer:
+class NewMove:
     """What a bot plays on a reviewed turn: its moves (several may tie), and the mean gold that they lose to the best move."""
 
     turn: ReviewedTurn
@@ -47,7 +47,7 @@ def good_moves(turn: ReviewedTurn, loss: float) -> set[str]:
 
 def ask_again(
     console: Console, history: GameHistory, turns: Sequence[ReviewedTurn], bot: Bot, nodes: int = NODES_AGAIN
-) -> list[Answer]:
+) -> list[NewMove]:
     """Return what a bot would play on reviewed turns of a game."""
     by_turn = {turn.turn: turn for turn in turns}
     heroes = {turn.hero - 1 for turn in turns}
@@ -63,14 +63,14 @@ def ask_again(
             view.budget = Budget(nodes=nodes)
             moves = frozenset(best_moves(bot, view))
             known = [turn.value(move).less for move in moves]
-            answers.append(Answer(turn, moves, sum(known) / len(known)))
+            answers.append(NewMove(turn, moves, sum(known) / len(known)))
             progress.advance(task)
     return answers
 
 
 def compare(
     console: Console, history: GameHistory, review: Review, bot: Bot, hero: int | None = None, nodes: int = NODES_AGAIN
-) -> list[Answer]:
+) -> list[NewMove]:
     """Print what a bot would play today at each bad move of a review, and return the answers. `hero` (0..3) selects a hero."""
     answers = ask_again(console, history, review.worst(None, hero), bot, nodes)
     table = plain_table("turn", "hero", "played", "lost", "best", "now", "loses", "", left=("played", "best", "now", ""))

@@ -11,12 +11,22 @@ from rich.console import Console
 
 from vindibot.base import UsageError, say, short
 from vindibot.config import Bot, load_bot
-from vindibot.games import GameHistory, GameRecord, Recording, Review, Thresholds, kind_of, read_game_file, read_records
+from vindibot.games import (
+    GameHistory,
+    GameRecord,
+    Recording,
+    Review,
+    Thresholds,
+    kind_of,
+    read_game_file,
+    read_records,
+    review_path,
+)
 from vindibot.review.again import ask_again, compare, write_tests
 from vindibot.review.profile import bots_of, is_results, many_games, show_profile
 from vindibot.review.report import show_review
 from vindibot.review.run import ReviewSettings, review_games, where
-from vindibot.review.store import ReviewFile, review_path
+from vindibot.review.store import ReviewFile
 from vindibot.review.values import NODES, ROUNDS
 
 #: The bot whose playouts value the moves, if none is named.

@@ -78,7 +78,7 @@ def _show_kinds(console: Console, bots: Mapping[str, BotLosses]) -> None:
     heads = [printable(name) for name in bots]
     table = plain_table("kind", *heads, left=("kind",))
     for kind in KINDS_OF_LOSS:
-        cells: Sequence[str] = [f"{one.total.per_100(kind):.1f}  {_interval(one, kind):>12}" for one in bots.values()]
+        cells: Sequence[str] = [f"{one.total.per_100(kind):.1f} {_interval(one, kind)}".strip() for one in bots.values()]
         table.add_row(kind, *cells)
     console.print(table)
 

@@ -29,13 +29,6 @@ from vindibot.games import (
 INSTEAD = "--output names another file"
 
 
-def review_path(path: Path) -> Path:
-    """Return the default file of the review of the games in the file `path`."""
-    if path.name.endswith(REVIEW_SUFFIX):
-        return path
-    return path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + REVIEW_SUFFIX)
-
-
 class ReviewFile:
     """A file of reviews, open for more lines. `reviews` has the reviews that the file had when it was opened, by game.
 
@@ -93,8 +86,10 @@ class ReviewFile:
         return read_reviews(self.path)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file. A file without any line is removed."""
         self._file.close()
+        if self.path.is_file() and not self.path.stat().st_size:
+            self.path.unlink()
 
     def __enter__(self) -> Self:
         return self
