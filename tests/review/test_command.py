@@ -103,6 +103,7 @@ def test_other_settings_need_another_file_or_again(recording: Path, console: Con
     with pytest.raises(UsageError, match="the bot seed has no trait rollout"):
         review(console, recording, bot="seed", output=tmp_path / "new.review.jsonl")
     assert other.read_text() == "mine"
+    assert not (tmp_path / "new.review.jsonl").exists()
 
 
 def test_more_heroes_are_added_to_a_review(records: Path, console: Console) -> None:

@@ -86,8 +86,10 @@ class ReviewFile:
         return read_reviews(self.path)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file. A file without any line is removed."""
         self._file.close()
+        if self.path.is_file() and not self.path.stat().st_size:
+            self.path.unlink()
 
     def __enter__(self) -> Self:
         return self

@@ -14,6 +14,7 @@ from vindibot.games import (
     dumps,
     read_game_file,
     read_review,
+    review_path,
     write_review_line,
 )
 from vindibot.viewer.bundle import bundle_of
@@ -42,7 +43,7 @@ def replay_file(path: Path, out: Path | None = None, game: str | None = None) ->
 def _review(path: Path, game: Recording | GameRecord) -> Review | None:
     """Return the review of a game in its file, or in the file beside it that `vindibot review` writes."""
     name = game.id if isinstance(game, GameRecord) else game.header.game
-    beside = path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + REVIEW_SUFFIX)
+    beside = review_path(path)
     return read_review(path, name) or (read_review(beside, name) if beside.is_file() else None)
 
 
