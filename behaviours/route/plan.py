@@ -268,7 +268,7 @@ class RoutePlan:
     """The best routes found so far.
 
     ``values[d]`` is the value in gold of the best route that begins with direction d (``-inf``: not planned for). `direction` is
-    the best direction (the lowest of equal ones). `waypoints` are the waypoints of this direction's best route after the first
+    the best direction (the lowest of equal ones). `waypoints` says where the best route in this direction leads after its first
     move: indices into `RouteParams.mines`, or -1 for a beer. `nodes` is the number of nodes searched so far. `complete` says
     whether no better route is possible.
     """

@@ -179,7 +179,7 @@ def arena_command(
     sizes: tuple[int, ...],
     **options: Any,
 ) -> None:
-    """Play a tournament between bots, and show which is better and how certain this is.
+    """Play a tournament between bots, and show which bot is better and how certain this is.
 
     A BOT is a bot file or the name of one; random or stay (built in); the name of a table in the configuration; http:COMMAND for
     a program that connects to a server; or stdio:COMMAND for a program that reads and writes lines. LABEL=BOT gives the bot the
@@ -201,7 +201,7 @@ def arena_command(
     given = overrides(options)
     if match is not None:
         if bots or given["format"] is not None:
-            raise UsageError("--match A B names both bots and the format: leave out the others")
+            raise UsageError("--match A B sets the bots and the format: leave out other bots and --format")
         bots, given["format"] = match, "ab"
     given["bots"] = list(bots) or None
     given["maps.names"], given["maps.sizes"] = list(map_names) or None, list(sizes) or None

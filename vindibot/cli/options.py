@@ -71,7 +71,10 @@ METAVARS: dict[Any, str] = {int: "N", float: "NUMBER", Path: "PATH"}
 
 
 def overrides(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a command's options by the keys of the settings. `options` has them by the names of the parameters."""
+    """Return the values of a command's options, by the keys of the settings (``time.margin_ms``).
+
+    `options` has these values by the names of the command's parameters (``time__margin_ms``).
+    """
     return {name.replace("__", "."): value for name, value in options.items()}
 
 

@@ -178,7 +178,7 @@ class PlaySettings(Settings):
     mode: Literal["training", "arena"] = Field(
         default="training", description="training: play against the server's bots; arena: play against other players"
     )
-    server: Server = Field(default="", description="address of the server; empty: start an embedded one for this command")
+    server: Server = Field(default="", description="address of the server; empty: start an embedded server for this command")
     bot: str = Field(default="seed", min_length=1, description="our bot: a bot file, or the name of one")
     against: str = Field(
         default="", description="bot of the other three heroes, on the embedded server only; empty: the server's bots"
@@ -224,7 +224,10 @@ class PlaySettings(Settings):
         return not self.server
 
     def paced(self, terminal: bool) -> bool:
-        """Return whether the games have a pace for people. `terminal` says whether standard output is a terminal."""
+        """Return whether the games are slowed down so that a person can watch them.
+
+        `terminal` says whether standard output is a terminal.
+        """
         shown = self.display != "none" and (terminal or self.open)
         return self.embedded and (self.pace == "watch" or (self.pace == "auto" and self.games == 1 and shown))
 
@@ -243,7 +246,7 @@ class PlaySettings(Settings):
         if self.mode == "arena" and self.map and self.server:
             found.append(("map", "mode", "is for training games; a server chooses the maps of its arena"))
         if self.mode == "arena" and not self.server and not self.against:
-            found.append(("mode", "server", "arena needs other players: set server, or against for a game on the embedded one"))
+            found.append(("mode", "server", "arena needs other players: set server, or set against for an embedded server"))
         if self.time.limit_ms is not None and self.time.margin_ms >= self.time.limit_ms:
             found.append(("time.margin_ms", "time.limit_ms", "must be less than the limit, or no time is left to think"))
         return found

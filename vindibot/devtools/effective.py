@@ -25,7 +25,10 @@ WIDEST = 44
 
 
 def _load(command: str, file: str | None) -> Config[Any]:
-    """Return the settings of a command without options. They come from defaults, the file, and for ``play`` the environment."""
+    """Return the settings that a command has if it is called without options.
+
+    They come from defaults, the file, and for ``play`` the environment.
+    """
     from vindibot.config import Config, load_config, load_play
 
     if command == "play":

@@ -176,9 +176,9 @@ class TurnRequest(NamedTuple):
     """A request to a worker: let `traits` vote, in this order, for hero `me` (0..3).
 
     - `number`: the number of the request.
-    - `recent_count`: the number of recent games in the turn.
-    - `seconds`: the time until the deadline. The pool kills a worker that hangs `grace` seconds after it. If the pool has ended,
-      the worker ends itself `SELF_END_AFTER` seconds later.
+    - `recent_count`: the number of earlier game states that are sent with the turn.
+    - `seconds`: the time until the deadline. If a worker has not answered `grace` seconds after the deadline, the pool kills it.
+      If the pool has ended, the worker ends itself `SELF_END_AFTER` seconds later.
     - `nodes`: the search budget in nodes, None for no limit.
     - `trial`: whether the worker tests itself after the traits have run. It ends if the test fails.
     - `helps`: whether the worker plays parts of the split traits `traits` instead of voting.
