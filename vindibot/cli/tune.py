@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 EVERY = 15.0
 #: Settings that are lists or tables; the commands declare options for them.
 LISTS = {"parameters", "exclude", "ranges", "pool", "maps", "rivals", "bots", "sprt.stop"}
+#: Defaults that the help shows for settings whose models show others.
+DEFAULTS = {"log.level": "warning"}
 
 map_option = click.option(
     "--map",
@@ -81,7 +83,7 @@ def _read_ranges(texts: tuple[str, ...]) -> dict[str, tuple[float, float]] | Non
 @map_option
 @click.option("--resume", metavar="FILE", type=PATH, help="continue the study in this file")
 @config_option
-@settings_options(TuneSettings, spelled={}, hidden=LISTS)
+@settings_options(TuneSettings, spelled={}, hidden=LISTS, defaults=DEFAULTS)
 def play(
     bot: str | None,
     parameters: tuple[str, ...],
@@ -103,7 +105,7 @@ def play(
     \b
     Examples:
       vindibot tune play mybot --parameters "traits.*.weight" --games 2000
-      vindibot tune play strong --parameters "traits.rollout.weights.*" --nodes 4000 --workers 2
+      vindibot tune play strong --parameters "traits.rollout.weights.*" --nodes 20000
       vindibot tune play --resume mybot.study.jsonl
     """
     from vindibot.base import terminal
@@ -220,7 +222,7 @@ class _Progress:
 @map_option
 @click.option("--results", type=PATH, metavar="FOLDER", help="the folder of the results  [default: results/promote-CANDIDATE]")
 @config_option
-@settings_options(PromoteSettings, spelled={"move_ms": "--move-ms"}, hidden=LISTS)
+@settings_options(PromoteSettings, spelled={"move_ms": "--move-ms"}, hidden=LISTS, defaults={**DEFAULTS, "nodes": 20_000})
 def promote(
     candidate: str,
     parent: str,
@@ -292,7 +294,7 @@ def promote(
 )
 @map_option
 @config_option
-@settings_options(DatasetSettings, spelled={}, hidden=LISTS)
+@settings_options(DatasetSettings, spelled={}, hidden=LISTS, defaults=DEFAULTS)
 def games(
     bots: tuple[str, ...], out: Path, records: tuple[Path, ...], maps: tuple[str, ...], config: str | None, **options: Any
 ) -> None:

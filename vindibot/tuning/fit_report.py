@@ -9,6 +9,8 @@ from vindibot.tuning.dataset import Dataset
 from vindibot.tuning.fitting import Coefficient, FitResult, Quality
 from vindibot.tuning.report import ReportPart
 
+#: An interval that is this many times as wide as the value says nothing.
+_VAGUE = 20
 COEFFICIENT_HEADS = ("weight", "before", "lead", "95 %", "first", "95 %", "worth in R2", "")
 
 
@@ -22,6 +24,9 @@ def coefficient_rows(result: FitResult) -> list[list[str]]:
 
 
 def _cells(one: Coefficient) -> list[str]:
+    """Return a coefficient and its interval as texts. An interval that says nothing is not shown."""
+    if one.high <= one.low or one.high - one.low > _VAGUE * max(abs(one.value), abs(one.start)):
+        return [f"{one.value:.3g}", "unknown"]
     return [f"{one.value:.3g}", f"{one.low:.3g} .. {one.high:.3g}"]
 
 
@@ -63,7 +68,7 @@ def fit_parts(result: FitResult, dataset: Dataset) -> list[ReportPart]:
     bars = [
         Range(one.name, number % 8, one.value / one.start, (one.low / one.start, one.high / one.start))
         for number, one in enumerate(result.lead)
-        if one.start > 0
+        if one.start > 0 and one.high - one.low < _VAGUE * one.start
     ]
     size = f"The columns take {dataset.bytes / 1e6:.1f} MB: {dataset.bytes / max(1, len(dataset)):.0f} bytes per position."
     predicted = [100 * one for one, _ in result.calibration]
