@@ -12,9 +12,10 @@ The methods must return quickly and must not raise. `vindibot.arena.live` has th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from vindibot.arena.hosts import MachineStatus
 from vindibot.arena.results import GameLine
 from vindibot.arena.settings import SprtSettings
 
@@ -23,7 +24,8 @@ from vindibot.arena.settings import SprtSettings
 class TournamentInfo:
     """A tournament that begins or goes on: the labels of its bots in the order of the configuration, its number of games and
     blocks, the number of games at once, and the games that a resumed file has already. The rating of the bot `anchor` is 0; if
-    None, the mean is 0. `sprt` has the settings of the test in a match of two bots, else None."""
+    None, the mean is 0. `sprt` has the settings of the test in a match of two bots, else None. `machines` returns the state of
+    the other machines that play, None if this machine plays."""
 
     title: str
     bots: tuple[str, ...]
@@ -33,6 +35,7 @@ class TournamentInfo:
     before: Sequence[GameLine] = field(default=(), repr=False)
     anchor: str | None = None
     sprt: SprtSettings | None = None
+    machines: Callable[[], Sequence[MachineStatus]] | None = field(default=None, repr=False)
 
 
 class Reporter:

@@ -22,6 +22,7 @@ COMMANDS = (
     "init",
     "challenge",
     "arena",
+    "cluster",
     "stdio",
     "serve",
     "league",
