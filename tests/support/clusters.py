@@ -27,6 +27,8 @@ from vindibot.config.load import load_config
 #: Fields of a line that may differ between two runs of the same game.
 MEASURED = {"machine", "started", "seconds"}
 MEASURED_OF_SEATS = {"ms_median", "ms_p99", "ms_max"}
+#: A variable that all processes of a cluster inherit: the process id of the tests.
+MARK = "TESTS_CLUSTER"
 
 
 def free_port() -> int:
@@ -40,6 +42,7 @@ class Cluster:
     """A scheduler, and machines that have joined it. `folder` gets the output of each process."""
 
     def __init__(self, folder: Path) -> None:
+        os.environ[MARK] = str(os.getpid())
         self.folder, self.port = folder, free_port()
         self.address = f"tcp://127.0.0.1:{self.port}"
         self.machines: dict[str, subprocess.Popen[bytes]] = {}
@@ -165,11 +168,12 @@ def same_games(path: Path) -> list[dict[str, Any]]:
 
 
 def players() -> list[psutil.Process]:
-    """Return the guards and players of all tournaments of this test, and the processes of their games."""
+    """Return the guards and players of the clusters of this test process."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            if "vindibot.arena.remote" in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+            ours = "vindibot.arena.remote" in process.cmdline() and process.environ().get(MARK) == str(os.getpid())
+            if ours and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
     return found
 

@@ -178,12 +178,12 @@ def main(requests: int, lifeline: int) -> NoReturn:
 
 def _serve(connection: Connection) -> None:
     """Answer requests until there are none for `IDLE_SECONDS`, or until the parent ends."""
-    player: _Player | None = None
+    player: _RemoteRequests | None = None
     while connection.poll(IDLE_SECONDS):
         data = connection.recv_bytes()
         try:
             if player is None:
-                player = _Player()
+                player = _RemoteRequests()
             answer = player.answer(*pickle.loads(data))
         except Exception as problem:
             text = problem.message if isinstance(problem, VindibotError) else _fault(problem)
@@ -197,8 +197,8 @@ def _fault(problem: Exception) -> str:
     return f"{type(problem).__name__}: {problem} ({Path(frame.filename).name}, line {frame.lineno})"
 
 
-class _Player:
-    """The player: it answers requests."""
+class _RemoteRequests:
+    """The requests to this player, and their answers."""
 
     def __init__(self) -> None:
         from vindibot.arena.sandbox import become_worker

@@ -61,7 +61,7 @@ PACE = 50
 
 
 @dataclass
-class _Game:
+class _ClusterGame:
     """A game that waits or runs. `losses` counts how often its machine was lost."""
 
     task: GameTask
@@ -76,7 +76,7 @@ class _Game:
 
 
 @dataclass
-class _Machine:
+class _ClusterMachine:
     """A Dask worker. `line` is None until it has proved its build; `refused` says why it gets no game.
 
     `seen` is the last sign of life as the scheduler states it, and `heard` our monotonic time at which it changed.
@@ -91,7 +91,7 @@ class _Machine:
     line: MachineLine | None = None
     refused: str = ""
     silent: bool = False
-    running: dict[asyncio.Task[None], _Game] = field(default_factory=dict)
+    running: dict[asyncio.Task[None], _ClusterGame] = field(default_factory=dict)
     preparing: asyncio.Task[None] | None = None
 
     @property
@@ -108,7 +108,7 @@ class _Machine:
             return "gives no sign of life"
         return "" if self.line is not None else "proves its build"
 
-    def has_room(self, game: _Game) -> bool:
+    def has_room(self, game: _ClusterGame) -> bool:
         """Return whether it can play this game now. A suspect game is played without other games."""
         if not self.plays or time.monotonic() < self.rests_until or any(other.suspect for other in self.running.values()):
             return False
@@ -132,8 +132,8 @@ class ClusterExecutor(Executor):
         self._load = machine.request_of("load", luggage)
         self._tournament = secrets.token_hex(8)
         self._proof: asyncio.Future[BuildProof]
-        self._machines: dict[str, _Machine] = {}
-        self._waiting: deque[_Game] = deque()
+        self._machines: dict[str, _ClusterMachine] = {}
+        self._waiting: deque[_ClusterGame] = deque()
         self._ends: dict[str, deque[float]] = {}
         self._played: Counter[str] = Counter()
         self._gone_since: dict[str, float] = {}
@@ -162,7 +162,7 @@ class ClusterExecutor(Executor):
         if self.broken:
             raise BrokenExecutor(self.broken)
         (task,) = args
-        game = _Game(task, machine.request_of("play", RemoteGame.of(task)))
+        game = _ClusterGame(task, machine.request_of("play", RemoteGame.of(task)))
         self._call(self._waiting.append, game)
         return game.future
 
@@ -334,7 +334,7 @@ class ClusterExecutor(Executor):
         for address, info in workers.items():
             one = self._machines.get(address)
             if one is None:
-                one = self._machines[address] = _Machine(address, _name_of(info), int(info["nthreads"]), info["last_seen"])
+                one = self._machines[address] = _ClusterMachine(address, _name_of(info), int(info["nthreads"]), info["last_seen"])
                 self._gone_since.pop(one.name, None)
                 one.preparing = self._loop.create_task(self._prepare(one))
             elif info["last_seen"] != one.seen:
@@ -349,13 +349,13 @@ class ClusterExecutor(Executor):
             self._lose(one, "is gone")
             self._forget(one)
 
-    def _lose(self, one: _Machine, what: str) -> None:
+    def _lose(self, one: _ClusterMachine, what: str) -> None:
         """Take the games of a machine back, and say so."""
         count = self._take_back(one, lost=True)
         more = f"; its games go to other machines ({count})" if count else ""
         self._notify(f"machine {one.name} {what}{more}")
 
-    def _forget(self, one: _Machine) -> None:
+    def _forget(self, one: _ClusterMachine) -> None:
         """Take the games of a machine back, and remove it."""
         self._take_back(one)
         if one.preparing is not None:
@@ -363,7 +363,7 @@ class ClusterExecutor(Executor):
         del self._machines[one.address]
         self._gone_since.setdefault(one.name, time.monotonic())
 
-    def _take_back(self, one: _Machine, *, lost: bool = False) -> int:
+    def _take_back(self, one: _ClusterMachine, *, lost: bool = False) -> int:
         """Release the running games of a machine, so that they wait again. Return their number. See `_wait_again` for `lost`."""
         games = [game for task, game in one.running.items() if not task.done()]
         for task in one.running:
@@ -373,7 +373,7 @@ class ClusterExecutor(Executor):
             self._wait_again(game, lost=lost)
         return len(games)
 
-    def _wait_again(self, game: _Game, *, lost: bool) -> None:
+    def _wait_again(self, game: _ClusterGame, *, lost: bool) -> None:
         """Let a game wait again, before all other games. `lost` says whether its machine was lost, so that the game may be the
         reason. A game that was lost too often has failed."""
         if lost and game.suspect:
@@ -382,7 +382,7 @@ class ClusterExecutor(Executor):
         game.losses += lost
         self._waiting.appendleft(game)
 
-    async def _prepare(self, one: _Machine) -> None:
+    async def _prepare(self, one: _ClusterMachine) -> None:
         """Let a machine prove its build and load the bots. If anything differs, refuse it."""
         try:
             problem = await self._check(one)
@@ -399,7 +399,7 @@ class ClusterExecutor(Executor):
             self._notify(f"machine {one.name} is refused: {one.refused}")
         self._wake.set()
 
-    async def _check(self, one: _Machine) -> str:
+    async def _check(self, one: _ClusterMachine) -> str:
         """Return the reason why a machine may not play, empty if it may."""
         line, proof = answer_of(await self._submit(one.address, machine.describe, self._tournament, self._environment))
         one.name = line.name
@@ -453,11 +453,11 @@ class ClusterExecutor(Executor):
             one.running[task] = game
             task.add_done_callback(lambda task, one=one: self._ended(one, task))  # type: ignore[misc]
 
-    def _ended(self, one: _Machine, task: asyncio.Task[None]) -> None:
+    def _ended(self, one: _ClusterMachine, task: asyncio.Task[None]) -> None:
         one.running.pop(task, None)
         self._wake.set()
 
-    async def _play(self, one: _Machine, game: _Game) -> None:
+    async def _play(self, one: _ClusterMachine, game: _ClusterGame) -> None:
         """Let a machine play a game. Cancelling this coroutine ends the game there."""
         future = self._submit(one.address, machine.play, self._tournament, game.request, game.task.wall_s, name=game.task.name)
         try:
@@ -480,7 +480,7 @@ class ClusterExecutor(Executor):
         finally:
             future.release()
 
-    def _finish(self, game: _Game, result: PlayedGame | Exception) -> None:
+    def _finish(self, game: _ClusterGame, result: PlayedGame | Exception) -> None:
         if game.future.done():
             return
         if isinstance(result, Exception):

@@ -35,7 +35,7 @@ class NotLoadedError(Exception):
 
 
 @dataclass(eq=False)
-class _Player:
+class _PooledPlayer:
     """A player, and whether it has loaded the bots."""
 
     remote: RemotePlayer
@@ -49,8 +49,8 @@ class GamesPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
         self._environment = dict(environment)
         self._luggage = b""
         self._lock = threading.Lock()
-        self._idle: list[_Player] = []
-        self._busy: dict[str, _Player] = {}
+        self._idle: list[_PooledPlayer] = []
+        self._busy: dict[str, _PooledPlayer] = {}
         self._released: set[str] = set()
         self._closed = False
 
@@ -97,14 +97,14 @@ class GamesPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
             return player.remote.ask_bytes(game, wall_s + WALL_MARGIN)
 
     @contextlib.contextmanager
-    def _player(self, key: str) -> Iterator[_Player]:
+    def _player(self, key: str) -> Iterator[_PooledPlayer]:
         """Yield an idle player, or a new one. If the block raises an error, end the player."""
         with self._lock:
             player = self._idle.pop() if self._idle else None
         if player is not None and not player.remote.running:
             player.remote.close()
             player = None
-        player = player or _Player(RemotePlayer(self._environment))
+        player = player or _PooledPlayer(RemotePlayer(self._environment))
         try:
             with self._lock:
                 self._check_open(key)
