@@ -54,6 +54,8 @@ CONNECT_SECONDS, RELEASE_SECONDS = 10.0, 5.0
 #: Number of times that a game may be lost with its machine. Then a machine plays it without other games. If the game is lost
 #: there too, the game itself is at fault.
 LOSSES = 3
+#: Number of times that Dask may lose a machine's proof before the machine is refused.
+ATTEMPTS = 3
 #: Seconds without new games for a machine that has lost a game. Within this time a poll finds the reason.
 REST_SECONDS = 3.0
 #: Number of last games from whose ends the rate of a machine follows.
@@ -88,6 +90,7 @@ class _ClusterMachine:
     seen: float
     heard: float = field(default_factory=time.monotonic)
     rests_until: float = 0.0
+    failures: int = 0
     line: MachineLine | None = None
     refused: str = ""
     silent: bool = False
@@ -285,6 +288,10 @@ class ClusterExecutor(Executor):
 
     async def _poll(self) -> None:
         """Ask the scheduler for its workers. If it is gone, wait for it."""
+        if self._client.status != "running":
+            await self._reconnect()
+        if self._client is None:  # the tournament ends
+            return
         try:
             identity = await asyncio.wait_for(self._client.scheduler.identity(n_workers=-1), ANSWER_SECONDS)
         except (OSError, TimeoutError, RuntimeError):
@@ -336,8 +343,9 @@ class ClusterExecutor(Executor):
             if one is None:
                 one = self._machines[address] = _ClusterMachine(address, _name_of(info), int(info["nthreads"]), info["last_seen"])
                 self._gone_since.pop(one.name, None)
+            if one.line is None and not one.refused and (one.preparing is None or one.preparing.done()):
                 one.preparing = self._loop.create_task(self._prepare(one))
-            elif info["last_seen"] != one.seen:
+            if info["last_seen"] != one.seen:
                 one.seen, one.heard = info["last_seen"], now
                 if one.silent:
                     one.silent = False
@@ -390,10 +398,11 @@ class ClusterExecutor(Executor):
             problem = (
                 error.message if isinstance(error, RemoteError) else f"vindibot is missing there, or another version ({error})"
             )
-        except Exception as error:
-            if self._machines.get(one.address) is not one or self._client is None or self._client.status != "running":
-                return
-            problem = f"{type(error).__name__}: {error}"
+        except (
+            Exception
+        ) as error:  # Dask has lost the worker or the scheduler; the next poll tries again, or has found the reason
+            one.failures += 1
+            problem = f"{type(error).__name__}: {error}" if one.failures >= ATTEMPTS else ""
         if problem:
             one.refused = printable(problem)
             self._notify(f"machine {one.name} is refused: {one.refused}")
@@ -459,6 +468,7 @@ class ClusterExecutor(Executor):
 
     async def _play(self, one: _ClusterMachine, game: _ClusterGame) -> None:
         """Let a machine play a game. Cancelling this coroutine ends the game there."""
+        line = one.line
         future = self._submit(one.address, machine.play, self._tournament, game.request, game.task.wall_s, name=game.task.name)
         try:
             played, logs = answer_of(await future)
@@ -466,17 +476,14 @@ class ClusterExecutor(Executor):
             self._finish(game, problem)
         except machine.NotLoadedError:
             self._wait_again(game, lost=False)
-            if one.line is not None:
-                one.line = None
-                one.preparing = self._loop.create_task(self._prepare(one))
+            one.line = None  # the next poll lets it prove its build again
         except Exception:  # Dask has lost the worker or the scheduler
             one.rests_until = time.monotonic() + REST_SECONDS
             self._wait_again(game, lost=True)
         else:
-            assert one.line is not None
             _write_logs(game.task, logs)
-            self._count(one.line.name)
-            self._finish(game, PlayedGame(played.line.model_copy(update={"machine": one.line}), played.record))
+            self._count(one.name)
+            self._finish(game, PlayedGame(played.line.model_copy(update={"machine": line}), played.record))
         finally:
             future.release()
 
