@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +12,9 @@ import pytest
 
 from tests.support.arenabots import line_bot
 from tests.support.clusters import Cluster, Watch, no_players_left, play_on, same_games, tournament
-from vindibot.arena.results import read_results
+from tests.support.paths import TOP
+from vindibot.arena.results import MachineLine, read_results
+from vindibot.base import VindibotError
 
 
 @pytest.fixture(scope="session")
@@ -61,3 +65,48 @@ def test_the_games_are_the_same_on_every_machine(shared: Cluster, tmp_path: Path
     assert {one.name: one.games for one in watch.info.machines()}.keys() == {"alpha", "beta"}
     assert sum(one.games for one in watch.info.machines()) == 12
     assert read_results(remote.path)[0].build == read_results(local.path)[0].build
+
+
+def test_what_differs_is_refused_and_what_fails_is_given_up(shared: Cluster, tmp_path: Path) -> None:
+    """One tournament on three machines: one of them has other sources. A bot kills its player in one game."""
+    copy = tmp_path / "copy"
+    for package in ("sim", "behaviours", "vindibot", "config"):
+        shutil.copytree(TOP / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
+    with (copy / "vindibot" / "arena" / "seeds.py").open("a") as file:
+        file.write("# changed\n")
+    shared.join("gamma", environment={"PYTHONPATH": str(copy)}, folder=copy)
+    (tmp_path / "assassin.py").write_text(
+        "import os, signal\nfrom behaviours import Behaviour\n\n\nclass Assassin(Behaviour):\n    def vote(self, view):\n"
+        "        if view.me == 0 and view.turn == 8:\n            os.kill(os.getppid(), signal.SIGKILL)\n"
+        "            signal.pause()\n        return 0\n"
+    )
+    (tmp_path / "bot.toml").write_text('[traits.assassin]\nuse = "assassin:Assassin"\n')
+    shared.wait_joined("gamma")
+    found = tournament(
+        tmp_path / "results" / "cup.jsonl", str(tmp_path / "bot.toml"), "seed", "random", "stay", blocks=1, rounds=8
+    )
+    with no_players_left():
+        watch = play_on(shared.address, found)
+    shared.machines["gamma"].send_signal(signal.SIGINT)
+    assert shared.machines.pop("gamma").wait(20) == 130
+    (refusal,) = [note for note in watch.notes if "gamma" in note]
+    assert refusal.startswith("machine gamma is refused: the sources of vindibot have the digest ")
+    assert "gamma" not in {line.machine.name for line in watch.lines if line.machine}
+    assert [line.ending for line in sorted(watch.lines, key=lambda line: line.game)].count("aborted") == 1
+    assert len(watch.lines) == 4
+    assert any("is given up: its worker died" in note for note in watch.notes)
+
+
+def test_unlike_processors_play_no_games_with_time_limits(shared: Cluster, tmp_path: Path) -> None:
+    first = tournament(tmp_path / "cup.jsonl", "seed", "stay", blocks=1, rounds=2)
+    first.play(Watch())
+    line = first.lines[-1]
+    assert line.machine is not None
+    found = tournament(tmp_path / "cup.jsonl", "seed", "stay", blocks=2, rounds=2, resume=True)
+    found.lines[-1] = line.model_copy(update={"machine": MachineLine(name="old", cpu="Another One", signature="1")})
+    with pytest.raises(VindibotError, match="every machine of the cluster is refused") as caught, no_players_left():
+        play_on(shared.address, found)
+    assert (
+        "that of the other machines Another One, and bots have time limits: --mixed-machines allows this" in caught.value.message
+    )
+    assert caught.value.exit_code == 2
