@@ -160,8 +160,11 @@ def play_on(address: str, found: Tournament, watch: Watch | None = None) -> Watc
     watch = watch or Watch()
     cluster = found.settings.cluster.model_copy(update={"address": address})
     found.settings = found.settings.model_copy(update={"cluster": cluster})
-    with other_machines(found, watch.note) as elsewhere:
-        found.play(watch, elsewhere)
+    try:
+        with other_machines(found, watch.note) as elsewhere:
+            found.play(watch, elsewhere)
+    finally:
+        found.store.close()
     return watch
 
 

@@ -19,7 +19,7 @@ import secrets
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,8 +47,8 @@ from vindibot.cluster import machine
 from vindibot.cluster.access import LOCAL, security
 from vindibot.config import cores
 
-#: Seconds between two questions to the scheduler, and seconds that it has to answer.
-POLL_SECONDS, ANSWER_SECONDS = 1.0, 10.0
+#: Seconds between two questions to the scheduler, at least and at most, and seconds that it has to answer.
+POLL_SECONDS, LONGEST_POLL_SECONDS, ANSWER_SECONDS = 1.0, 5.0, 10.0
 #: Seconds to reach the scheduler at the start, and seconds to release the machines at the end.
 CONNECT_SECONDS, RELEASE_SECONDS = 10.0, 5.0
 #: Number of times that a game may be lost with its machine. Then a machine plays it without other games. If the game is lost
@@ -229,6 +229,7 @@ class ClusterExecutor(Executor):
             for game in self._waiting:
                 if not game.future.done():
                     game.future.set_exception(BrokenExecutor(self.broken))
+            self._loop.run_until_complete(self._end_tasks())
             self._loop.close()
 
     async def _run(self) -> None:
@@ -249,9 +250,18 @@ class ClusterExecutor(Executor):
                     if time.monotonic() >= due:
                         began = time.monotonic()
                         await self._poll()
-                        due = time.monotonic() + max(POLL_SECONDS, 20 * (time.monotonic() - began))
+                        pause = 20 * (time.monotonic() - began)  # so that the polls of a large cluster cost little
+                        due = time.monotonic() + min(max(POLL_SECONDS, pause), LONGEST_POLL_SECONDS)
             finally:
                 await self._leave()
+
+    async def _end_tasks(self) -> None:
+        """Cancel what still runs in the loop."""
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=1.0)
 
     def _prove(self) -> BuildProof:
         """Return the proof of the build of this machine, made by a player as on the other machines."""
@@ -273,7 +283,7 @@ class ClusterExecutor(Executor):
             self._client = Client(
                 self._address, security=security(self._settings), asynchronous=True, set_as_default=False, timeout=CONNECT_SECONDS
             )
-            await asyncio.wait_for(self._client, CONNECT_SECONDS + 1)
+            await _within(CONNECT_SECONDS + 1, self._client)
         except (OSError, TimeoutError, ValueError) as problem:
             await self._close_client()
             words = f"no scheduler answers at {self._settings.address}: start one with dask scheduler (docs/cluster.md)"
@@ -284,7 +294,7 @@ class ClusterExecutor(Executor):
         client, self._client = self._client, None
         if client is not None:
             with contextlib.suppress(Exception):
-                await asyncio.wait_for(client.close(), RELEASE_SECONDS)
+                await _within(RELEASE_SECONDS, client.close())
 
     async def _poll(self) -> None:
         """Ask the scheduler for its workers. If it is gone, wait for it."""
@@ -293,7 +303,7 @@ class ClusterExecutor(Executor):
         if self._client is None:  # the tournament ends
             return
         try:
-            identity = await asyncio.wait_for(self._client.scheduler.identity(n_workers=-1), ANSWER_SECONDS)
+            identity = await _within(ANSWER_SECONDS, self._client.scheduler.identity(n_workers=-1))
         except (OSError, TimeoutError, RuntimeError):
             if self._client.status != "running" or time.monotonic() - self._answered > self._settings.lost_s:
                 await self._reconnect()
@@ -330,7 +340,7 @@ class ClusterExecutor(Executor):
         if self._client is not None and self._client.status == "running":
             calls = [self._submit(address, machine.release, self._tournament) for address in addresses]
             with contextlib.suppress(Exception):
-                await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), RELEASE_SECONDS)
+                await _within(RELEASE_SECONDS, asyncio.gather(*calls, return_exceptions=True))
         await self._close_client()
 
     # -- the machines --
@@ -508,6 +518,19 @@ class ClusterExecutor(Executor):
             if not game.future.done():
                 game.future.set_exception(BrokenExecutor("the games were ended"))
         self._waiting.clear()
+
+
+async def _within(seconds: float, work: Awaitable[Any]) -> Any:
+    """Return the result of `work`. Raises `TimeoutError` after this number of seconds.
+
+    Unlike `asyncio.wait_for`, it does not wait until `work` has been cancelled: Dask may ignore that.
+    """
+    task = asyncio.ensure_future(work)
+    done, _ = await asyncio.wait((task,), timeout=seconds)
+    if not done:
+        task.cancel()
+        raise TimeoutError
+    return task.result()
 
 
 def _environment(settings: ClusterSettings) -> dict[str, str]:
