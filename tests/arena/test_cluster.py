@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import signal
@@ -9,10 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tests.support.arenabots import line_bot
 from tests.support.clusters import Cluster, Watch, no_players_left, play_on, same_games, tournament
 from tests.support.paths import TOP
+from vindibot.arena.hosts import MachineStatus
+from vindibot.arena.live import ConsoleReporter
+from vindibot.arena.reporter import TournamentInfo
 from vindibot.arena.results import MachineLine, read_results
 from vindibot.base import VindibotError
 
@@ -110,3 +115,15 @@ def test_unlike_processors_play_no_games_with_time_limits(shared: Cluster, tmp_p
         "that of the other machines Another One, and bots have time limits: --mixed-machines allows this" in caught.value.message
     )
     assert caught.value.exit_code == 2
+
+
+def test_the_terminal_shows_the_machines() -> None:
+    states = [MachineStatus("alpha", 8, 41, 12.4), MachineStatus("beta", 0, 3, 0.0, "gone for 40 s")]
+    console = Console(file=io.StringIO(), width=100)
+    reporter = ConsoleReporter(console, live=True)
+    reporter.begin(TournamentInfo("cup", ("seed", "stay"), 100, 25, machines=lambda: states))
+    shown = ["  alpha: 12 games/min, 8 at once, 41 games", "  beta: gone for 40 s"]
+    assert reporter.lines()[-2:] == shown
+    reporter.end()
+    console.print(reporter._picture())
+    assert all(line in console.file.getvalue() for line in shown)

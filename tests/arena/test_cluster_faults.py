@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,14 +32,20 @@ from tests.support.clusters import (
     tournament,
     wait_until,
 )
+from tests.support.paths import TOP
 from tests.support.slow_proxy import HoldingProxy
 from vindibot.arena.results import read_results
+from vindibot.base import VindibotError
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(150)]
 
 #: A tournament whose games take about half a second each.
 BOTS = ("seed", "malvert", "searcher", "random")
 SETTINGS: dict[str, Any] = {"blocks": 6, "rounds": 100, "limits__nodes": 300, "maps__sizes": [12]}
+
+
+#: The settings of TLS and the files of docs/cluster.md.
+CERTIFICATES = {"ca_file": "ca", "cert": "cert", "key": "key"}
 
 
 @pytest.fixture
@@ -98,7 +107,7 @@ def test_a_player_that_is_killed(cluster: Cluster, tmp_path: Path, undisturbed: 
 
 
 def test_a_process_of_a_game_that_is_killed(cluster: Cluster, tmp_path: Path, undisturbed: list[dict[str, Any]]) -> None:
-    killed = []
+    killed: list[int] = []
 
     def kill() -> None:
         limit = time.monotonic() + 20
@@ -234,6 +243,34 @@ def test_a_bot_that_kills_every_machine_is_given_up(cluster: Cluster, tmp_path: 
     assert sorted(endings) == ["aborted", "finished", "finished", "finished"]
 
 
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes certificates")
+def test_only_certificates_of_the_authority_get_in(tmp_path: Path) -> None:
+    """With the commands of docs/cluster.md."""
+    text = (TOP / "docs" / "cluster.md").read_text()
+    for authority in ("ours", "theirs"):
+        (tmp_path / authority).mkdir()
+        for line in re.findall(r"^\$ (openssl .*)$", text, re.MULTILINE):
+            subprocess.run(shlex.split(line), cwd=tmp_path / authority, check=True, capture_output=True)
+
+    def files(folder: str) -> dict[str, Path]:
+        return {f"cluster__tls_{name}": tmp_path / folder / f"{file}.pem" for name, file in CERTIFICATES.items()}
+
+    options = [str(word) for name, path in files("ours").items() for word in (f"--{name[9:].replace('_', '-')}", path)]
+    with no_players_left():
+        cluster = Cluster(tmp_path, options)
+        try:
+            cluster.join("alpha")
+            cluster.wait_joined("alpha")
+            settings = {"blocks": 1, "rounds": 2, "limits__nodes": 5}
+            watch = play_on(cluster.address, tournament(tmp_path / "cup.jsonl", "stay", "random", **settings, **files("ours")))
+            assert len(watch.lines) == 6
+            with pytest.raises(VindibotError, match="no scheduler answers"):
+                play_on(cluster.address, tournament(tmp_path / "bad.jsonl", "stay", "random", **settings, **files("theirs")))
+            assert b"PRIVATE" not in cluster.output("alpha") + cluster.output("scheduler")
+        finally:
+            cluster.close()
+
+
 # ---- The driver is a command of its own ----
 
 
@@ -301,7 +338,7 @@ def test_200_games_with_a_worker_killed_every_20_seconds(cluster: Cluster, tmp_p
     local = tournament(tmp_path / "local.jsonl", *BOTS, **settings)
     local.play(Watch())
     ended = threading.Event()
-    kills = []
+    kills: list[str] = []
 
     def kill() -> None:
         while not ended.wait(20):

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,19 +39,20 @@ def free_port() -> int:
 
 
 class Cluster:
-    """A scheduler, and machines that have joined it. `folder` gets the output of each process."""
+    """A scheduler, and machines that have joined it. `folder` gets the output of each process. `tls` has options with files."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tls: Sequence[str] = ()) -> None:
         os.environ[MARK] = str(os.getpid())
         self.folder, self.port = folder, free_port()
-        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.address = f"{'tls' if tls else 'tcp'}://127.0.0.1:{self.port}"
+        self.tls = tls
         self.machines: dict[str, subprocess.Popen[bytes]] = {}
         self.start_scheduler()
 
     def start_scheduler(self) -> None:
         """Start the scheduler, and wait until it listens."""
         words = ["-m", "dask", "scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"]
-        self.scheduler = self._start("scheduler", *words, "--dashboard-address", "127.0.0.1:0")
+        self.scheduler = self._start("scheduler", *words, "--dashboard-address", "127.0.0.1:0", *self.tls)
         wait_until(lambda: _listens(self.port), 30)
 
     def join(
@@ -64,7 +65,18 @@ class Cluster:
         folder: Path = TOP,
     ) -> None:
         """Let a machine join. `folder` is the current folder of its processes."""
-        words = ["-m", "vindibot", "cluster", "join", address or self.address, "--workers", str(workers), "--name", name]
+        words = [
+            "-m",
+            "vindibot",
+            "cluster",
+            "join",
+            address or self.address,
+            "--workers",
+            str(workers),
+            "--name",
+            name,
+            *self.tls,
+        ]
         self.machines[name] = self._start(name, *words, environment=environment, folder=folder)
 
     def kill(self, name: str) -> None:
