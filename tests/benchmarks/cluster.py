@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import tempfile
 import time
 from concurrent.futures import Executor, Future
@@ -17,8 +18,9 @@ from vindibot.arena.tournament import Tournament
 
 from . import Row
 
-#: The games whose overhead is measured: blocks of four games, rounds and nodes.
-BLOCKS, ROUNDS, NODES = 6, 300, 4000
+#: The games between which the time is measured, and seconds of a game with which the overhead is compared.
+SETTINGS: dict[str, Any] = {"blocks": 8, "rounds": 150, "limits__nodes": 1000, "maps__sizes": [18]}
+LONG = 5.0
 #: Blocks of games that end at once, and number of games at once for the cost of the dispatcher.
 EMPTY, SLOTS = 100, 1000
 
@@ -27,14 +29,12 @@ def rows() -> list[Row]:
     """Return all measurements of the cluster."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        found = []
+        local = _overhead(_local(folder / "local.jsonl"))
+        found = [Row("between two games, 1 worker, local", f"{1000 * local:.1f} ms", "", "median, wall time without the games")]
         for workers in (1, 2):
-            local, remote = _overhead(folder / str(workers), workers)
-            many = "1 worker" if workers == 1 else f"{workers} workers"
-            found.append(
-                Row(f"a game, {many}, local", f"{local:.3f} s", "", f"{4 * (BLOCKS - 1)} games, searcher and three others")
-            )
-            found.append(Row(f"a game, {many}, cluster", f"{remote:.3f} s", f"{remote / local:.3f}", "workers of one slot each"))
+            remote = _overhead(_on_cluster(folder / str(workers), workers))
+            share = f"{(remote - local) / LONG:+.2%} of a game of {LONG:g} s, beside local"
+            found.append(Row(f"between two games, cluster, workers: {workers}", f"{1000 * remote:.1f} ms", "", share))
         return [*found, *_saturation(folder / "empty"), _dispatcher(folder / "dispatcher")]
 
 
@@ -45,10 +45,18 @@ class _Timed(Watch):
         super().__init__(lambda count: self.ends.append(time.perf_counter()))
         self.ends: list[float] = []
 
-    @property
-    def seconds(self) -> float:
-        """Wall seconds per game, without the first four games, during which workers start."""
-        return (self.ends[-1] - self.ends[3]) / (len(self.ends) - 4)
+
+def _overhead(watch: _Timed) -> float:
+    """Return the median of the seconds from the end of a game to the end of the next game on the same machine, without the seconds
+    of this next game itself. So the speed of the games does not count. The first game of a machine is left out."""
+    last: dict[str, float] = {}
+    found = []
+    for line, end in zip(watch.lines, watch.ends, strict=True):
+        name = line.machine.name if line.machine is not None else ""
+        if name in last:
+            found.append(end - last[name] - line.seconds)
+        last[name] = end
+    return statistics.median(found)
 
 
 def _tournament(path: Path, **settings: Any) -> Tournament:
@@ -56,21 +64,27 @@ def _tournament(path: Path, **settings: Any) -> Tournament:
     return tournament(path, "searcher", "seed", "malvert", "random", **settings)
 
 
-def _overhead(folder: Path, workers: int) -> tuple[float, float]:
-    """Return the wall seconds per game with this number of workers, on this machine and on a cluster."""
-    settings = {"blocks": BLOCKS, "rounds": ROUNDS, "limits__nodes": NODES, "maps__sizes": [18], "workers": workers}
-    local, remote = _Timed(), _Timed()
-    _tournament(folder / "local.jsonl", **settings).play(local)
+def _local(path: Path) -> _Timed:
+    """Play the games with one worker of this machine."""
+    watch = _Timed()
+    _tournament(path, **SETTINGS, workers=1).play(watch)
+    return watch
+
+
+def _on_cluster(folder: Path, workers: int) -> _Timed:
+    """Play the games on a cluster of this number of Dask workers with one slot each."""
+    folder.mkdir()
     cluster = Cluster(folder)
+    watch = _Timed()
     try:
         names = [f"machine{number}" for number in range(workers)]
         for name in names:
             cluster.join(name)
         cluster.wait_joined(*names)
-        play_on(cluster.address, _tournament(folder / "remote.jsonl", **settings), remote)
+        play_on(cluster.address, _tournament(folder / "remote.jsonl", **SETTINGS), watch)
     finally:
         cluster.close()
-    return local.seconds, remote.seconds
+    return watch
 
 
 def _saturation(folder: Path) -> list[Row]:

@@ -135,6 +135,8 @@ class ClusterExecutor(Executor):
         self._load = machine.request_of("load", luggage)
         self._tournament = secrets.token_hex(8)
         self._proof: asyncio.Future[BuildProof]
+        self._prover: RemotePlayer | None = None
+        self._main: asyncio.Task[None] | None = None
         self._machines: dict[str, _ClusterMachine] = {}
         self._waiting: deque[_ClusterGame] = deque()
         self._ends: dict[str, deque[float]] = {}
@@ -191,10 +193,17 @@ class ClusterExecutor(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the players on all machines, and leave the cluster. See `Executor`."""
-        if self._thread.is_alive():
-            self._closing = True
-            self._call(lambda: None)
-            self._thread.join()
+        if not self._thread.is_alive():
+            return
+        self._closing = True
+        if (prover := self._prover) is not None:
+            prover.kill()
+        self._call(self._end_run)
+        self._thread.join()
+
+    def _end_run(self) -> None:
+        if self._main is not None:
+            self._main.cancel()
 
     def _call(self, function: Callable[..., Any], *args: Any) -> None:
         """Call a function in the loop, and wake the loop up."""
@@ -218,7 +227,10 @@ class ClusterExecutor(Executor):
     def _work(self) -> None:
         asyncio.set_event_loop(self._loop)
         try:
-            self._loop.run_until_complete(self._run())
+            self._main = self._loop.create_task(self._run())
+            self._loop.run_until_complete(self._main)
+        except asyncio.CancelledError:  # by `shutdown`
+            pass
         except BaseException as problem:
             error = problem if isinstance(problem, VindibotError) else VindibotError(f"the cluster has failed: {problem!r}")
             self.broken = error.message
@@ -265,11 +277,12 @@ class ClusterExecutor(Executor):
 
     def _prove(self) -> BuildProof:
         """Return the proof of the build of this machine, made by a player as on the other machines."""
-        player = RemotePlayer(self._environment)
+        self._prover = player = RemotePlayer(self._environment)
         try:
             _, proof = answer_of(player.ask("describe", "", timeout=machine.PROVE_TIMEOUT))
         finally:
             player.close()
+            self._prover = None
         assert isinstance(proof, BuildProof)
         return proof
 
