@@ -273,11 +273,11 @@ class SplitBehaviour(Behaviour):
     """
 
     def statistics(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:
-        """Yield the statistics of part `part` (0, 1, 2, ...), each time of all work of this part so far.
+        """Yield the statistics of part `part` (0, 1, 2, ...). Each array covers all work of this part so far.
 
         The statistics are an array of at most `MOST_STATISTICS` float64 numbers, in at most `MOST_DIMENSIONS` dimensions. Later
         arrays of a part, and arrays of other parts, may have other shapes. Different parts must do different work: draw other
-        random numbers in each part. Yield when `view.budget` has expired, once more if there are new results, and return.
+        random numbers in each part. When `view.budget` has expired, yield once more if there are new results, and return.
         """
         raise NotImplementedError
 

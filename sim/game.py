@@ -117,7 +117,7 @@ def row_column(square: int) -> tuple[int, int]:
 
 
 def mirrored(row: int, column: int, size: int) -> list[tuple[int, int]]:
-    """Return the (row, column) of the spawns of heroes 1..4: hero 1's spawn, mirrored down and to the right (RULES section 1)::
+    """Return the (row, column) of the spawns of heroes 1..4: hero 1's spawn, mirrored down and to the right::
 
     1 . . 4
     . . . .

@@ -1,6 +1,6 @@
-"""The map generator of the original server (RULES section 10): a random quarter, mirrored, without unreachable parts.
+"""The map generator of the original server: a random quarter, mirrored, without unreachable parts.
 
-Equal seeds and arguments give equal maps on every machine and with every version of numpy, because this project has its own
+Equal seeds and arguments give equal maps on every machine. Versions of numpy make no difference, because this project has its own
 random number generator. The maps have the same distribution as the maps of the original server. The original server chooses the
 places for taverns in an odd way, and so does this module (see `_tavern_places`).
 """

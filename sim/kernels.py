@@ -9,8 +9,8 @@ The decorators:
     a function that Python calls. It has exactly one signature, is cached on disk, and is compiled or loaded by `warm`.
 
 numba's own cache depends only on the file of the entry function. After a change of a helper or constant in another file, numba
-would load old machine code. So the name of our cache folder is a digest of all source files of ``sim`` and ``behaviours`` and of
-the versions of numba, numpy and Python. The folders used least recently are removed.
+would load old machine code. So the name of our cache folder is a digest. It covers all source files of ``sim`` and
+``behaviours``, and the versions of numba, numpy and Python. The folders used least recently are removed.
 
 The kernels of any other module (a user's own trait) have a folder of their own inside the cache folder. Its name is a digest of
 the module's file and of the user's files that the module imports. After a change in one of these files, only the kernels of this
@@ -206,7 +206,7 @@ def _names(folder: Path) -> set[str]:
 
 
 def _compiled(folder: Path) -> set[str]:
-    """Return the entries compiled into a folder by any process, from its list."""
+    """Return the entries that are already compiled, from the list in their folder."""
     try:
         return set((folder / LIST).read_text("utf-8").splitlines())
     except (OSError, UnicodeDecodeError):

@@ -1,7 +1,7 @@
 """Maps: everything that never changes during a game.
 
-A `Map` comes from a text (`parse_map`), from the name of a built-in map (`named_map`), from a text or a name (`read_map`), from
-the generator (`sim.generator.generate`), or from a game in progress (`map_of`).
+These functions make a `Map`: `parse_map` (from a text), `named_map` (from the name of a built-in map), `read_map` (from a text or
+a name), `sim.generator.generate` (random), `map_of` (from a game in progress).
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ _LINE_END = re.compile("\r\n|\n|\f")
 
 
 def parse_map(text: str, name: str = "") -> Map:
-    """Read a custom square map like the original server (RULES section 9).
+    """Read a custom square map like the original server.
 
     A line is a row of pairs of characters. Short lines are filled up with air, and missing lines are air. ``$`` with a digit is a
     mine that the hero with this digit owns. ``$`` with another character is a mine without an owner. ``@`` with a digit is a
@@ -244,8 +244,8 @@ def named_map(name: str) -> Map:
 def read_map(text: str) -> Map:
     """Return the map of a text from the network. The text is the name of a built-in map or a drawn map (see `parse_map`).
 
-    The function opens no file. It raises `UnknownMapError` for a text of letters and digits that is not a known name, and
-    `MapError` for any other text that is not a map.
+    The function opens no file. It raises `UnknownMapError` if a text of letters and digits is not a known name. It raises
+    `MapError` if any other text is not a map.
     """
     if text in ALIASES or text in NAMES or text.replace("-", "").replace("_", "").isalnum():
         return named_map(text)

@@ -187,10 +187,10 @@ def distances_from(
 ) -> NDArray[np.int16]:
     """Return the number of moves from every square to the nearest of `sources` (squares), as int16[1024] by square.
 
-    Every source gets 0. Ways lead over squares of air that are not `blocked` (uint8[1024], 1 = keep out) and, unless
-    `through_heroes` is true, have no hero on them. Any other square except walls can only end a way: it gets the distance of its
-    best neighbour plus 1. For example, if all taverns are sources, the distance at a hero's square is its number of moves to a
-    beer (1 = beside a tavern). Walls and squares out of reach are `FAR`.
+    Every source gets 0. Ways lead over squares of air that are not `blocked` (uint8[1024], 1: blocked). Heroes block the way
+    unless `through_heroes` is true. Any other square except walls can only end a way: it gets the distance of its best neighbour
+    plus 1. For example, if all taverns are sources, a hero's square gets the number of its moves to a beer (1: beside a tavern).
+    Walls and squares out of reach are `FAR`.
     """
     return _distances_from(games, index, np.array(sources, np.int64, ndmin=1), blocked, through_heroes)
 

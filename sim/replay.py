@@ -55,7 +55,7 @@ def _play_logged(games: Games, index: int, moves: Moves, logs: NDArray[np.void],
 
 
 def moves_of(moves: Sequence[int] | bytes | bytearray) -> Moves:
-    """Return moves as an array that kernels take."""
+    """Return moves (0..4 or `CRASH`) as an array for kernels: int8 by ply."""
     return np.array(list(moves), np.int8)
 
 

@@ -3,8 +3,8 @@
 `play` and `undo` are kernels that take one `sim.game.GAME` record. `step` and `step_all` call `play` from Python. A second
 variant of `play` writes a log of events (see `sim.events` and `sim.replay`). The parts of a ply have a fixed order: set
 `last_dir`, move or act, fight (North, East, South, West), lose one life to thirst, get the income, add 1 to the turn. The rules
-are those of the original server (RULES), verified against recorded games. They are deterministic: equal games and equal moves
-give equal games.
+are those of the original server (docs/rules.md), verified against recorded games. They are deterministic: equal games and equal
+moves give equal games.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ import sys
 def _leave_current_folder() -> None:
     """Remove the current folder from the import path, so that no file in it hides a module.
 
-    If this package itself lies in the current folder, the folder becomes the last entry of the path, and the packages beside
-    this one are imported from it.
+    If this package itself is in the current folder, the folder becomes the last entry of the path, so that our other packages can
+    be imported.
     """
     here = os.getcwd()
     if sys.path[:1] != [here]:

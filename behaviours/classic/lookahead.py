@@ -260,7 +260,7 @@ def look_ahead(games: Games, me: int, depth: int, index: int = 0) -> NDArray[np.
 
 
 class LookAhead(Behaviour):
-    """Vote for each move the best 10 x gold + 200 x mines that we can have after `depth` moves of ours, this move first.
+    """Vote for each move the largest 10 x gold + 200 x mines that `depth` moves of ours can reach, beginning with this move.
 
     The search ignores the other heroes. The votes are large numbers with small differences. No sequence goes beyond the end of
     the game.

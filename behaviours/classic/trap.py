@@ -1,4 +1,4 @@
-"""Trap avoidance: keep out of dead ends, and a little out of corners.
+"""Trap avoidance: avoid dead ends, and to a smaller degree corners.
 
 A square is **blocked** on a side if its neighbour there is not air, or is a trap that is itself blocked on that side. A square
 with three or four blocked sides is a **trap**. A square with two blocked sides is half a trap. Squares beside a tavern are

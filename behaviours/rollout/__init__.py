@@ -1,8 +1,8 @@
-"""The trait `rollout`: simulate plans and vote for the plan that gains most (Tesauro and Galperin 1996).
+"""The trait `rollout`, which simulates plans and votes for the plan that gains most (Tesauro and Galperin 1996).
 
 - `policy`: the rollout policy. `policy_params`: its parameters.
 - `plans`: the list of plans. `playouts`: the simulation of plans.
-- `opponents`: the policies that predict the rivals' last moves. `repetition`: the moves that rivals repeat.
+- `opponents`: the policy for each rival, the one that predicts its latest moves best. `repetition`: the moves that rivals repeat.
 - `trait`: `Rollout`, which turns the outcomes into votes.
 """
 

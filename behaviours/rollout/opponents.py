@@ -33,8 +33,8 @@ def count_hits(
 ) -> None:
     """Add to ``hits[hero, number]`` the number of moves of each rival that policy `number` predicts, and update `repeats`.
 
-    `seen` holds the positions on our turns (at least one), oldest first. The move of a rival between two turns is its last
-    direction on the later turn. Two turns with a missing round between them are skipped.
+    `seen` has the positions on our turns (at least one), oldest first. A rival's move between two turns is its last direction on
+    the later turn. If a round is missing between two turns, this pair of turns is skipped.
     """
     scratch = seen[:1].copy()
     game: GameRecord = scratch[0]
@@ -65,8 +65,7 @@ def model_opponents(
 
     A policy number is an index into `policies`. Policy 0 is ours and is never among them. The share of a policy among a hero's
     numbers is proportional to exp(`likelihood_weight` x (h - m)) + `MIN_ODDS`. Here h is the number of moves that the policy
-    predicted, and m the largest such number of any policy. This is a tempered likelihood, because no bot plays exactly by a
-    policy.
+    predicted, and m is the largest h of all policies. This is a tempered likelihood, because no bot plays exactly by a policy.
     """
     hits, repeats = np.zeros((4, len(policies)), np.int64), no_repeats()
     if len(view.recent):

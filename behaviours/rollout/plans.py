@@ -1,7 +1,7 @@
 """Plans: up to two goals, one after the other.
 
-A plan is a row of `GOALS` numbers, filled up with `NO_GOAL`. A number is a goal of `behaviours.rollout.policy`, or `GOAL_MOVE` +
-direction, which is one ply in that direction. After its last goal our hero follows its policy.
+A plan is a row of `GOALS` numbers. A number is a goal of `behaviours.rollout.policy`, or `GOAL_MOVE` + direction, which means one
+ply in that direction. Free places have `NO_GOAL`. After its last goal our hero follows its policy.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def plans_of(view: View, mines: int, two_goal_plans: bool = True, uncontested_mi
     - the enemies within `MAX_CHASE` moves.
 
     There is a plan for each goal and for each direction with an effect. With `two_goal_plans` there are three more kinds of
-    plans: two near goals, a direction and then a near mine or the tavern, and the tavern and then an uncontested mine.
+    plans: (near goal, near goal), (direction, near mine or tavern), and (tavern, uncontested mine).
     """
     near, far = _goals(view, mines, uncontested_mines)
     moves = [GOAL_MOVE + move for move in view.moves]

@@ -1,7 +1,7 @@
-"""Playouts: plans simulated by the exact rules, with each hero's moves from its policy.
+"""Playouts: simulations of plans by the exact rules. Each hero moves by its policy.
 
-All plans meet the same scenarios (common random numbers): in scenario k the rivals have the same policies and the same random
-numbers, whatever the plan. So the difference between two plans varies less than the value of a plan.
+All plans are simulated in the same scenarios (common random numbers): in scenario k the rivals have the same policies and the
+same random numbers for each plan. So the difference between two plans varies less than the value of a plan.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sim.kernels import entry, kernel
 from sim.playout import below, next_random, random_state
 from sim.rules import play, tile_at
 
-#: Largest number of plies that we spend on a goal before we give it up: for any goal, and for a goal that is an enemy.
+#: Number of plies after which our hero gives up a goal: any goal, and a goal that is an enemy.
 MAX_GOAL_PLIES, MAX_CHASE_PLIES = 40, 12
 #: Number of policy numbers per hero. Each scenario draws one of them.
 DRAWS = 64
@@ -33,7 +33,7 @@ DRAWS = 64
 EPSILON_UNIT = 1000
 
 #: Parameters of playouts: our hero `me` (0..3), the length of a playout in `plies`, `epsilon` in units of 1/`EPSILON_UNIT`, and
-#: the `seed`. The other fields are those of `behaviours.rollout.trait.Rollout`; `death` and `lead_scale` are in gold.
+#: the `seed`. All other fields are as in `behaviours.rollout.trait.Rollout`; `death` and `lead_scale` are in gold.
 ROLLOUT_PARAMS = np.dtype(
     (
         np.record,
@@ -53,8 +53,8 @@ PlanStatsRecord = Any
 class Players(NamedTuple):
     """Policies of all heroes.
 
-    ``policies[0]`` is ours, the others are those that rivals may have. ``draws[hero]`` holds `DRAWS` policy numbers of a rival
-    (int64[4, `DRAWS`]); each scenario draws one of them. `repeats` holds the rivals' repeated moves
+    ``policies[0]`` is our policy. The others are policies that rivals may have. ``draws[hero]`` has `DRAWS` policy numbers of a
+    rival (int64[4, `DRAWS`]); each scenario draws one of them. `repeats` has the rivals' repeated moves
     (`behaviours.rollout.repetition`).
     """
 
@@ -66,8 +66,8 @@ class Players(NamedTuple):
 class Batch(NamedTuple):
     """The playouts of one call of `play_plans`.
 
-    `chosen` are the numbers of the plans to play, rows of `plans` (int16[n, `GOALS`]). Each of them is played in the scenarios
-    `begin` to `end` - 1. When `limit` plies have been played, the call finishes the current scenario and ends.
+    `chosen` has the numbers of the plans to play. A plan is a row of `plans` (int16[n, `GOALS`]). Each chosen plan is played in
+    the scenarios `begin` to `end` - 1. After `limit` plies, the call finishes the current scenario and ends.
     """
 
     plans: NDArray[np.int16]
@@ -78,7 +78,7 @@ class Batch(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """Constants of a playout. All fields are records, because each use of an array in a tuple costs a reference count."""
+    """Data that does not change in a playout. All fields are records, because an array in a tuple costs a reference count."""
 
     tables: MapRecord
     weights: WeightsRecord
@@ -216,14 +216,14 @@ def play_plans(
 ) -> None:
     """Play out a batch of plans from ``games[0]``, which does not change, and add the outcomes to `stats`, one record per plan.
 
-    The value of a position is our `behaviours.common.evaluation.position_value` in gold, plus `lead_weight` x `lead_scale` x
-    asinh(m / `lead_scale`), where m is our net worth less that of the richest rival. The outcome of a playout is a weighted mean
-    of the values after its rounds. Round r has the weight (1 - d) d^r, where d is `round_discount`. The last round also has the
-    weights of all later rounds. So early income counts more.
+    The value of a position in gold is our `behaviours.common.evaluation.position_value`, plus `lead_weight` x `lead_scale` x
+    asinh(m / `lead_scale`). Here m is our net worth minus the net worth of the richest rival. The outcome of a playout is a
+    weighted mean of the values after its rounds. Round r has the weight (1 - d) d^r, where d is `round_discount`. The last round
+    also has the weights of all later rounds. So early income counts more.
 
-    Each death of ours costs `death` gold. The share `late_kill_penalty` is taken off the gain of our kills, except kills in our
-    first ply: a hunted hero changes its play, so later kills are less certain. The call ends early when ``stop[0]`` is set, or
-    after ``batch.limit`` plies.
+    Each death of ours costs `death` gold. The gain of our kills is reduced by the share `late_kill_penalty`, except for kills in
+    our first ply. The reason is that a hunted hero changes its play, so later kills are less certain. The call ends early when
+    ``stop[0]`` is set, or after ``batch.limit`` plies.
     """
     setup, scene = setups[0], Scene(tables_array[0], weights[0], players.policies[0], setups[0])
     policies, draws, repeats = players.policies, players.draws, players.repeats

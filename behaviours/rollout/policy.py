@@ -1,4 +1,4 @@
-"""The rollout policy: it computes the move of a hero from `PolicyParams` and an optional goal.
+"""The rollout policy, which computes the move of a hero from `PolicyParams` and an optional goal.
 
 The rules, in this order:
 
@@ -6,8 +6,8 @@ The rules, in this order:
 2. If the hero is beside an enemy and a tavern, it drinks.
 3. If the hero wins the duel with an enemy beside it, it stays and fights. Otherwise it flees to a tavern in reach.
 4. With `shy`, the hero keeps away from enemies that would win a duel.
-5. Otherwise the hero goes to its goal. Without a goal it goes to a prey, the nearest mine or a tavern. It avoids squares where an
-   enemy would strike first and win.
+5. Otherwise the hero goes to its goal. Without a goal it goes to a prey (an enemy worth killing), the nearest mine or a tavern.
+   It avoids squares where an enemy would strike first and win.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ NO_GOAL, GOAL_TAVERN, GOAL_HERO = -1, 128, 130
 
 #: Largest distance of a tavern to which a hero flees from an enemy beside it, in moves.
 FLIGHT = 3
-#: A hero whose life is at most `thirst` goes to a tavern that is nearer than this, in moves.
+#: A hero whose life is at most `thirst` goes to a tavern if it is nearer than this number of moves.
 NEAR_TAVERN = 5
 #: Largest distance of an enemy at which a hero avoids dangerous squares, in moves.
 CLOSE = 4
-#: Beside a tavern and an enemy that the next blow kills, a hero with this life or less drinks instead of staying. Either move
-#: strikes the enemy.
+#: If the next blow kills an enemy, and a tavern is beside the hero, a hero with this life or less drinks instead of staying. Both
+#: moves strike the enemy.
 _DRINK_BELOW = MAX_LIFE - 30
 
 
@@ -47,7 +47,7 @@ def _away(tables: MapRecord, here: int, there: int) -> int:
 
 @kernel
 def _wins(weights: WeightsRecord, striker: int, other: int) -> bool:
-    """Return whether a hero with `striker` life that strikes first wins a duel against a hero with `other` life."""
+    """Return whether a hero with `striker` life wins a duel against a hero with `other` life if it strikes first."""
     return bool(weights.duel[uintp(striker * (MAX_LIFE + 1) + other)] != 0)
 
 
@@ -179,7 +179,7 @@ def _danger(
 
 @kernel
 def _careful(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, want: int) -> int:
-    """Return the least dangerous move; of equal moves `want`, then a move toward a tavern (with `freeze`: `STAY`)."""
+    """Return the least dangerous move. Of equal moves take `want`, else a move toward a tavern (with `freeze`: `STAY`)."""
     me = game.hero[hero]
     pos, life = int64(me.pos), int64(me.life)
     tavern = tables.to_tavern[uintp(pos)]
@@ -212,7 +212,7 @@ def _careful(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params
 
 @kernel
 def policy_move(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int, goal: int) -> int:
-    """Return the move (0..4) of `hero` (0..3) by `params` on the way to `goal`. It must be the turn of `hero`."""
+    """Return the move (0..4) of `hero` (0..3), which must be to move, by `params` on the way to `goal`."""
     me = game.hero[hero]
     if me.crashed:
         return int64(STAY)
@@ -243,7 +243,7 @@ def policy_move(game: GameRecord, tables: MapRecord, weights: WeightsRecord, par
 
 @kernel
 def _dodge(game: GameRecord, tables: MapRecord, weights: WeightsRecord, params: PolicyRecord, hero: int) -> int:
-    """Return the move that keeps farthest from enemies that would win a duel; -1 if none of them is within `shy` moves."""
+    """Return the move that leads farthest from enemies that would win a duel; -1 if no such enemy is within `shy` moves."""
     pos, life = int64(game.hero[hero].pos), int64(game.hero[hero].life)
     choice, most = int64(-1), int64(-1000)
     for move in range(5):

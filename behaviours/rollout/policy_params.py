@@ -21,14 +21,14 @@ class PolicyParams(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    reserve: int = Field(2, ge=0, le=79, description="least life that must be left after the hero takes the nearest mine")
+    reserve: int = Field(2, ge=0, le=79, description="smallest life that must be left after the hero takes the nearest mine")
     drink: int = Field(60, ge=0, le=99, description="largest life with which the hero drinks beside a tavern")
     thirst: int = Field(35, ge=0, le=MAX_LIFE, description="largest life with which the hero goes to a near tavern")
     hunt: int = Field(
         2, ge=2, le=99, description="largest distance of a prey that the hero follows, in moves (2: one step, then a blow)"
     )
-    margin: int = Field(10, ge=-99, le=99, description="least lead in life over a prey that is more than 2 moves away")
-    greed: int = Field(2, ge=0, le=99, description="least number of mines of a prey that is more than 2 moves away")
+    margin: int = Field(10, ge=-99, le=99, description="smallest lead in life over a prey that is more than 2 moves away")
+    greed: int = Field(2, ge=0, le=99, description="smallest number of mines of a prey that is more than 2 moves away")
     fear: int = Field(
         FEARS_DEFEAT,
         ge=FEARLESS,
@@ -41,7 +41,7 @@ class PolicyParams(BaseModel):
         le=12,
         description="distance in moves that the hero keeps from enemies that would win a duel (0: only `fear` counts)",
     )
-    freeze: bool = Field(False, description="in danger the hero stays, instead of making a detour or going to a tavern")
+    freeze: bool = Field(False, description="whether a hero in danger stays instead of making a detour or going to a tavern")
     repeat_moves: bool = Field(
         False, description="for opponent models: the hero repeats a move that it made twice on its square, if no hero is near"
     )

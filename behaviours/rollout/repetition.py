@@ -1,7 +1,7 @@
-"""Repeated moves: a model of heroes that step to and fro or are stuck.
+"""Repeated moves: a model of heroes that move back and forth or are stuck.
 
-If a hero made the same move twice on a square, the model says that it makes the same move there again, unless an enemy is near.
-No policy predicts such a hero.
+If a hero made the same move twice on a square, the model predicts this move there again, unless an enemy is near.
+No policy of `behaviours.rollout.policy_params` predicts such a hero.
 """
 
 from __future__ import annotations

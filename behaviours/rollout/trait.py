@@ -1,4 +1,4 @@
-"""The trait `rollout`: votes by the outcomes of plans in playouts."""
+"""The trait `rollout`, which votes by the outcomes of simulated plans."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from sim.game import PLIES_PER_ROUND, STAY
 
 #: Number of scenarios per plan in the first stage. Each halving and each cycle doubles this number.
 SCENARIOS = 2
-#: Least number of nodes with which there are plans of two goals. With fewer nodes these plans make the votes worse.
+#: Smallest budget of nodes for plans of two goals. With fewer nodes these plans make the votes worse.
 TWO_GOALS_FROM = 60_000
-#: A plan with few playouts counts at least this much less than the best plan with many playouts, in gold.
+#: The value of a plan with few playouts is at least this much gold below that of the best plan with many playouts.
 UNSURE = 1.0
-#: Seed of the playouts of part 0. It is constant, so the same position always gets the same votes. Part k adds k to it, so all
-#: parts have scenarios of their own.
+#: Seed of the playouts of part 0. It is constant, so the same position always gets the same votes. Part k adds k to the seed, so
+#: each part has different scenarios.
 _SEED = 1
 #: The fields of `PLAN_STATS` in the order in which `Rollout.statistics` yields them.
 _FIELDS = ("total", "count", "first", "plies")
@@ -39,12 +39,13 @@ class Rollout(SplitBehaviour):
 
     A plan is one or two goals (a mine, a tavern, an enemy), or one move and then a goal. After the plan our hero plays by
     `params`. The outcome of a playout is our lead over the other heroes in gold, and early income counts more. Near the end of
-    the game the lead over the richest rival is added. Each rival plays by policies from a library, most often by those that
-    predicted its last moves best. The outcome of a direction is that of the best plan that begins with it.
+    the game the lead over the richest rival is added. Each rival plays by policies from a library, most often by the policies
+    that predicted its last moves best. The outcome of a direction is the outcome of the best plan that begins with it.
 
-    Successive halving (Karnin, Koren and Somekh 2013) compares the plans. It runs again and again, each time with more playouts.
-    The trait is anytime: it answers after each halving, and its first answer is the move of our own policy. Several workers can
-    share its work: each part compares all plans in scenarios of its own, and the votes come from the scenarios of all parts.
+    Successive halving (Karnin, Koren and Somekh 2013) compares the plans: after each stage only the better half gets more
+    playouts. It runs again and again, each time with more playouts. The trait is anytime: it answers after each stage, and its
+    first answer is the move of our own policy. Several workers can share its work: each part compares all plans in its own
+    scenarios, and the votes come from the scenarios of all parts.
     """
 
     rounds: int = Field(25, ge=1, le=100, description="longest playout, in rounds")
@@ -56,14 +57,14 @@ class Rollout(SplitBehaviour):
         3,
         ge=0,
         le=24,
-        description="largest number of mines farther away that may be goals; we must reach them before every enemy",
+        description="largest number of farther mines that may be goals; only mines that we reach before every enemy count",
     )
     two_goal_plans: bool = Field(True, description="whether there are plans of two goals")
     death: float = Field(
-        25, ge=0, le=10_000, description="penalty in gold per death of ours, in addition to what the death costs"
+        25, ge=0, le=10_000, description="penalty in gold per death of ours, in addition to what it costs by the rules"
     )
     late_kill_penalty: float = Field(
-        0.4, ge=0, le=1, description="share taken off the gain of our kills, except kills in our first ply"
+        0.4, ge=0, le=1, description="share by which the gain of our kills is reduced, except for kills in our first ply"
     )
     repetition_penalty: float = Field(
         1.0, ge=0, le=100, description="penalty in gold per recent turn spent on the same square without a gain"
@@ -104,7 +105,7 @@ class Rollout(SplitBehaviour):
     def statistics(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:
         """Yield the statistics of the plans at once and after each halving: float64[stages, `_FIELDS`, plans].
 
-        Stage s has the sums over the stages 0 to s of this part. At first there are no stages.
+        Row s has the sums over the stages 0 to s of this part. The first array has no rows.
         """
         if view.plies_left < 1 or view.game.status:
             return
@@ -112,7 +113,7 @@ class Rollout(SplitBehaviour):
         yield from self._compare(view, part)
 
     def combine(self, view: View, parts: Sequence[NDArray[np.float64]]) -> SearchInfo:
-        """Return the votes by the playouts of all parts; without playouts, the move of our own policy."""
+        """Return the votes from the playouts of all parts. If there are no playouts, vote for the move of our own policy."""
         played = [part for part in parts if len(part)]
         if not played:
             return self._first_info(view)
@@ -133,8 +134,8 @@ class Rollout(SplitBehaviour):
     def _compare(self, view: View, part: int) -> Iterator[NDArray[np.float64]]:
         """Yield what `statistics` yields after each stage.
 
-        In a cycle all plans meet some scenarios, then the better half of the plans meets more scenarios, and so on. Each cycle
-        has twice as many scenarios as the one before.
+        In a cycle all plans are simulated in some scenarios, then the better half of the plans in more scenarios, and so on. Each
+        cycle has twice as many scenarios as the cycle before.
         """
         tables, plans, limit = map_tables_of(view.map), self._plans(view), self._limit(view)
         weights = self._compiled_weights(view)
@@ -213,7 +214,7 @@ def compare_plans(totals: NDArray[Any], counts: NDArray[Any]) -> tuple[NDArray[n
     The reference plan is the plan with the most playouts. `totals` and `counts` are the sums of outcomes and the numbers of
     playouts in each stage alone, arrays [stages, plans]. The first stage has all plans. A gain counts only the scenarios that
     both plans met, because outcomes differ more between scenarios than between plans. A gain is sure if the plan has at least
-    half as many playouts as the reference plan: of many plans with few playouts, one always seems excellent.
+    half as many playouts as the reference plan. Among many plans with few playouts, one always seems excellent by chance.
     """
     playouts = counts.sum(axis=0)
     most = np.lexsort((totals.sum(axis=0), playouts))[-1:]

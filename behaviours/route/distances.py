@@ -1,4 +1,4 @@
-"""The distance table of a turn: the squares where routes stop, and the legs between them."""
+"""The distance table of a turn: the squares where routes stop, and the ways between them."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def _insert(rows: NDArray[np.int16], count: int, moves: int, place: int, third: 
 def make_rows(distances: DistanceTable, place: int) -> None:
     """Write the legs from a place into the table.
 
-    A side of a mine is left out if a shortest way to this side passes another side of the mine. The hero takes the mine sooner
-    from that other side.
+    A side of a mine is left out if a shortest way to it passes another side of the same mine. The hero takes the mine sooner from
+    the other side.
     """
     count = 0
     for mine in range(len(distances.sides)):

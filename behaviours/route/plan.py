@@ -1,7 +1,7 @@
 """Route plans: find the order of mines and beers that leaves the most gold at the end of the game.
 
 At a **waypoint** the hero takes a mine or drinks a beer. A **route** is a sequence of waypoints. The distances between waypoints
-come from the map's table, so a waypoint needs no path search. Only the way to the first waypoint avoids heroes and other blocked
+come from the map's table, so no path search is needed. Only the way to the first waypoint avoids heroes and other blocked
 squares.
 
 A route pays all costs of the rules. A move costs 1 life. A mine costs 20 life, and the hero must have more than 20. A beer costs
@@ -10,10 +10,10 @@ A route pays all costs of the rules. A move costs 1 life. A mine costs 20 life, 
 **Value of a route**, in gold: a mine is worth ``pay[n]`` times its weight. Here n is the number of our plies from the ply that
 takes the mine to the end of the game. If an enemy can be at the mine before us, the value of this mine is multiplied by `late`. A
 beer costs 2. Each move from the last mine to the nearest tavern costs `home`. A route has no beers after its last mine, and no
-beers that heal nothing, even if such a beer would get the hero past a blocked square.
+beers that heal nothing.
 
-**The search** (`behaviours.route.search`) runs several times. Each run considers more routes than the run before. It ends when a
-run leaves no route out, or when the budget is spent.
+**The search** (`behaviours.route.search`) runs several times. Each run considers more routes than the run before. The runs end
+when one leaves no route out, or when the budget is used up.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ def _terms_of(params: RouteParams) -> Terms:
 def _improve(params: RouteParams, wanted: int, effort: Effort, found: BestRoutes, stop: NDArray[np.int64]) -> tuple[int, int]:
     """Search from every start in the set `wanted`, and write better routes into `found`.
 
-    Return the number of nodes, and the set of starts whose search left something out. `effort` is the effort for all starts
+    Return the number of nodes, and the set of starts whose search left routes out. `effort` is the effort for all starts
     together. ``effort.least`` is relative to the best value.
     """
     values, routes, lengths = found.values, found.routes, found.lengths
@@ -268,9 +268,9 @@ class RoutePlan:
     """The best routes found so far.
 
     ``values[d]`` is the value in gold of the best route that begins with direction d (``-inf``: not planned for). `direction` is
-    the best direction (the first of equal ones). `waypoints` are the waypoints of this direction's best route after the first
-    move: indices into `RouteParams.mines`, or -1 for a beer. `nodes` is the number of nodes searched so far. `complete` is true
-    if the searches left out no route that may be better.
+    the best direction (the lowest of equal ones). `waypoints` says where the best route in this direction leads after its first
+    move: indices into `RouteParams.mines`, or -1 for a beer. `nodes` is the number of nodes searched so far. `complete` says
+    whether no better route is possible.
     """
 
     values: tuple[float, ...]
@@ -281,7 +281,7 @@ class RoutePlan:
 
 
 def plan_routes(params: RouteParams, nodes: int, margin: float, stop: NDArray[np.int64]) -> Iterator[RoutePlan]:
-    """Yield better and better plans, the first one at once. End after about `nodes` nodes, or when ``stop[0]`` is set.
+    """Yield better and better plans, the first plan immediately. End after about `nodes` nodes, or when ``stop[0]`` is set.
 
     Values more than `margin` gold below the best value are not exact. `stop` is int64[1]. If it is never set, equal arguments
     give equal plans. The arguments do not change.

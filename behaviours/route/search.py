@@ -1,4 +1,4 @@
-"""The search for routes: it extends the best routes with k mines to routes with k + 1 mines, for k = 0, 1, 2 and so on.
+"""The search for routes, which extends the best routes with k mines to routes with k + 1 mines, for k = 0, 1, 2 and so on.
 
 A route may drink beers between two mines. Of all routes with k mines, the search extends the `width` most promising ones. It
 extends a route to the `fan` nearest mines and to the `taverns` nearest squares beside taverns. Urgent mines, which an enemy can
@@ -9,7 +9,7 @@ take soon after us, come first. The search drops
 - dominated routes. If two routes took the same mines and end on the same square, the first dominates the second if the first is
   not later and has no less life, gold and value.
 
-If `width`, `fan` and `taverns` left nothing out, the best route found is optimal.
+If no route was left out because of `width`, `fan` or `taverns`, the best route found is optimal.
 """
 
 from __future__ import annotations
@@ -117,13 +117,13 @@ def mine_value(terms: Terms, mine: int, ply: int) -> float:
 def bound_and_estimate(terms: Terms, rows: NDArray[np.int16], count: int, route: RouteRecord) -> tuple[float, float]:
     """Return an upper bound and an estimate of the value of a route's extensions. `rows` are the mine legs from its end.
 
-    The estimate takes the mines in the order of distance at the typical pace.
+    The estimate assumes that the hero takes the mines in the order of distance, at the typical pace.
 
     The bound has two parts. The first part counts every mine with the smallest weight. It takes the mines in the order of
-    distance: the k-th mine is not taken sooner than its distance allows, and not sooner than k plies after the nearest mine, with
-    one more ply for each beer that the hero's life requires. Fewer mines need fewer beers, so the best number of mines counts.
-    For each mine, the second part counts the difference between its weight and the smallest weight, as if the hero went straight
-    to this mine.
+    distance: the hero reaches the k-th mine at the earliest after its distance, and at the earliest k plies after the nearest
+    mine. Each beer that the hero's life requires takes one more ply. Fewer mines need fewer beers, so the best number of mines
+    counts. For each mine, the second part counts the difference between its weight and the smallest weight, as if the hero went
+    straight to this mine.
     """
     taken, time, life, value = route.taken, int64(route.time), int64(route.life), float(route.value)
     above, ranked, best, estimate = 0.0, 0.0, 0.0, 0.0
@@ -194,7 +194,7 @@ def _is_new(terms: Terms, table: RouteTable, chain: int, row: int) -> bool:
     while other >= 0:
         rival = table.routes[other]
         if rival.taken == route.taken and rival.place == route.place:
-            # A route never needs the gold for more than three beers per mine that may be left.
+            # A route never needs gold for more than three beers per remaining mine.
             enough = 3 * BEER_COST * (MAX_ROUTE_MINES + 1 - int64(route.mines))
             gold, other_gold = min(int64(route.gold), enough), min(int64(rival.gold), enough)
             sooner, later = route.time <= rival.time, route.time >= rival.time
@@ -212,9 +212,9 @@ def _is_new(terms: Terms, table: RouteTable, chain: int, row: int) -> bool:
 
 @kernel
 def _link(terms: Terms, distances: DistanceTable, table: RouteTable, row: int, least: float) -> bool:
-    """Return whether the new route in a row may be worth more than `least` and no route dominates it.
+    """Add the new route in a row to its chain, if it may be worth more than `least` and no route dominates it.
 
-    If so, add the route to its chain.
+    Return whether it was added.
     """
     route = table.routes[row]
     place = int64(route.place)
@@ -373,7 +373,7 @@ def search(
 
     Return the number of nodes, whether nothing was left out, and the row of the best route. This row is -1 if no route is better
     than `best`, the best value known before. `owned` is the number of our mines that the route in row 0 did not take. The search
-    ends after about ``effort.limit`` nodes, or when ``stop[0]`` is set. The table must have room for all nodes.
+    ends after about ``effort.limit`` nodes, or when ``stop[0]`` is set. The table must have a row for each node.
     """
     table.heads[:] = -1
     table.chosen[0] = 0

@@ -35,13 +35,13 @@ class Route(Behaviour):
         0, ge=0, le=600, description="rounds after which the income of a mine counts only a third (0: all income counts in full)"
     )
     rival: float = Field(
-        0.3, ge=0, le=3, description="value of one gold that an enemy loses; one gold from its mines counts 1 plus this"
+        0.3, ge=0, le=3, description="value of one gold that an enemy loses; one gold from its mines counts 1 plus this value"
     )
     late: float = Field(0.6, ge=0, le=1, description="factor of the value of a mine that an enemy can reach before us")
     home: float = Field(0.2, ge=0, le=2, description="cost in gold per move from the last mine to a tavern")
     reserve: int = Field(0, ge=0, le=79, description="life that must be left after taking a mine, in addition to 1")
     avoid_danger: bool = Field(
-        True, description="until the first mine or beer, avoid squares with a negative value in the later combat map"
+        True, description="avoid squares with a negative value in the later combat map, until the first mine or beer"
     )
 
     def vote(self, view: View) -> Iterator[SearchInfo | None]:
@@ -61,9 +61,9 @@ class Route(Behaviour):
         return SearchInfo(votes, score=best, nodes=plan.nodes, goal=_goal(view, params, plan))
 
     def _too_weak(self, view: View, move: int) -> bool:
-        """Return whether a move takes a mine and leaves less life than the reserve.
+        """Return whether a move takes a mine and leaves too little life, that is, less than the reserve.
 
-        A move that kills us is allowed, because the death may pay.
+        A move that kills us is allowed, because the death may be worth its cost.
         """
         return MINE_COST < view.life <= MINE_COST + self.reserve and tile_beside(view, move) >= MINE
 

@@ -11,12 +11,12 @@ from sim.game import MAX_LIFE, MINE_COST, STAY
 
 
 class Camp(Behaviour):
-    """Vote 1 for the moves of a hero that lives beside one tavern.
+    """Vote 1 for the moves of a hero that stays near one tavern, its camp.
 
-    The camp is the tavern with the largest difference between the number of mines within `leash` moves of it and half of its
-    distance from us. Beside the camp, the hero drinks if it has at most `drink` life. With an enemy within `guard` moves, it
-    drinks if it has at most 80 life, and stays otherwise. Without an enemy within `guard` moves, it takes foreign mines within
-    `leash` moves of the camp. If there are none, it goes back to the camp.
+    The camp is the tavern with the largest value of m - d / 2. Here m is the number of mines within `leash` moves of the tavern,
+    and d is its distance from us. Beside the camp, the hero drinks if it has at most `drink` life. With an enemy within `guard`
+    moves, it drinks if it has at most 80 life, and stays otherwise. Without an enemy within `guard` moves, it takes foreign mines
+    within `leash` moves of the camp. If there are none, it goes back to the camp.
     """
 
     leash: int = Field(6, ge=1, le=99, description="largest distance between the camp and a mine that the hero takes, in moves")

@@ -14,8 +14,8 @@ class Stall(Behaviour):
     """Vote 1 for waiting beside a tavern: with an enemy near, or with a lead.
 
     If an enemy and a tavern are both within `near` moves, the hero goes to the tavern and stays there. With a projected lead of
-    at least `lead` gold, the hero goes to the nearest tavern from any distance. Beside the tavern it drinks if it has at most 80
-    life and an enemy is within `near` moves, or if it has at most `drink` life.
+    at least `lead` gold, the hero goes to the nearest tavern from any distance. Beside the tavern it drinks if it has at most
+    `drink` life, or at most 80 life with an enemy within `near` moves.
     """
 
     near: int = Field(3, ge=1, le=20, description="largest distance of an enemy and of a tavern, in moves")

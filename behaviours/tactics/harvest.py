@@ -194,9 +194,9 @@ def _plan(
 class HarvestRoute:
     """A route: the squares of its `mines` in order, and its `waypoints`, the squares from which the hero takes these mines.
 
-    `first_steps` are the directions that begin the route. The list is empty if there is no mine and no tavern to go to, or if our
-    hero is beside a tavern and there is no mine to take. `cost` is the cost of the route, `nodes` the number of nodes searched.
-    `complete` is true if all routes were considered.
+    `first_steps` are the directions that begin the route. The list is empty if there is no mine to take and our hero is beside a
+    tavern or has no tavern to go to. `cost` is the cost of the route, `nodes` the number of nodes searched. `complete` is true if
+    all routes were considered.
     """
 
     mines: tuple[int, ...]
@@ -246,8 +246,8 @@ class Harvest(Behaviour):
       negative value in the combat map (later version).
     - Beside a tavern, with no mine to take: 1 for Stay.
 
-    With `when_broke`, a hero that has no mine and no gold for a beer goes for the nearest mine with any life, because a death
-    costs this hero nothing.
+    A death costs nothing if our hero has no mine and no gold for a beer. So with `when_broke`, such a hero goes for the nearest
+    mine with any life.
     """
 
     take: float = Field(15, ge=0, le=1000, description="vote for taking a mine beside us")

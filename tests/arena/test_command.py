@@ -190,6 +190,7 @@ def test_an_interrupt_finishes_the_running_games_and_the_rest_is_played_later(tm
     assert sorted(record.id for record in gamerecord.read_records(records_path(path))) == sorted(golds(path))
 
 
+@pytest.mark.slow
 def test_a_second_interrupt_stops_at_once(tmp_path: Path) -> None:
     with nobody_left():
         process = started(tmp_path, line_bot("stalls"), "seed", "random", "stay", "--blocks", 9, *GAMES, "--move-ms", 60_000)
@@ -315,7 +316,8 @@ def fork_server(pid: int) -> psutil.Process:
     raise AssertionError("there is no fork server")
 
 
-@pytest.mark.parametrize("pause", [pytest.param(0.0, marks=pytest.mark.slow), 0.4])
+@pytest.mark.slow
+@pytest.mark.parametrize("pause", [0.0, 0.4])
 def test_a_fork_server_that_is_killed_while_it_loads_is_started_again(tmp_path: Path, pause: float) -> None:
     with nobody_left():
         process = started(tmp_path, "seed", "malvert", "random", "stay", "--blocks", 1, *GAMES, "--results", "cup.jsonl")
@@ -329,6 +331,7 @@ def test_a_fork_server_that_is_killed_while_it_loads_is_started_again(tmp_path: 
     assert all(line.ending == "finished" for line in read_results(tmp_path / "cup.jsonl"))
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_an_arena_whose_fork_server_does_not_answer(tmp_path: Path) -> None:
     words = ["seed", "malvert", "random", "stay", "--blocks", 1, *GAMES, "--results", "cup.jsonl"]
     process = started(tmp_path, *words, PYTHONUNBUFFERED="1")

@@ -136,6 +136,7 @@ def test_what_a_server_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.output[9:] == f"warning of {SHOWN}  name={SHOWN}  key=********\n"
 
 
+@pytest.mark.slow
 def test_a_trait(tmp_path: Path) -> None:
     (tmp_path / "says.py").write_text(TRAIT)
     (tmp_path / "broken.py").write_text(f"from behaviours import Behaviour\nraise ImportError({EVIL!r})\nclass A: pass\n")

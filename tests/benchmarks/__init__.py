@@ -1,7 +1,8 @@
-"""Measurements, in one table: ``python -m tests.benchmarks`` for all of them, or with the names of some parts.
+"""Measurements in one table: ``python -m tests.benchmarks`` measures everything, or only the named parts.
 
-A part is a module of this folder with a function ``rows() -> list[Row]``; add a file and it is found. Figures drift with the
-machine, so wherever there is something to compare with, both are measured in turn in the same run and the ratio counts.
+A part is a module of this folder with a function ``rows() -> list[Row]``. New files are found automatically. Figures depend on
+the load of the machine. So where a comparison is possible, both sides are measured by turns in the same run, and the ratio
+counts.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: what was measured, the figure with its unit, how it compares, and a remark (a target, say)."""
+    """One line of the table: its name, the figure with its unit, a comparison, and a remark, for example a target."""
 
     name: str
     figure: str
@@ -21,5 +22,5 @@ class Row:
 
 
 def best(measure: Callable[[], float], times: int = 5) -> float:
-    """The smallest of some measurements: what the machine can do when nobody else disturbs it."""
+    """Return the smallest of some measurements, which other programs have disturbed least."""
     return min(measure() for _ in range(times))

@@ -12,7 +12,7 @@ from rich.table import Table
 
 
 def main(names: list[str]) -> int:
-    """Measure the named parts (all, if none is named) and print one table; 2 for a part that does not exist."""
+    """Measure the named parts, or all parts, and print one table. Return 2 if a part does not exist."""
     parts = sorted({module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])} - {"__main__"})
     unknown = sorted(set(names) - set(parts))
     if unknown:
@@ -21,7 +21,7 @@ def main(names: list[str]) -> int:
     table = Table("part", "what", "figure", "ratio", "note", title="vindibot benchmarks")
     for part in names or parts:
         module = importlib.import_module(f"{__package__}.{part}")
-        if hasattr(module, "rows"):  # others are helpers, or print a table of their own
+        if hasattr(module, "rows"):  # other modules are helpers, or print another table
             for row in module.rows():
                 table.add_row(part, row.name, row.figure, row.ratio, row.note)
             table.add_section()

@@ -39,7 +39,7 @@ BLOCKS, QUICK = 200, 20
 
 def rows() -> list[Row]:
     """Return all measurements of the arena."""
-    load_bot("seed").build()  # its kernels are among those that are warmed
+    load_bot("seed").build()  # imported so that its kernels are loaded too
     warm()
     with tempfile.TemporaryDirectory() as folder:
         return [*_in_process(Path(folder)), _over_http(Path(folder)), *_tables(Path(folder)), _same(Path(folder)), *_errors()]
@@ -64,7 +64,7 @@ def _play(task: GameTask) -> GameRun:
 
 @contextmanager
 def _timed(bot: str) -> Iterator[dict[str, float]]:
-    """Yield the seconds of each of the bot's traits, to which every vote in the block adds."""
+    """Yield the seconds of each of the bot's traits. Every vote in the block adds to them."""
     seconds: dict[str, float] = {}
     kinds = {type(behaviour): spec.label for spec, behaviour in load_bot(bot).build()}
     votes = {kind: kind.vote for kind in kinds}
@@ -89,7 +89,7 @@ def _timed(bot: str) -> Iterator[dict[str, float]]:
 
 
 def _in_process(folder: Path) -> list[Row]:
-    """Measure four seeds on 18x18: processor time of whole games, and the share of each trait."""
+    """Measure games of four seeds on 18x18: their processor time, and the share of each trait."""
     setup = {"bots": ["a=seed", "b=seed", "c=seed", "d=seed"], "maps.set": "random", "maps.sizes": [18], "blocks": GAMES}
     tournament = _tournament(folder, **setup)
     tasks = [task for task in tournament.schedule.tasks() if task.game == 0]

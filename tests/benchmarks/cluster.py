@@ -47,8 +47,10 @@ class _Timed(Watch):
 
 
 def _overhead(watch: _Timed) -> float:
-    """Return the median of the seconds from the end of a game to the end of the next game on the same machine, without the seconds
-    of this next game itself. So the speed of the games does not count. The first game of a machine is left out."""
+    """Return the median of the seconds between the ends of two games on the same machine, without the seconds of the second game.
+
+    So the speed of the games does not count. The first game of a machine is left out.
+    """
     last: dict[str, float] = {}
     found = []
     for line, end in zip(watch.lines, watch.ends, strict=True):

@@ -1,4 +1,4 @@
-"""The trait `rollout` on one worker and on two: plies of playouts in 200 ms, in turns in one run."""
+"""The trait `rollout` on one worker and on two workers: plies of playouts in 200 ms, measured by turns in one run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vindibot.engine.pool import Pool
 from vindibot.engine.worker import TraitPlan
 
 SECONDS, TURNS = 0.2, 40
-#: Number of first turns that do not count: workers build tables in them.
+#: Number of first turns that do not count, because workers build tables in them.
 WARM_UP = 4
 #: The traits with their parameters: alone, and beside a trait that cannot be split.
 ROLLOUT = TraitPlan("behaviours.rollout:Rollout", {"nodes": 10**12})
@@ -28,7 +28,7 @@ SEARCH = TraitPlan("behaviours.search:Search", {"nodes": 30_000})
 
 
 def positions() -> list[Games]:
-    """The same turn of `TURNS` games with random moves."""
+    """Return the states at one turn of `TURNS` games with random moves."""
     found = []
     for seed in range(TURNS):
         games, rng = generate(seed, size=18).new_game(), np.random.default_rng(seed)
@@ -44,12 +44,12 @@ def pool(workers: int, *plans: TraitPlan) -> Pool:
 
 
 def processor_seconds(pool: Pool) -> float:
-    """The processor time of all workers so far."""
+    """Return the processor time of all workers so far, in seconds."""
     return sum(sum(psutil.Process(one.pid).cpu_times()[:2]) for one in pool.workers)
 
 
 async def counted(pool: Pool, games: Games) -> tuple[int, float]:
-    """The plies of one turn, and the processor time that all workers took for it."""
+    """Return the plies of one turn, and the processor seconds that all workers took for it."""
     before = processor_seconds(pool)
     (entry, *_) = await pool.ask(games, 0, np.zeros(0, GAME), deadline=time.monotonic() + SECONDS, seed=1)
     while any(one.assigned for one in pool.workers):  # noqa: ASYNC110  # the pool has no event for it
@@ -58,7 +58,7 @@ async def counted(pool: Pool, games: Games) -> tuple[int, float]:
 
 
 async def measured(plans: tuple[TraitPlan, ...]) -> dict[int, NDArray[np.float64]]:
-    """Plies and processor seconds of each turn (float64[turns, 2]), by the number of workers. The pools take turns."""
+    """Return plies and processor seconds of each turn (float64[turns, 2]), by the number of workers. The pools alternate."""
     found: dict[int, list[tuple[int, float]]] = {1: [], 2: []}
     async with AsyncExitStack() as stack:
         pools = {workers: pool(workers, *plans) for workers in found}
@@ -72,9 +72,9 @@ async def measured(plans: tuple[TraitPlan, ...]) -> dict[int, NDArray[np.float64
 
 
 def rows() -> list[Row]:
-    """Plies in 200 ms with one and two workers, of rollout alone and of rollout beside a search.
+    """Return the plies in 200 ms with one and with two workers, for rollout alone and for rollout beside a search.
 
-    On a busy machine two workers get no second core. There the plies per second of processor time still show what is lost.
+    On a busy machine two workers get no second core. Even then, the plies per second of processor time show the loss.
     """
     for plan in (ROLLOUT, SEARCH):
         plan.build()  # imports the kernels

@@ -1,7 +1,8 @@
-"""The search of the C engine, by our rules: plain alpha-beta to a fixed depth, to compare engines by nodes per second.
+"""The search of the C engine with our rules: plain alpha-beta to a fixed depth, to compare the engines by nodes per second.
 
-A hero that is not active stands still. The score is gold, 25 per mine, and life, less those of the best active rival. There is no
-table, no policy and no limit, and moves are tried in the order North, East, South, West, Stay.
+A hero that is not active stands still. The value of a hero is its gold, plus 25 per mine, plus its life. The score is our value
+minus the value of the best active rival. There is no table, no policy and no limit. Moves are tried in the order North, East,
+South, West, Stay.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def _worth(game: GameRecord, hero: int) -> int:
 
 @numba.njit(error_model="numpy", nogil=True, forceinline=True)
 def _score(game: GameRecord, me: int, active: int) -> int:
-    """What hero `me` has, less what the best active rival has."""
+    """Return the value of hero `me` minus the value of the best active rival."""
     rival = int64(-INFINITE)
     for hero in range(4):
         if hero != me and (active >> hero) & 1:
@@ -41,7 +42,7 @@ def _score(game: GameRecord, me: int, active: int) -> int:
 
 @numba.njit(error_model="numpy", nogil=True, forceinline=True)
 def _moves_of(game: GameRecord, hero: int) -> int:
-    """The moves of a hero that may do something, four bits each, plus one: the first to try lowest, 0 after the last."""
+    """Return the moves of a hero that may have an effect: move + 1 in four bits each, the first one lowest, 0 at the end."""
     pos, own = int64(game.hero[hero].pos), MINE + 1 + hero
     moves = STAY + 1
     for direction in (4, 2, 3, 1):
@@ -66,7 +67,7 @@ def _search(games: Games, undos: NDArray[np.void], stack: NDArray[np.void], me: 
         else:
             best = int64(-INFINITE) if hero == me else int64(INFINITE)
             moves = _moves_of(game, hero) if (active >> hero) & 1 else int64(STAY + 1)
-        # Leave nodes until there is one with a move left.
+        # Leave nodes until a node has a move left.
         while leaf or moves == 0 or alpha >= beta:
             if not leaf:
                 value = best
@@ -91,15 +92,15 @@ def _search(games: Games, undos: NDArray[np.void], stack: NDArray[np.void], me: 
 
 
 class PlainSearch:
-    """The search with its memory."""
+    """The search and its memory."""
 
     def __init__(self) -> None:
         self._undos, self._stack = np.zeros(MAX_PLY, UNDO), np.zeros(MAX_PLY, NODE)
 
     def __call__(self, games: Games, me: int, active: int, depth: int) -> tuple[int, int]:
-        """The score of ``games[0]`` for hero `me`, `depth` plies (below `MAX_PLY`) deep, and the number of nodes.
+        """Return the score of ``games[0]`` for hero `me` at `depth` plies (below `MAX_PLY`), and the number of nodes.
 
-        `active` is a set, a bit per hero; whether `me` is in it is not asked. The game is as before.
+        `active` is a set of heroes (a bit per hero). The hero `me` always counts as active. The game does not change.
         """
         score, nodes = _search(games, self._undos, self._stack, me, active | 1 << me, depth)
         return int(score), int(nodes)

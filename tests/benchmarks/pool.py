@@ -1,4 +1,4 @@
-"""The process pool beside bare pipes: a 28x28 game to six trivial traits on two workers and back, and replacing a worker."""
+"""The process pool compared with bare pipes: turns of six trivial traits on two workers, 28x28, and replacing a worker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STAY = "behaviours.classic.stay:Stay"
 
 
 def echo(requests: Any, answers: Any, size: int) -> None:
-    """A process that answers every message with so many bytes."""
+    """Run in a process: answer every message with `size` bytes."""
     answer = bytes(size)
     while True:
         try:
@@ -37,7 +37,7 @@ def echo(requests: Any, answers: Any, size: int) -> None:
 
 
 class BarePipes:
-    """As many processes as workers, and nothing but the bytes that a turn needs each way."""
+    """Processes that only receive and send as many bytes as a turn of the pool does, one per worker."""
 
     def __init__(self, request: bytes, answer: int) -> None:
         self.request = request
@@ -68,7 +68,7 @@ class BarePipes:
 
 
 async def fan_out(games: Games, history: Games) -> tuple[list[float], list[float], list[float]]:
-    """Seconds of turns through the pool, of bare round trips in between, and of replacements of killed workers."""
+    """Return seconds: of turns through the pool, of bare round trips between them, and of replacements of killed workers."""
     plans = [TraitPlan(STAY, {})] * TRAITS
     pool = Pool(plans, [TraitHealth(f"stay-{number}", 1.0, False) for number in range(TRAITS)], workers=WORKERS)
     await pool.start()
@@ -96,7 +96,7 @@ async def fan_out(games: Games, history: Games) -> tuple[list[float], list[float
 
 
 def rows() -> list[Row]:
-    """Fan-out beside bare pipes at p50 and p99, and the replacement of a killed worker."""
+    """Return the time of a turn compared with bare pipes (median and 99th percentile), and of a worker's replacement."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     kernels.warm()
     games = generate(1, size=28).new_game()

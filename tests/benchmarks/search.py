@@ -1,4 +1,4 @@
-"""The search: nodes a second beside the yardstick's, what the real evaluation costs, and how deep it comes in a move's time."""
+"""The search: nodes per second compared with the C engine, the cost of the evaluation, and the depth within a move's time."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from .plain_search import PlainSearch
 from .yardstick import SOURCE, Yardstick
 
 SEED, ROUNDS = 7, 5
-#: Seconds that a measured search of the yardstick takes at least.
+#: Smallest number of seconds of a measured search of the C engine.
 LEAST = 0.3
 #: Seconds of a move, and the nodes with which speed is measured.
 TIMES, NODES = (0.1, 0.9), 200_000
-#: Plies of the games on the standard maps before the positions that are searched, and the share of moves drawn at random.
+#: Plies that are played on the standard maps before the searched positions, and the share of random moves.
 PLIES, STRAY = 400, 0.15
 
 
 def rows() -> list[Row]:
-    """All measurements of this part."""
+    """Return all measurements of this part."""
     kernels.warm()
     table: list[Row] = []
     if SOURCE.exists() and shutil.which("gcc"):
@@ -84,7 +84,7 @@ def _plain(yardstick: Yardstick, size: int, active: int) -> Row:
 
 
 def middle_game(number: int) -> Games:
-    """A position on one of the standard maps after `PLIES` plies of the policy with some random moves, hero 1 to move."""
+    """Return a position on a standard map after `PLIES` plies of the policy with some random moves, hero 1 to move."""
     where = standard_maps()[number]
     games, rng = where.new_game(), np.random.default_rng(number)
     for stray in (rng.random(PLIES) < STRAY).tolist():
@@ -94,7 +94,7 @@ def middle_game(number: int) -> Games:
 
 @numba.njit(error_model="numpy", nogil=True)
 def _evaluations(games, tables_array, weights, times, what):
-    """`times` calls of a kernel: 0 the evaluation, 1 the policy, else none."""
+    """Call a kernel `times` times: the evaluation for `what` 0, the policy for 1, otherwise no kernel."""
     total, game = np.int64(0), games[0]
     for number in range(times):
         me = number & 3
@@ -104,7 +104,7 @@ def _evaluations(games, tables_array, weights, times, what):
             total += cheap_move(game, tables_array[0], me)
         else:
             total += np.int64(game.hero[me].gold)
-        game.turn ^= 4  # so that no call can be left out
+        game.turn ^= 4  # so that the compiler cannot remove a call
     return total
 
 
@@ -126,18 +126,18 @@ def _costs(positions: Sequence[Games]) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class Run:
-    """A search of a position: who was active, each depth with the processor time at which it was told."""
+    """A search of a position: the active heroes, and each depth with the processor time at which it was reached."""
 
     active: int
     depths: list[IterationResult]
     seconds: list[float]
 
     def depth_at(self, seconds: float) -> int:
-        """The last depth that was whole by then."""
+        """Return the last depth that was complete after this time."""
         return max((d.depth for d, at in zip(self.depths, self.seconds, strict=True) if d.whole and at <= seconds), default=0)
 
     def branching(self) -> float:
-        """How many times as many nodes another ply takes, over the last two rounds of plies that were whole."""
+        """Return the factor by which one more ply raises the number of nodes, over the last two complete rounds."""
         totals = [0, *(depth.nodes for depth in self.depths if depth.whole)]
         work = np.diff(totals)
         back = min(8, len(work) - 1)
@@ -156,7 +156,7 @@ def _run(games: Games, nodes: int, stop: NDArray[np.int64]) -> Run:
 
 
 def _plain_speed(games: Games, plain: PlainSearch) -> float:
-    """Nodes per second of the plain search, from a position in which those are active whom the real one would search."""
+    """Return the nodes per second of the plain search. The active heroes are those that our search would search."""
     view = View(games, mover(games))
     params = Search().params(view)
     for depth in range(8, 80, 2):
@@ -170,7 +170,7 @@ def _plain_speed(games: Games, plain: PlainSearch) -> float:
 def _real(positions: Sequence[Games]) -> Iterator[Row]:
     stop, search = np.zeros(1, np.int64), PlainSearch()
     for games in positions:
-        _run(games, 100, stop)  # the maps' tables are made once for each game
+        _run(games, 100, stop)  # the tables of the maps are made once per game
     plain = np.array([max(_plain_speed(games, search) for _ in range(3)) for games in positions])
     spent = np.array([min(_run(games, NODES, stop).seconds[-1] for _ in range(3)) for games in positions])
     speed = NODES / spent
@@ -180,7 +180,7 @@ def _real(positions: Sequence[Games]) -> Iterator[Row]:
 
 @contextmanager
 def _stopping(stop: NDArray[np.int64], seconds: float) -> Iterator[None]:
-    """Set the stop word when this process has used so much processor time: others may be using the machine as well."""
+    """Set the stop word when this process has used this processor time. Other programs may use the machine too."""
     end, done = time.process_time() + seconds, threading.Event()
     stop[0] = 0
 

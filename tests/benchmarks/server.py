@@ -1,7 +1,7 @@
-"""The server over loopback: plies per second, its own share of a ply, memory per waiting game, what spectators cost, a crowd.
+"""The server on this machine: plies per second, its own time per ply, memory per waiting game, cost of spectators, many clients.
 
-The clients are as bare as possible and run in a process of their own. The server's own share of a ply is measured inside it,
-from the bytes of a move being read to those of the next hero's state being written.
+The clients are as simple as possible and run in another process. The server's own time per ply is measured inside the server:
+from the moment when the bytes of a move are read until the next hero's state is written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.support.waiting import until
 from vindibot.server import EmbeddedServer, Room, ServerSettings
 from vindibot.server.connection import JoiningTransport, LimitedConnection
 
-#: Games at once, and seconds for which each crowd is measured.
+#: Numbers of games at once, and seconds for which each number is measured.
 CROWDS = ((1, 4.0), (20, 4.0), (200, 8.0))
 STREAMS, STREAM_SECONDS, STREAM_PAIRS = 100, 2.0, 3
 WAITING = 500
@@ -43,7 +43,7 @@ DIRECTIONS = (b"North", b"South", b"East", b"West")
 
 
 async def client(port: int, number: int, seconds: float, late: list[int]) -> None:
-    """Play arena games on one connection until the time is over and the game at hand is finished, or given up."""
+    """Play arena games on one connection until the time is over, and the last game is finished or given up."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     ends = time.monotonic() + seconds
     writer.write(JOIN)
@@ -76,7 +76,7 @@ async def crowd(port: int, games: int, seconds: float) -> int:
 
 
 def clients(port: int, games: int, seconds: float) -> None:
-    """The process of the clients; exit code 1 if any was refused."""
+    """Run the process of the clients. Its exit code is 1 if a client was refused."""
     raise SystemExit(bool(asyncio.run(crowd(port, games, seconds))))
 
 
@@ -84,7 +84,7 @@ def clients(port: int, games: int, seconds: float) -> None:
 
 
 class Stopwatch:
-    """Counts plies and crashes; `read_at` is when the last move was read."""
+    """Counts plies and crashes. `read_at` is the time at which the last move was read."""
 
     def __init__(self) -> None:
         self.plies = self.crashes = 0
@@ -111,7 +111,7 @@ async def serving(watch: Stopwatch, **settings: Any) -> AsyncIterator[EmbeddedSe
 
 
 async def measure(games: int, seconds: float) -> tuple[float, Stopwatch, float, int]:
-    """Plies per second, what was noted, the server's use of its core, and the exit code of the clients."""
+    """Return plies per second, the stopwatch, the share of its core that the server used, and the exit code of the clients."""
     watch = Stopwatch()
     async with serving(watch) as server:
         process = multiprocessing.get_context("spawn").Process(target=clients, args=(server.port, games, seconds + 1.0))
@@ -130,7 +130,7 @@ async def measure(games: int, seconds: float) -> tuple[float, Stopwatch, float, 
 
 
 async def own_share(plies: int = 3000) -> list[float]:
-    """Seconds from a move read to the next state written, of a game whose four clients are never slow."""
+    """Return, for each ply, the seconds from reading a move to writing the next state, with four fast clients."""
     watch = Stopwatch()
     shares: list[float] = []
     receive, flush = LimitedConnection.data_received, JoiningTransport._flush
@@ -160,7 +160,7 @@ async def own_share(plies: int = 3000) -> list[float]:
 
 
 async def waiting_memory() -> float:
-    """Bytes that a training game whose client thinks takes in the server, its connection included."""
+    """Return the bytes of memory per training game whose client is thinking, with its connection."""
     loop = asyncio.get_running_loop()
     async with serving(Stopwatch(), time_limit_ms=600_000, max_games=10_000) as server:
 
@@ -184,7 +184,7 @@ async def waiting_memory() -> float:
 
 
 def readers(port: int, games: list[str], count: int, ready: Any) -> None:
-    """The process of the spectators: so many streams, read and thrown away."""
+    """Run the process of the spectators: read `count` streams, and discard the data."""
 
     async def read(game: str) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -204,7 +204,7 @@ def readers(port: int, games: list[str], count: int, ready: Any) -> None:
 
 
 async def cost_of_a_ply(streams: int, games: int = 20) -> float:
-    """CPU seconds of the server per ply, with so many spectators from nearly the beginning of the games on."""
+    """Return the server's processor seconds per ply with this number of spectators, who join near the start of the games."""
     watch = Stopwatch()
     spawn = multiprocessing.get_context("spawn")
     async with serving(watch, rounds=100_000) as server:
@@ -215,7 +215,7 @@ async def cost_of_a_ply(streams: int, games: int = 20) -> float:
         spectators = spawn.Process(target=readers, args=(server.port, [room.id for room in server.rooms()], streams, ready))
         spectators.start()
         await until(lambda: ready.is_set() or not streams)
-        await asyncio.sleep(STREAM_SECONDS)  # what they have missed is sent first
+        await asyncio.sleep(STREAM_SECONDS)  # the missed events are sent first
         plies, cpu = watch.plies, time.process_time()
         await asyncio.sleep(STREAM_SECONDS)
         cost = (time.process_time() - cpu) / (watch.plies - plies)
@@ -226,7 +226,7 @@ async def cost_of_a_ply(streams: int, games: int = 20) -> float:
 
 
 def rows() -> list[Row]:
-    """All figures of the server."""
+    """Return all figures of the server."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     kernels.warm()

@@ -1,7 +1,7 @@
-"""How long every trait takes in the middle of games of four classic bots on 28x28 maps: ``python -m tests.benchmarks traits``.
+"""The time of each trait in the middle of games of four classic bots on 28x28 maps: ``python -m tests.benchmarks traits``.
 
-Each trait is asked on a view of its own, so what traits share within a turn (combat map, moves tried out) is in its time. Those
-that think as long as there is time get `NODES` nodes.
+Each trait gets a new view. So its time includes work that traits could share within a turn (combat map, results of moves). An
+anytime trait gets `NODES` nodes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tests.benchmarks import Row
 from vindibot.devtools.bench import self_play
 from vindibot.testing import votes
 
-#: Only every so many plies, and only of the middle of each game.
+#: Positions are this number of plies apart, in the middle of each game.
 SKIP, FIRST, LAST = 17, 200, 1000
-#: Nodes for a trait that would take more.
+#: Budget of nodes for a trait that would use more.
 NODES = 100_000
 
 
 def positions(seeds: range, size: int = 28) -> list[Games]:
-    """Positions of games between two seeds and two malverts; half of the maps have many mines."""
+    """Return positions of games between two seeds and two malverts. Half of the maps have many mines."""
     kept = []
     for seed in seeds:
         where = generate(seed, size=size) if seed % 2 else generate(seed, size=size, walls=20, mines=9)
@@ -40,7 +40,7 @@ def positions(seeds: range, size: int = 28) -> list[Games]:
 
 
 def microseconds(trait: Behaviour, games: Games, repeats: int = 3) -> float:
-    """The best time of a few, each on a fresh view."""
+    """Return the smallest of a few times, in microseconds, each with a new view."""
     best = float("inf")
     for _ in range(repeats):
         here = View(games, mover(games), budget=Budget(nodes=NODES))
@@ -51,13 +51,13 @@ def microseconds(trait: Behaviour, games: Games, repeats: int = 3) -> float:
 
 
 def forty_mines(count: int = 12) -> list[Games]:
-    """Games before their first ply on 28x28 maps with 40 mines, all of them within reach and free."""
+    """Return first states on 28x28 maps with 40 mines. All mines can be reached and have no owner."""
     maps = (generate(seed, size=28, walls=20, mines=5) for seed in range(10_000))
     return [found.new_game() for found in islice((found for found in maps if len(found.mines) == 40), count)]
 
 
 def planning() -> Row:
-    """How long a plan over 40 mines takes with the default budget, and how good it is compared with 50 times as much."""
+    """Measure a plan over 40 mines with the default budget: its time, and its value compared with 50 times this budget."""
     shares, times, complete = [], [], 0
     for games in forty_mines():
         trait, here = Route(), View(games, 0)
@@ -74,7 +74,7 @@ def planning() -> Row:
 
 
 def playing_out(kept: list[Games]) -> Row:
-    """How many plies a second rollouts play out, and how many plans there are to choose from."""
+    """Measure the plies per second of rollouts, and the number of plans."""
     speeds, counts = [], []
     for games in kept:
         here = View(games, mover(games), budget=Budget(nodes=NODES))
@@ -87,7 +87,7 @@ def playing_out(kept: list[Games]) -> Row:
 
 
 def rows() -> list[Row]:
-    """Median, 99th percentile and maximum of every trait, in both versions where there are two; long routes; playouts."""
+    """Return the median, 99th percentile and maximum of every trait (of both versions, if it has two); long routes; playouts."""
     kept = positions(range(8))
     traits = [find(name)() for name in BUILT_IN]
     traits += [find("tavern-finder")(life_threshold=100, beer_life=0, avoid_danger=True, every_step=True)]

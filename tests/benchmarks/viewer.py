@@ -1,7 +1,7 @@
-"""The page of a game in a browser without a window: work of the main thread per frame on a 28x28 board, and how soon it opens.
+"""The page of a game in a browser without a window: work of the main thread per frame on a 28x28 board, and the time to open.
 
-The work is what the browser's own trace says: all tasks of the page's main thread between two frames, scripts, style, layout
-and painting. Its processor time is given beside it, which says more on a machine that others use as well.
+The work comes from the browser's own trace: all tasks of the page's main thread between two frames (scripts, style, layout and
+painting). The table also has the processor time, which is more reliable if other programs use the machine.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from sim.generator import generate
 from sim.rules import step
 from tests.benchmarks import Row
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # helpers of the tests call each other by their bare names
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # helpers of the tests import each other without a package name
 from tests.support.browser import launch, until, visiting
 from tests.support.recorded import record
 from vindibot.viewer.bundle import bundle_of
 from vindibot.viewer.page import whole_page
 
 SIZE, PLIES, SPEED = 28, 1200, 16
-#: What is aimed at, in milliseconds and bytes.
+#: The targets, in milliseconds and bytes.
 MEDIAN_MS, P99_MS, OPEN_MS, PAGE_BYTES = 8, 25, 1000, 3_000_000
-#: Plies that pass before and while the frames are traced.
+#: Numbers of plies that are played before the trace, and during it.
 FROM, TRACED = 100, 500
 _TRACE = ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline", "__metadata"]
-#: What the trace calls the end of the main thread's part of a frame, and a piece of its work.
+#: Names in the trace: the end of the main thread's part of a frame, and a task.
 _FRAME, _TASK = "Commit", "RunTask"
 
 
 def game() -> list[Games]:
-    """All states of a game of random moves on the largest board."""
+    """Return all states of a game of random moves on the largest board."""
     rng = np.random.default_rng(1)
     games = generate(1, size=SIZE).new_game(max_turns=PLIES)
     states = [games.copy()]
@@ -52,7 +52,7 @@ def game() -> list[Games]:
 
 
 def frames(trace: bytes, key: str) -> list[float]:
-    """Milliseconds of the main thread's tasks between frames; `key` is "dur" (the wall's) or "tdur" (processor time)."""
+    """Return milliseconds of the main thread's tasks between frames. `key` is "dur" (wall time) or "tdur" (processor time)."""
     events: list[dict[str, Any]] = json.loads(trace)["traceEvents"]
     drawn = Counter((event["pid"], event["tid"]) for event in events if event["name"] == _FRAME)
     (thread, _), *_ = drawn.most_common(1)
@@ -77,7 +77,7 @@ async def _traced(browser: Browser, address: str, overlays: str) -> bytes:
 
 
 async def _opened(browser: Browser, address: str) -> float:
-    """Milliseconds from the navigation to the first frame after the board was drawn."""
+    """Return the milliseconds from the navigation to the first frame after the board was drawn."""
     async with visiting(browser, address) as page:
         await page.evaluate("() => new Promise(requestAnimationFrame)")
         return float(await page.evaluate("performance.now()"))
@@ -107,6 +107,6 @@ async def _measure(folder: Path) -> list[Row]:
 
 
 def rows() -> list[Row]:
-    """Frames at the usual view and with every overlay, and how a whole recording opens."""
+    """Return the times of frames with the usual view and with every overlay, and the time to open a whole recording."""
     with tempfile.TemporaryDirectory() as folder:
         return asyncio.run(_measure(Path(folder)))

@@ -1,4 +1,4 @@
-"""The world: playouts against the yardstick, batches, copies, undo, and what a turn costs."""
+"""The rules in `sim`: playouts compared with the C engine, batches, copies, undo, and the costs of a turn."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from sim.rules import hash_of, play, rehash, step, step_all, undo
 from . import Row, best
 from .yardstick import SOURCE, Yardstick, play_out
 
-#: Games per measurement of playouts, and how often both sides are measured in turn.
+#: Games per measurement of playouts, and the number of measurements of each side.
 GAMES, ROUNDS = 4000, 7
 
 
 def _processor(work: Callable[[], object]) -> float:
-    """Seconds of processor time that `work` takes."""
+    """Return the processor seconds that `work` takes."""
     start = time.process_time()
     work()
     return time.process_time() - start
 
 
 def _each(work: Callable[[], object], times: int) -> float:
-    """Seconds of processor time per call, best of some rounds."""
+    """Return the processor seconds per call, the smallest of some measurements."""
 
     def once() -> float:
         return _processor(lambda: [work() for _ in range(times)]) / times
@@ -44,7 +44,7 @@ def _each(work: Callable[[], object], times: int) -> float:
 
 
 def rows() -> list[Row]:
-    """All measurements of this part."""
+    """Return all measurements of this part."""
     kernels.warm()
     with tempfile.TemporaryDirectory() as folder:
         yardstick = Yardstick.build(SOURCE, Path(folder)) if SOURCE.exists() and shutil.which("gcc") else None
@@ -99,7 +99,7 @@ def _copies(games, times):
 
 @numba.njit(error_model="numpy", nogil=True)
 def _there_and_back(game, undos, times, hashed):
-    """Random plies, ten deep, and back."""
+    """Play ten random plies and undo them, again and again."""
     state, key = random_state(1, 1), np.uint64(0)
     for _ in range(times // 10):
         for depth in range(10):
@@ -139,7 +139,7 @@ def _in_kernels() -> list[Row]:
 
 
 def _turns() -> list[Row]:
-    """What is done once per turn or game, at the largest size."""
+    """Measure the work that is done once per turn or game, on the largest board."""
     found = named_map("catacombs")
     games: Games = found.new_game()
     text = tile_text(games)

@@ -1,4 +1,4 @@
-"""The yardstick: the rules in plain C, measured in the same run; and its playouts repeated by our kernels, state for state."""
+"""The yardstick: a C engine with the same rules, measured in the same run. Our kernels repeat its playouts, state by state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BASIS = np.uint64(0xCBF29CE484222325)
 
 @dataclass(frozen=True)
 class Playouts:
-    """What a run of the yardstick came to; `state_hash` covers the last state of every game."""
+    """The result of a run of the yardstick. `state_hash` is a hash of the last states of all games."""
 
     plies: int
     seconds: float
@@ -35,7 +35,7 @@ class Playouts:
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search of the yardstick came to."""
+    """The result of a search of the yardstick."""
 
     score: int
     nodes: int
@@ -50,7 +50,7 @@ class Yardstick:
 
     @classmethod
     def build(cls, source: Path, folder: Path) -> Yardstick:
-        """Compile `source` into `folder` as its head says."""
+        """Compile `source` into `folder` with the options that its first lines name."""
         program = folder / "limit"
         subprocess.run(["gcc", "-O3", "-march=native", "-std=gnu99", "-o", str(program), str(source)], check=True)
         return cls(program)
@@ -60,18 +60,20 @@ class Yardstick:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     def playouts(self, seed: int, games: int, size: int) -> Playouts:
-        """Whole games of random moves, on its own clock of processor time."""
+        """Play whole games of random moves. The yardstick measures its own processor time."""
         told = json.loads(self._run("playout", seed, games, size))
         return Playouts(told["plies"], told["seconds"], told["hash"])
 
     def search(self, depth: int, seed: int, active: int, size: int) -> Searched:
-        """Alpha-beta to a fixed depth from ply 400 of a game of random moves on the first of its maps, hero 1 to move; the
-        first `active` heroes move, the others stand still."""
+        """Run alpha-beta to a fixed depth from ply 400 of a game of random moves on its first map, hero 1 to move.
+
+        The first `active` heroes move, the others stand still.
+        """
         told = json.loads(self._run("search", depth, seed, active, size))
         return Searched(told["score"], told["nodes"], told["seconds"])
 
     def position(self, seed: int, size: int) -> Games:
-        """The position that `search` searches: 400 random moves from a stream of its own, on the first map."""
+        """Return the position that `search` searches: after 400 random moves on the first map, with separate random numbers."""
         games = np.frombuffer(bytearray(self.maps(seed, size)[:1].tobytes()), GAME)
         with np.errstate(over="ignore"):
             state = random_state.py_func(seed, 999)
@@ -81,7 +83,7 @@ class Yardstick:
         return games
 
     def maps(self, seed: int, size: int) -> Games:
-        """The first states of the games that `playouts` plays in turn, as an array."""
+        """Return the first states of the games that `playouts` plays one after another, as an array."""
         games = []
         for line in self._run("maps", seed, size).splitlines():
             _, row, column, text = line.split(" ", 3)
@@ -97,7 +99,7 @@ def _mix(total, number):
 
 @numba.njit(error_model="numpy", nogil=True)
 def _hash(game, total):
-    """The yardstick's hash of a state: FNV-1a over the numbers in its own order and layout."""
+    """Return the yardstick's hash of a state: FNV-1a over the numbers in the yardstick's order and layout."""
     stride = np.int64(game["size"]) + 2
     total = _mix(_mix(total, game.turn), game.status)
     for index in range(4):
@@ -127,9 +129,9 @@ def _play_out(maps, work, seed, games):
 
 
 def play_out(maps: Games, seed: int, games: int) -> tuple[int, int]:
-    """What `Yardstick.playouts` does, by our kernels: copy a map, play it to its end, hash the last state.
+    """Do the same as `Yardstick.playouts` with our kernels: copy a map, play it to its end, hash the last state.
 
-    Returns the number of plies and the hash.
+    Return the number of plies and the hash.
     """
     plies, total = _play_out(maps, np.zeros(1, GAME), seed, games)
     return int(plies), int(total)

@@ -69,7 +69,7 @@ def test_a_broken_promise_is_named_with_advice(
 @pytest.mark.parametrize(
     ("name", "wrong", "advice"),
     [
-        ("Sleeps", "with 500 nodes; 0.05 s are allowed", "do less per node"),
+        ("Sleeps", "with 500 nodes; 0.05 s are allowed", "do less work per node"),
         ("Deaf", "told to stop after 0.1 s; 0.05 s are allowed", "view.budget.expired()"),
         ("Warms", "with 500 nodes; 0.05 s are allowed", "only its first turn is slow"),
     ],

@@ -125,15 +125,15 @@ async def test_votes_are_weighted_and_only_what_has_an_effect_is_a_candidate() -
 async def test_the_history_is_kept_by_the_agent() -> None:
     agent = Agent(inline(bad("Remembers")), 0, 1, Deadline(0.0))
     seen = []
-    turns = range(0, 4 * (RECENT_TURNS + 4), 4)
+    turns = range(0, 4 * (5 * RECENT_TURNS + 4), 4)  # longer than the array that keeps them
     for turn in turns:
         games = parse("@1  \n    ")
         games["turn"] = turn
         ballot = await agent.decide(games, time.monotonic(), PLENTY)
         assert ballot.entries[0].votes is not None
         seen.append(int(ballot.entries[0].votes[0]))
-    assert seen == [*range(RECENT_TURNS), *[RECENT_TURNS] * 4]
-    assert agent.recent["turn"].tolist() == list(turns[4:])
+    assert seen == [*range(RECENT_TURNS), *[RECENT_TURNS] * (len(turns) - RECENT_TURNS)]
+    assert agent.recent["turn"].tolist() == list(turns[-RECENT_TURNS:])
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,8 @@ def test_the_command_names_a_bot_that_lies_elsewhere(folder: Path, tmp_path_fact
         )
 
 
-@pytest.mark.parametrize("where", [pytest.param(["--workers", "1"], marks=pytest.mark.slow), ["--in-process"]])
+@pytest.mark.slow
+@pytest.mark.parametrize("where", [["--workers", "1"], ["--in-process"]])
 def test_a_short_game_names_a_loop_without_an_end(folder: Path, where: list[str]) -> None:
     words = ["--bot", "loops.toml", "--rounds", "1", "--limit-ms", "400", "--display", "none", "--log-level", "error", *where]
     done = run(folder, "play", *words, timeout=30)
@@ -206,6 +207,7 @@ def test_a_loop_is_ended_and_named_with_its_line(folder: Path) -> None:
     assert re.search(r"^stay +(now|same) ", done.stdout, re.MULTILINE), "the others are asked all the same"
 
 
+@pytest.mark.slow
 def test_the_debugger_stops_in_a_loop_and_where_nothing_raises(folder: Path) -> None:
     done = turn(folder, "loops", "--limit-ms", "300", "--trait", "loops", "--pdb", keys="p 'counted', count > 0\nq\n")
     assert "('counted', True)" in done.stdout, done.stdout + done.stderr
@@ -215,6 +217,7 @@ def test_the_debugger_stops_in_a_loop_and_where_nothing_raises(folder: Path) -> 
     assert "('turn', 0)" in done.stdout
 
 
+@pytest.mark.slow
 def test_what_cannot_be_interrupted_ends_the_program_and_is_named(folder: Path) -> None:
     done = turn(folder, "compiled", "--limit-ms", "300")
     assert done.returncode == 1

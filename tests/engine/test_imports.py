@@ -105,7 +105,7 @@ OURS = ("behaviours/__init__.py", "sim/__init__.py")
 @pytest.mark.parametrize(
     "words", [("play", "--bot", "bot.toml", "--display", "none"), ("arena", "bot.toml", "stay", "--blocks", "1")]
 )
-@pytest.mark.parametrize("how", ["module", "script"])
+@pytest.mark.parametrize("how", ["module", pytest.param("script", marks=pytest.mark.slow)])
 def test_the_imports_and_the_environment_are_the_users(folder: Path, how: str, words: tuple[str, ...]) -> None:
     decoys: tuple[str, ...] = (*STDLIB, *OURS)
     start: tuple[str, ...] = ("-m", "vindibot")
@@ -143,6 +143,7 @@ def test_a_checkout_that_is_not_installed_plays(folder: Path) -> None:
 # The environment
 
 
+@pytest.mark.slow
 def test_a_program_has_the_environment_of_the_user_without_what_is_for_vindibot(tmp_path: Path) -> None:
     entrants = []
     for kind, speaks in (("stdio", LINE_BOT), ("http", LINE_BOT.with_name("web_bot.py"))):
@@ -216,7 +217,8 @@ class Dice(Behaviour):
 """
 
 
-@pytest.mark.parametrize("command", [pytest.param("play", marks=pytest.mark.slow), "arena"])
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["play", "arena"])
 def test_two_bots_with_kernels_of_one_name_play_each_other(tmp_path: Path, command: str) -> None:
     """Each computes with its own; the second start compiles nothing, neither openly nor in silence."""
     total = 3
@@ -245,6 +247,7 @@ def test_two_bots_with_kernels_of_one_name_play_each_other(tmp_path: Path, comma
     assert written[1] == written[0]
 
 
+@pytest.mark.slow
 def test_a_kernel_that_cannot_be_compiled_is_told_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "dice.py").write_text(DICE.format(added="nothing"))
     (tmp_path / "bot.toml").write_text(f'[traits.dice]\nuse = "dice:Dice"\nfile = "{tmp_path / "told"}"\n')
@@ -274,6 +277,7 @@ class Slow(Behaviour):
 """
 
 
+@pytest.mark.slow
 def test_modules_are_imported_twice_and_at_the_same_time(folder: Path) -> None:
     """Once to check the bot and once for all workers, also for those of the opponents: each import waits for the others."""
     for name in ("red", "blue"):
@@ -286,6 +290,7 @@ def test_modules_are_imported_twice_and_at_the_same_time(folder: Path) -> None:
     assert done.stdout.count("imported") == 2, "what a module prints is not printed again by other processes"
 
 
+@pytest.mark.slow
 def test_an_import_that_takes_long_is_told(folder: Path) -> None:
     (folder / "slow.py").write_text(TOGETHER.format(folder=str(folder), seconds=4, processes=9))
     (folder / "bot.toml").write_text('[traits.slow]\nuse = "slow:Slow"\n')

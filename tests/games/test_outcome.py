@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sim.game import ALL_CRASHED, RUNNING, TURN_MAX
-from vindibot.games.outcome import Outcome, Reason, reason_of, status_of
+from vindibot.games.outcome import Outcome, Reason, reason_of, result_text, status_of
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "recordings.md"
 
@@ -33,3 +33,8 @@ def test_a_game_that_ended_early_still_runs_in_its_last_state(reason: Reason) ->
 )
 def test_exit_codes(reason: Reason, code: int) -> None:
     assert Outcome(reason).exit_code == code
+
+
+def test_a_result_in_words_says_who_shares_its_place() -> None:
+    assert result_text("a", 5, [("b", 3), ("c", 3), ("d", 9)]) == "a came second with 5 gold (d 9, b 3, c 3)"
+    assert result_text("a", 3, [("b", 3), ("c", 5), ("d", 9)]) == "a came equal third with 3 gold (d 9, c 5, b 3)"

@@ -68,7 +68,7 @@ def test_a_state_that_does_not_follow_is_shown(tmp_path: Path, key: str) -> None
     change(path, 6, alter)
     code, lines = verify(path)
     assert code == 1
-    assert lines[-1].endswith("1 mismatches, 0 skipped")
+    assert lines[-1].endswith("1 mismatch, 0 skipped")
     assert lines[0].startswith("game abcd1234, ply 16: ")
     assert any(" ! " in line for line in lines)
 
@@ -78,7 +78,7 @@ def test_lost_turns_are_skipped_and_reported(tmp_path: Path) -> None:
     code, lines = verify(path)
     assert code == 0
     assert f"skipped: {path.name}, game abcd1234: turns 37 to 49 were lost" in lines
-    assert lines[-1] == "1 games, 110 states, 0 mismatches, 1 skipped"
+    assert lines[-1] == "1 game, 110 states, 0 mismatches, 1 skipped"
 
 
 def test_a_move_that_never_arrived_is_noted(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_any_difference_is_found_and_shown(change: str, tmp_path: Path) -> None:
     assert states == (len(game["moves"]) if change == "end" else 10)
     code, output = run(written(tmp_path / "changed.jsonl", sample("scenario-0508"), game))
     assert code == 1
-    assert output.splitlines()[-1] == f"2 games, {100 + states} states, 1 mismatches, 0 skipped"
+    assert output.splitlines()[-1] == f"2 games, {100 + states} states, 1 mismatch, 0 skipped"
     assert f"game {game['id']}, ply {difference.ply}: {difference.move}" in output
     if change != "end":
         assert difference.expected != difference.got

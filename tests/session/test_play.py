@@ -41,7 +41,7 @@ def test_a_training_game_on_our_own_server_and_its_seed_repeats_it(tmp_path: Pat
     done = run(first, *GAME)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "seed came " in done.stdout
-    assert "recordings are in recordings" in done.stdout
+    assert "recording: recordings/" in done.stdout
     assert done.stdout.count("ms left") == 20, "a plain line per own turn where there is no terminal"
     (path,) = recordings(first)
     recording = read_recording(path)
@@ -61,6 +61,7 @@ def test_a_training_game_on_our_own_server_and_its_seed_repeats_it(tmp_path: Pat
     assert played[0] == played[1]
 
 
+@pytest.mark.slow
 def test_several_games_at_once_against_a_bot_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('extends = "random"\nname = "mine"\n')
     (tmp_path / "match.toml").write_text('bot = "mine.toml"\nagainst = "stay"\ngames = 3\nparallel = 2\nrounds = 5\nmap = "m1"\n')
@@ -158,6 +159,7 @@ async def test_an_interrupt_ends_the_game_after_the_turn_and_keeps_its_recording
     assert not recording.cut
 
 
+@pytest.mark.slow
 async def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
     (tmp_path / "slow.toml").write_text('[traits.sleeper]\nuse = "bad_traits:Sleeps"\n')
     (tmp_path / "bad_traits.py").write_text((BOTS / "bad_traits.py").read_text())

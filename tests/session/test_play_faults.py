@@ -37,6 +37,7 @@ async def test_a_game_goes_on_without_its_fork_server(tmp_path: Path) -> None:
     assert not turns[-1].ballot.fallback
 
 
+@pytest.mark.slow
 async def test_play_ends_with_a_stopped_fork_server(tmp_path: Path) -> None:
     process = await begin(tmp_path, "play", "--rounds", "600", "--display", "lines")
     await line_with(process, "round 3/600")
@@ -54,7 +55,7 @@ async def test_play_ends_with_a_stopped_fork_server(tmp_path: Path) -> None:
 HARM = ["nothing", "play", "server and play", "keeper", "keeper and play"]
 
 
-@pytest.mark.parametrize("killed", HARM)
+@pytest.mark.parametrize("killed", [HARM[0], *(pytest.param(harm, marks=pytest.mark.slow) for harm in HARM[1:])])
 async def test_daemons_of_traits_do_not_outlive_the_game(tmp_path: Path, killed: str) -> None:
     """A child in a session of its own, and one that has left all its parents, whatever else is killed."""
     notes = tmp_path / "numbers"

@@ -66,6 +66,7 @@ async def test_the_next_game_follows_after_an_invalid_answer_to_a_join(tmp_path:
     assert out.count(": finished: ") == 2, out
 
 
+@pytest.mark.slow
 async def test_a_server_that_always_answers_invalidly_is_given_up(tmp_path: Path) -> None:
     async with lying(dict.fromkeys(range(1, 99), (0, changed(token=7)))) as (server, app):
         words = ("play", "--server", server.url, "--bot", "stay", "--games", "50", "--rounds", "2", "--display", "none")

@@ -129,7 +129,9 @@ def test_what_traits_print_is_no_move(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("GET / HTTP/1.1\n", "line 1: the board's size must be a whole number from 1 to 28, not 'GET / HTTP/1.1'"),
-        (OPENING + STATE + STATE.replace("MINE", "TREE"), "line 18: an entity is HERO id x y life gold"),
+        pytest.param(
+            OPENING + STATE + STATE.replace("MINE", "TREE"), "line 18: an entity is HERO id x y life gold", marks=pytest.mark.slow
+        ),
         pytest.param("9" * 10_000, "line 1: the board's size", marks=pytest.mark.slow),
     ],
 )
@@ -159,7 +161,7 @@ def test_a_bot_that_does_not_exist(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
+        pytest.param("", marks=pytest.mark.slow),
         pytest.param("4\n0.M1\n", marks=pytest.mark.slow),
         pytest.param(OPENING, marks=pytest.mark.slow),
         OPENING + "5\nHERO 0 0",
@@ -200,6 +202,7 @@ def test_no_process_is_left(tmp_path: Path, how: str) -> None:
         assert answer_line(process) == b""
 
 
+@pytest.mark.slow
 def test_a_referee_that_does_not_read_ends_it(tmp_path: Path) -> None:
     with (tmp_path / "errors").open("w+b") as errors, started(stay(tmp_path), "stay.toml", errors=errors) as process:
         assert process.stdin is not None

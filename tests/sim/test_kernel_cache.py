@@ -91,7 +91,10 @@ def test_what_is_cached_is_told_by_the_names_of_kernels(program: Path, tmp_path:
     assert said == ["False", "True", "True", "False", "True"]
 
 
-@pytest.mark.parametrize(("suffix", "damage"), [("nbi", b""), ("nbi", b"junk"), ("nbc", None)])
+@pytest.mark.parametrize(
+    ("suffix", "damage"),
+    [pytest.param("nbi", b"", marks=pytest.mark.slow), ("nbi", b"junk"), pytest.param("nbc", None, marks=pytest.mark.slow)],
+)
 def test_a_damaged_cache_is_made_anew_with_one_warning(
     filled: tuple[Path, Path, list[str]], tmp_path: Path, suffix: str, damage: bytes | None
 ) -> None:
@@ -107,7 +110,7 @@ def test_a_damaged_cache_is_made_anew_with_one_warning(
     assert complaints == ""
 
 
-@pytest.mark.parametrize("where", ["/proc/vindibot", "file"])
+@pytest.mark.parametrize("where", [pytest.param("/proc/vindibot", marks=pytest.mark.slow), "file"])
 def test_a_cache_that_cannot_be_written_is_replaced_for_this_run(program: Path, tmp_path: Path, where: str) -> None:
     (tmp_path / "file").write_text("in the way")
     lines, complaints = run(program, where if where.startswith("/") else tmp_path / where)
@@ -192,6 +195,7 @@ def expected(scale: int) -> int:
     return total * scale
 
 
+@pytest.mark.slow
 def test_two_modules_of_one_name_keep_their_own_kernels(program: Path, bots: list[str], tmp_path: Path) -> None:
     """Each is compiled in a process of its own, then both are loaded into one, where neither can be imported any more."""
     for bot in bots:
@@ -202,6 +206,7 @@ def test_two_modules_of_one_name_keep_their_own_kernels(program: Path, bots: lis
         assert complaints == ""
 
 
+@pytest.mark.slow
 def test_a_changed_module_beside_the_kernel_compiles_that_kernel_and_no_other(
     program: Path, bots: list[str], tmp_path: Path
 ) -> None:
@@ -216,6 +221,7 @@ def test_a_changed_module_beside_the_kernel_compiles_that_kernel_and_no_other(
     assert complaints == ""
 
 
+@pytest.mark.slow
 def test_a_damaged_kernel_of_a_users_own_disturbs_no_other(program: Path, bots: list[str], tmp_path: Path) -> None:
     run(program, tmp_path / "cache", *bots)
     for damaged in (tmp_path / "cache").rglob("a_*/*.nbi"):
@@ -225,6 +231,7 @@ def test_a_damaged_kernel_of_a_users_own_disturbs_no_other(program: Path, bots: 
     assert complaints.count("RuntimeWarning") == 1
 
 
+@pytest.mark.slow
 def test_a_kernel_that_cannot_be_compiled_is_named_and_the_cache_stays(program: Path, bots: list[str], tmp_path: Path) -> None:
     run(program, tmp_path / "cache", *bots)
     bad = Path(bots[0], "dice.py")

@@ -42,7 +42,10 @@ def bad_trait(folder: Path, name: str, **parameters: object) -> str:
 
 
 def schedule(*bots: str, blocks: int = 1, rounds: int = 12, size: int = 10, seed: int = 5, **settings: Any) -> Schedule:
-    """Return a tournament of these bots on small maps. `settings` are keys with two underscores for the dot."""
+    """Return a tournament of these bots on small maps.
+
+    `settings` are settings of the arena; in their names, two underscores stand for a dot.
+    """
     given = {"bots": list(bots), "blocks": blocks, "rounds": rounds}
     given |= {key.replace("__", "."): value for key, value in settings.items()}
     config = load_config(ArenaSettings, None, given, environ={})
@@ -61,7 +64,7 @@ def first_game(*bots: str, logs: Path | None = None, **settings: Any) -> GameLin
 
 @contextmanager
 def nobody_left(notes: Path | None = None) -> Iterator[None]:
-    """Check that no process outlives the block: no child of ours, and no process whose id is in the file `notes`."""
+    """Check at the end of the block that no child process of ours runs, and no process whose id is in the file `notes`."""
     before = set(psutil.Process().children(recursive=True))
     yield
     more = [process for process in psutil.Process().children(recursive=True) if process not in before]

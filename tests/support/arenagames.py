@@ -1,4 +1,4 @@
-"""Made-up games of a tournament: lines of results whose order comes from known strengths."""
+"""Invented games of a tournament: lines of results that follow from known strengths."""
 
 from __future__ import annotations
 
@@ -35,8 +35,11 @@ def made_up(
     spread: float = 0.3,
     most: int = 300,
 ) -> list[GameLine]:
-    """Return blocks of games, one per seating, of bots with these ratings (Elo points). In each block, the strength of every bot
-    deviates by a normal `spread`, and every seat has an advantage. Gold is at most `most`, which makes ties."""
+    """Return blocks of games, one game per seating, of bots with these ratings (Elo points).
+
+    In each block, random numbers change the strength of every bot (standard deviation `spread`) and the advantage of every seat.
+    Gold is at most `most`, so there are ties.
+    """
     found = []
     for block in range(blocks):
         strength = {bot: rating / POINTS + rng.normal(0, spread) for bot, rating in ratings.items()}
@@ -57,8 +60,11 @@ def rotations(bots: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def population(rng: np.random.Generator, spread: float, size: int = 20_000) -> NDArray[np.float64]:
-    """Return scores of A in blocks of six games of equally strong bots, ranked by Plackett-Luce. In a block, every seat has an
-    advantage, and A differs from B by a normal `spread`. Gold is a whole number, so there are ties."""
+    """Return scores of A in blocks of six games of two equally strong bots, by the Plackett-Luce model.
+
+    In each block, random numbers give every seat an advantage, and A a difference to B (standard deviation `spread`). Gold is a
+    whole number, so there are ties.
+    """
     better, seat = rng.normal(0, spread, (size, 1)), rng.normal(0, 0.6, (size, 4))
     total = np.zeros(size)
     for pair in combinations(range(4), 2):
@@ -70,7 +76,7 @@ def population(rng: np.random.Generator, spread: float, size: int = 20_000) -> N
 
 
 def tilted(scores: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
-    """Return probabilities of the scores for which their mean is exactly `mean`: exponential tilting, which keeps their shape."""
+    """Return probabilities of the scores with which their mean is exactly `mean`, by exponential tilting."""
     low, high = -50.0, 50.0
     for _ in range(80):
         middle = (low + high) / 2

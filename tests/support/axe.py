@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from playwright.async_api import Page
 
-#: The impacts of violations that a page must not have.
+#: A page must not have violations with these impacts.
 SERIOUS = ("serious", "critical")
 #: Colours that a user may prefer.
 Scheme = Literal["dark", "light"]
 SCHEMES: tuple[Scheme, ...] = ("dark", "light")
-#: Scripts of a page see other colours when the next frame is drawn.
+#: Waits for the next frame, in which the scripts of a page see a change of colours.
 _TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 _RUN = "() => axe.run(document, { resultTypes: ['violations'], iframes: false })"
 

@@ -1,8 +1,8 @@
-"""A short game of every bot that ships, kept in tests/data/botgames and compared: a review sees that a bot plays otherwise
-than it did, and its version says so.
+"""Stores a short game of every shipped bot in tests/data/botgames. A test compares: if a bot plays differently, its version must
+be raised.
 
-``python tests/support/botgames.py`` plays them anew. If a bot plays otherwise, and that is meant, raise `version` in its file
-first: then results of before and after say which is which.
+``python tests/support/botgames.py`` plays the games anew. If a bot is meant to play differently, first raise `version` in its
+file. Then results show which version played.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from vindibot.games.ballot import BallotEntry
 
 FOLDER = TOP / "tests" / "data" / "botgames"
 _MEASURED = TOP / "docs" / "strength"
-#: The bots that ship, and those that were measured with the traits that ship but are in none of them.
+#: The shipped bots, and the bots for measurements of further traits.
 BOTS = [
     *sorted((TOP / "config" / "bots").rglob("*.toml")),
     *sorted(_MEASURED.glob("with-*.toml")),
@@ -36,13 +36,15 @@ MAP, ROUNDS, NODES = "m3", 40, 1000
 
 
 def file_of(path: Path) -> Path:
-    """Where the game of a bot file is kept."""
+    """Return the path of the stored game of a bot file."""
     return FOLDER / f"{path.stem}.txt"
 
 
 def transcript(bot: Bot) -> str:
-    """The game of four of the same bot: a heading, then a line per round with the moves, gold, mines and life of heroes 1 to 4,
-    and a digest of all votes."""
+    """Return a game of the bot against itself as text.
+
+    It has a heading, then a line per round with the moves, gold, mines and life of heroes 1 to 4 and a digest of all votes.
+    """
     games = named_map(MAP).new_game(max_turns=4 * ROUNDS)
     seats = [InProcessSeat(bot, Limits(nodes=NODES), seed) for seed in range(4)]
     lines = [f"bot {bot.name}", f"version {bot.version}", f"map {MAP} {map_of(games).digest}", f"nodes {NODES}", ""]
@@ -64,7 +66,7 @@ def transcript(bot: Bot) -> str:
 
 
 def _digest(votes: list[list[BallotEntry]]) -> str:
-    """A digest of votes, to four digits: the last ones of a float may differ between machines."""
+    """Return a digest of votes, rounded to four digits, because the last digits of a float may differ between machines."""
     said = [(entry.label, [f"{vote:.4g}" for vote in entry.votes or ()]) for entries in votes for entry in entries]
     return hashlib.sha256(repr(said).encode()).hexdigest()[:8]
 
@@ -75,17 +77,17 @@ def _standing(games: Games) -> str:
 
 
 def version_in(text: str) -> int:
-    """The version that a transcript was played by; 0 of none."""
+    """Return the bot's version in a transcript, 0 if there is none."""
     return next((int(line.split()[1]) for line in text.splitlines() if line.startswith("version ")), 0)
 
 
 def moves_in(text: str) -> list[str]:
-    """The rounds of a transcript."""
+    """Return the lines of a transcript that show rounds."""
     return text.partition("\n\n")[2].splitlines()
 
 
 def main() -> int:
-    """Write what has changed; returns 1 if a bot plays otherwise under the same version."""
+    """Write the games that have changed. Return 1 if a bot plays differently but has the same version."""
     failed = False
     FOLDER.mkdir(exist_ok=True)
     for path in BOTS:

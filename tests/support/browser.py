@@ -1,4 +1,4 @@
-"""A real browser for tests: one per session (the fixture `browser`), a page of its own for each visit.
+"""A real browser for tests. There is one browser per session (the fixture `browser`), and a new page for each visit.
 
 Tests that use it run in the loop of the session: ``pytestmark = pytest.mark.asyncio(loop_scope="session")``.
 """
@@ -13,19 +13,19 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, ConsoleMessage, Page, Playwright, Request
 
-#: Schemes of addresses for which nobody is asked, and hosts that are this machine.
+#: Schemes of addresses that need no request, and hosts that are this machine.
 _INSIDE, _HERE = {"file", "data", "blob", "about"}, {"127.0.0.1", "localhost", "::1"}
-#: A window of a desktop, and one of a phone.
+#: Sizes of a window on a desktop and on a phone.
 DESKTOP, PHONE = (1280, 800), (390, 844)
 
 
 def chromium() -> str | None:
-    """The browser's program, None for playwright's own if it has one."""
+    """Return the path of the browser's program, None for the browser of playwright."""
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 async def launch(playwright: Playwright) -> Browser:
-    """A browser without a window."""
+    """Start a browser without a window."""
     # The sandbox needs privileges that containers lack, where tests often run as root.
     return await playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
 
@@ -34,10 +34,10 @@ async def launch(playwright: Playwright) -> Browser:
 async def visiting(
     browser: Browser, address: str, *, size: tuple[int, int] = DESKTOP, expected: Sequence[str] = (), **options: Any
 ) -> AsyncIterator[Page]:
-    """A fresh page at `address` in a window of `size`; `options` are playwright's for a context (``color_scheme="dark"``).
+    """Yield a new page at `address` in a window of `size`. `options` are for playwright's context (``color_scheme="dark"``).
 
-    At the end the console must be free of errors and warnings, but for those that hold one of the texts `expected`, no script
-    may have raised, and no request may have left this machine.
+    At the end the console must have no errors and warnings, except those with one of the texts `expected`. No script may have
+    raised an error, and no request may have gone to another machine.
     """
     width, height = size
     context = await browser.new_context(viewport={"width": width, "height": height}, **options)
@@ -67,6 +67,6 @@ async def visiting(
 
 
 async def until(page: Page, condition: str) -> None:
-    """Wait until an expression holds in the page. (Playwright's own way needs `eval`, which the page's policy forbids.)"""
+    """Wait until an expression is true in the page. (Playwright's own function needs `eval`, which the page's policy forbids.)"""
     look = f"const look = () => (({condition}) ? done() : requestAnimationFrame(look)); look();"
     await page.evaluate(f"() => new Promise((done) => {{ {look} }})")

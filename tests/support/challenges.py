@@ -22,7 +22,7 @@ NASTY = "<img src=x onerror=boom()>"
 async def hosting(
     folder: Path, bots: Sequence[str] = ("stay",), **settings: Any
 ) -> AsyncIterator[tuple[Host, EmbeddedServer, Any]]:
-    """A host whose bots run in this process, its server, and a client for its page."""
+    """Yield a host whose bots run in this process, its server, and a client for its page."""
     (folder / "map.txt").write_text(MAP)
     given = {"map": str(folder / "map.txt"), "pool": {"in_process": True}, "recording": {"folder": folder / "recordings"}}
     notes: list[str] = []

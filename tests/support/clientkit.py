@@ -17,7 +17,7 @@ KEY = "k3ysecr8"
 
 
 class Pauses:
-    """Replaces `asyncio.sleep`: stores the seconds asked for in `asked`, and waits `scale` times as long."""
+    """Replaces `asyncio.sleep`: stores the requested seconds in `asked`, and waits for this time multiplied by `scale`."""
 
     def __init__(self, scale: float = 0.0) -> None:
         self.asked: list[float] = []
@@ -94,7 +94,7 @@ async def play(
 
 
 def stays(moves: Iterable[tuple[int, str]]) -> int:
-    """How many of the moves were the harmless one (a `Player` never chooses it)."""
+    """Return the number of Stay moves. A `Player` never chooses Stay."""
     return sum(direction == "Stay" for _, direction in moves)
 
 

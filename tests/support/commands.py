@@ -1,4 +1,4 @@
-"""Runs `vindibot` as a user does: a process, its output, its files and its exit code."""
+"""Runs the command `vindibot` in a process, as a user does."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def begin(folder: Path, *words: str, **more: str) -> asyncio.subprocess.Pr
 
 
 async def line_with(process: asyncio.subprocess.Process, word: str) -> str:
-    """The next line of output that has a word in it."""
+    """Return the next line of output that contains a word."""
     assert process.stdout is not None
     seen = []
     while True:
@@ -50,7 +50,7 @@ async def line_with(process: asyncio.subprocess.Process, word: str) -> str:
 
 
 async def ended(process: asyncio.subprocess.Process) -> str:
-    """The rest of the output, after the process has ended."""
+    """Wait for the end of the process, and return the rest of its output."""
     out, _ = await asyncio.wait_for(process.communicate(), 100)
     return out.decode()
 
@@ -60,7 +60,7 @@ def recordings(folder: Path) -> list[Path]:
 
 
 def family(pid: int) -> dict[str, list[psutil.Process]]:
-    """The processes of a `play` by their names."""
+    """Return the processes of a ``vindibot play`` command by their names."""
     found: dict[str, list[psutil.Process]] = {KEEPER: [], SERVER: [], WORKER: []}
     for child in psutil.Process(pid).children(recursive=True):
         try:

@@ -1,4 +1,4 @@
-"""Print the share of lines that a run of the tests reached, per room: ``pytest --cov --cov-report=``, then this program.
+"""Print the share of lines that the tests have reached, per room. Run ``pytest --cov --cov-report=``, then this program.
 
 Kernels and child processes are not measured.
 """
@@ -14,7 +14,7 @@ TOP = Path(__file__).resolve().parents[2]
 
 
 def main() -> None:
-    """Read the file of `COVERAGE_FILE` (``.coverage``), and print a line per room and one for all."""
+    """Read the file that `COVERAGE_FILE` names (default: ``.coverage``). Print a line per room and a line for all rooms."""
     coverage = Coverage()
     coverage.load()
     lines, missed = Counter[str](), Counter[str]()

@@ -1,4 +1,4 @@
-"""What programs write when they crash."""
+"""Examples of the output of programs that crash."""
 
 from __future__ import annotations
 

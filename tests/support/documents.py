@@ -1,4 +1,4 @@
-"""The documents as the tests read them: their blocks of code, the files they name, the commands they print."""
+"""Reads documents for tests: their blocks of code, the files that they name, and the commands that they show."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.support.paths import TOP
 
-#: Everything that people read first or look things up in.
+#: All documents for people.
 DOCUMENTS = [
     TOP / "README.md",
     TOP / "CONTRIBUTING.md",
@@ -21,9 +21,9 @@ DOCUMENTS = [
 ]
 
 _BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
-#: The last line before a block that is a file: its name is the last one in it.
+#: The line before a block that is a file. The last name in this line is the name of the file.
 _NAME = re.compile(r"`(?P<name>[\w.]+)`[^`]*$")
-#: A time at the end of a line, which is another each time.
+#: A time at the end of a line, which differs in each run.
 _TIME = re.compile(r"\d+\.\d$")
 
 
@@ -38,14 +38,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Command:
-    """A command as printed, with the lines of output that are printed below it."""
+    """A command in a document, and the lines of output below it."""
 
     words: str
     shown: tuple[str, ...]
 
 
 def blocks(text: str, language: str | None = None) -> Iterator[Block]:
-    """The blocks of a document in their order, all or those of one language."""
+    """Yield the blocks of a document in their order: all blocks, or those in one language."""
     for found in _BLOCK.finditer(text):
         prose = text[: found.start()].rstrip().rpartition("\n")[2]
         if language in (None, found["language"]):
@@ -53,7 +53,7 @@ def blocks(text: str, language: str | None = None) -> Iterator[Block]:
 
 
 def commands(text: str, language: str = "console") -> Iterator[Command]:
-    """The commands of a block: a line that begins with ``$``, up to the next one."""
+    """Yield the commands in a document's blocks. A command begins with ``$`` and ends before the next ``$``."""
     for block in blocks(text, language):
         yield from _commands(block.text)
 
@@ -65,7 +65,7 @@ def _commands(text: str) -> Iterator[Command]:
 
 
 def vindibot_words(text: str) -> Iterator[list[str]]:
-    """The arguments of each `vindibot` command of a document."""
+    """Yield the arguments of each `vindibot` command in a document."""
     for language in ("console", "shell"):
         for command in commands(text, language):
             for part in command.words.split(" && "):
@@ -77,11 +77,11 @@ def vindibot_words(text: str) -> Iterator[list[str]]:
 
 
 def follow(text: str, folder: Path, environment: dict[str, str]) -> dict[str, str]:
-    """Do what a document says in `folder`, from its top to its end: write the files that it names, run its `console` blocks.
+    """Follow a document in `folder` from its top to its end: write the files that it names, and run its `console` blocks.
 
-    A block of another language is a file if the line before it ends with its name in backquotes ("`bully.py`:"); one that is
-    there already is added to. What is shown below a command must be what it prints, but for blanks, the times at the ends of
-    lines, and lines left out at ``...``. Returns what each command printed.
+    A block in another language is a file if the line before it ends with a name in backquotes ("`bully.py`:"). If the file exists
+    already, the block is added at its end. The output below a command must be equal to the real output, except for blanks, times
+    at the ends of lines, and lines left out at ``...``. Return the output of each command.
     """
     printed = {}
     for block in blocks(text):

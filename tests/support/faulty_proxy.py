@@ -1,4 +1,4 @@
-"""A bad network: a TCP proxy that breaks exchanges at random."""
+"""A bad network: a TCP proxy that spoils requests at random."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tests.support.listening import Listener, Message, read_message
 
 
 class FaultyProxy(Listener):
-    """Passes requests on to a server on this machine, and spoils the `share` of those that carry moves.
+    """Passes requests to a server on this machine, and spoils a `share` (0..1) of the requests with moves.
 
-    A spoiled one is dropped before it reaches the server, or its answer is dropped whole or in the middle, or comes
-    `delay` seconds late, if that is not 0. `spoiled` counts them.
+    A spoiled request does not reach the server, or its answer is lost or cut, or comes `delay` seconds late if `delay` is not 0.
+    `spoiled` is the number of spoiled requests.
     """
 
     def __init__(self, port: int, rng: random.Random, share: float, delay: float = 0.0) -> None:

@@ -1,7 +1,7 @@
-"""A server that plays a small game by the protocol and, where a script says so, behaves as real networks do.
+"""A server that plays a small game by the protocol, with faults that a script lists.
 
-The game is one hero among three silent opponents on a board of 2 x 2. An accepted move is written down with its turn; our
-next turn comes `opponent_seconds` later. Faults are looked up by the number of the request, joins and moves apart.
+The board has 2 x 2 squares, and the three opponents never move. The server stores each accepted move with its turn. Our next turn
+comes `opponent_seconds` later. A fault is given by the number of its request. Requests to join and moves are counted separately.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OVER = "Vindinium - The game is finished"
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong with one request. `when` says whether a move is played first: "before" (it is not) or "after".
+    """The fault of one request. `when` says whether it comes "before" the move is played (the move is lost) or "after" it.
 
     kind: reset, close (instead of an answer), cut (half of the body), dribble (a byte now and then), hang, endless, page
     (HTML with status 200), text (`body` with status 200), status (`status`, `body`, `headers`), stale (the state of turn
@@ -44,7 +44,7 @@ class Fault:
 
 
 class FaultyServer(Listener):
-    """See the module. Faults may be added while it runs; `moves` are the (turn, direction) that were played."""
+    """See the module. Faults may be added while the server runs. `moves` has the (turn, direction) of each played move."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class FaultyServer(Listener):
         self.move_faults = dict(moves or {})
         self.plies = plies
         self.opponent_seconds = opponent_seconds
-        self.limit = limit  # kept only where it is set
+        self.limit = limit  # only if it is set
         self.stated_limit = stated_limit
         self.understands_turn = understands_turn
         self.host = host

@@ -1,4 +1,4 @@
-"""A wheel of this checkout in an environment of its own, for slow tests; and programs to put first on a PATH."""
+"""Installs this checkout in a new environment, for slow tests, and makes programs for the front of a PATH."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.paths import TOP
 
 
 def shims(folder: Path) -> Path:
-    """A folder with the programs `vindibot` and `python` as an environment would have them, running this checkout."""
+    """Write the programs `vindibot` and `python` of this checkout into a folder, as in an environment. Return the folder."""
     folder.mkdir()
     python = shlex.quote(sys.executable)
     for name, words in [("python", python), ("vindibot", f"{python} -m vindibot")]:
@@ -26,9 +26,9 @@ def shims(folder: Path) -> Path:
 
 
 def install(folder: Path) -> Path:
-    """Build a wheel, install it with what it needs into a new environment in `folder`, and return its folder of programs.
+    """Build a wheel and install it with its dependencies into a new environment in `folder`. Return the folder of its programs.
 
-    Skips the test where no packages can be fetched.
+    If no packages can be downloaded, the test is skipped.
     """
     environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     environment.pop("PYTHONPATH", None)

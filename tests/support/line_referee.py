@@ -26,7 +26,7 @@ SIGNS = {0: ".", 1: "#", 2: "T"}
 
 
 class Dismissed(Exception):  # noqa: N818
-    """The program answered late, or something that is no move, or ended."""
+    """The program answered late, gave an answer that is no move, or ended."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A small TCP server of a test, and HTTP messages as it reads them."""
+"""A small TCP server for tests, and HTTP messages that it reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Message:
-    """An HTTP request or answer: `head` is its bytes up to and with the empty line, `body` those after it."""
+    """An HTTP request or answer. `head` has the bytes up to the empty line, with this line. `body` has the other bytes."""
 
     head: bytes
     body: bytes
@@ -22,12 +22,12 @@ class Message:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The values of the headers by their names in small letters."""
+        """Return the values of the headers by their names in small letters."""
         return _headers(self.head)
 
 
 async def read_message(reader: asyncio.StreamReader) -> Message:
-    """The next message on a connection. Raises `asyncio.IncompleteReadError` where the connection ends before it does."""
+    """Return the next message on a connection. Raises `asyncio.IncompleteReadError` if the connection ends within it."""
     head = await reader.readuntil(b"\r\n\r\n")
     return Message(head, await reader.readexactly(int(_headers(head).get("content-length", 0))))
 
@@ -38,7 +38,7 @@ def _headers(head: bytes) -> dict[str, str]:
 
 
 class Listener:
-    """A server on a port of this machine. A subclass says in `converse` what happens on a connection.
+    """A server on a port of this machine. The method `converse` of a subclass handles a connection.
 
     At its end it closes all connections and waits for their tasks.
     """
@@ -53,7 +53,7 @@ class Listener:
         return f"http://127.0.0.1:{self.port}"
 
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer on a connection until it is to be closed."""
+        """Answer on a connection. The connection is closed afterwards."""
         raise NotImplementedError
 
     async def __aenter__(self) -> Self:

@@ -12,7 +12,7 @@ _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*>=\s*(?P<l
 
 
 def lowest() -> Iterator[str]:
-    """``name==version`` for each dependency; raises ValueError for one without a lower bound."""
+    """Yield ``name==version`` for each dependency. Raises ValueError for a dependency without a lower bound."""
     for requirement in tomllib.loads(PROJECT.read_text())["project"]["dependencies"]:
         found = _REQUIREMENT.fullmatch(requirement)
         if found is None:

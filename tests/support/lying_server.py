@@ -1,4 +1,4 @@
-"""A real server whose answers are changed on the way out, as a script says: for a server that contradicts itself."""
+"""A real server whose answers are changed by a script, so that it contradicts itself."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from vindibot.server import EmbeddedServer, ServerSettings
 
-#: Makes another body of a state, which it may change.
+#: A function that returns a false body for a state. It may change the state.
 Lie = Callable[[Any], bytes]
 
 
 def changed(**fields: Any) -> Lie:
-    """A lie that replaces fields of the answer; in their paths, ``__`` stands for a dot."""
+    """Return a lie that replaces fields of the answer. In the names of the fields, ``__`` stands for a dot."""
 
     def lie(state: Any) -> bytes:
         for dotted, value in fields.items():
@@ -29,14 +29,16 @@ def changed(**fields: Any) -> Lie:
 
 
 def nested(state: Any) -> bytes:
-    """The answer with 5,000 lists in each other, in a field that nobody knows."""
+    """Return the answer with an unknown field that has 5,000 lists, each in the other."""
     return json.dumps(state).encode().removesuffix(b"}") + b',"x":' + b"[" * 5000 + b"]" * 5000 + b"}"
 
 
 class LyingApp:
-    """An ASGI application that changes the answers of another one. `lies` has, by the number of the game in the order of
-    joining (from 1), the number of the answer (0 is that to joining) and what is made of it. `games` are the ids in that
-    order."""
+    """An ASGI application that changes the answers of another application.
+
+    `lies` has the number of an answer (0: the answer to joining) and its lie, by the number of the game in the order of joining
+    (from 1). `games` has the ids of the games in the same order.
+    """
 
     def __init__(self, app: Any, lies: dict[int, tuple[int, Lie]]) -> None:
         self._app, self._lies = app, lies
@@ -73,7 +75,7 @@ class LyingApp:
 
 @asynccontextmanager
 async def lying(lies: dict[int, tuple[int, Lie]]) -> AsyncIterator[tuple[EmbeddedServer, LyingApp]]:
-    """A server that lets in any key and tells these lies."""
+    """Yield a server that accepts any key and tells these lies."""
     server = EmbeddedServer(ServerSettings(keys="any", time_limit_ms=20_000))
     app = LyingApp(server.app, lies)
     server.app = app  # type: ignore[assignment]

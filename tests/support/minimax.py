@@ -1,8 +1,7 @@
 """Plain minimax: every move is tried, nothing is cut off, nothing is stored.
 
 `Minimax` follows the description of `behaviours.search.engine` word for word. In `max_n` every hero maximises its own score.
-Rules, evaluation and policy are the kernels', which have reference implementations of their own (`reference`,
-`reference_evaluation`).
+Rules, evaluation and policy come from the kernels. `reference` and `reference_evaluation` check them separately.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ class Line:
 
     @property
     def running(self) -> bool:
-        """Whether the game goes on."""
+        """Whether the game is not over."""
         return bool(self.games["status"].item(0) == RUNNING)
 
     def play(self, move: int) -> int:
-        """Play a ply; return the set of heroes that died, a bit for each."""
+        """Play a ply. Return the set of heroes that died, as bits."""
         assert step_saving(self.games, 0, move, self._undos, self._played)
         self._played += 1
         return int(self._undos["deaths"].item(self._played - 1))
@@ -73,7 +72,7 @@ class Minimax:
         self.deaths = 0
 
     def _after(self, move: int, left: int, quiescence: int, deviated: bool) -> int:
-        """Return the value after a move. A death of ours counts meanwhile."""
+        """Return the value after a move. It includes a death of ours in this move."""
         died = self.line.play(move) >> self.params.me & 1
         self.deaths += died
         value = self._value(left, quiescence, deviated)
@@ -82,7 +81,7 @@ class Minimax:
         return value
 
     def scores(self, depth: int) -> list[int | None]:
-        """Return the score of each direction at `depth` plies (its own included); None for those without effect."""
+        """Return the score of each direction at `depth` plies, its own ply included; None for a direction without effect."""
         found: list[int | None] = [None] * 5
         for move in moves_of(self.line.games, self.params.me):
             found[move] = self._after(move, depth - 1, self.params.quiescence, False)

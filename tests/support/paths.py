@@ -1,4 +1,4 @@
-"""Where things lie that tests read."""
+"""Paths of files that tests read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 #: The folder of the project, and that of its tests.
 TOP = Path(__file__).resolve().parents[2]
 TESTS = TOP / "tests"
-#: Recorded games, boards and positions; bots that tests play with.
+#: The folder of recorded games, boards and positions, and the folder of bots for tests.
 DATA, BOTS = TESTS / "data", TESTS / "bots"
-#: Recorded games of the original engine and a C engine, beside the project where they are at hand.
+#: Recorded games of the original engine, and a C engine. They are beside the project, but not everywhere.
 SHARED = TOP.parent / "shared"

@@ -1,7 +1,7 @@
 """Perft: the number of distinct states after a number of plies, and a digest of them.
 
 Every hero always has five moves, so the number of sequences says nothing about the rules. Distinct states are counted, without
-last directions (they decide nothing); a finished game stays as it is. A wrong rule within reach changes the digest.
+last directions, which have no effect. A finished game stays as it is. If a rule is wrong, the digest changes.
 """
 
 from __future__ import annotations

@@ -12,15 +12,15 @@ from sim.game import ABSENT, AIR, MINE, TAVERN, WALL, Games, new_game, place_her
 
 Place = tuple[int, int]
 
-#: Lives around those at which something changes: a blow or a mine kills, a beer heals whole.
+#: Lives near limits of the rules: a blow or a mine kills, or a beer heals completely.
 LIVES = (1, 19, 20, 21, 22, 40, 41, 42, 49, 50, 51, 60, 61, 80, 99, 100)
 
 
 def placements(places: Sequence[Place], kinds: Sequence[Hashable], *, apart: bool = False) -> Iterator[tuple[Place, ...]]:
-    """Every way to put heroes on places (row, column), no two on one: a place for each of `kinds`, in their order.
+    """Yield every way to put heroes on different places (row, column): a place for each of `kinds`, in their order.
 
-    Heroes whose kinds are equal are counted once: among them the places come in the order in which they were given.
-    With `apart` no two stand side by side (north, south, east or west of each other).
+    Heroes of the same kind can be exchanged, so their places come only in the given order. With `apart`, no two heroes stand side
+    by side (north, south, east or west of each other).
     """
 
     def put(taken: list[int]) -> Iterator[tuple[Place, ...]]:
@@ -43,10 +43,10 @@ def _beside(one: Place, other: Place) -> bool:
 
 @dataclass(frozen=True)
 class World:
-    """A tiny board (rows of ``.`` air, ``#`` wall, ``T`` tavern, ``M`` mine) and what can be different on it.
+    """A tiny board (rows of ``.`` air, ``#`` wall, ``T`` tavern, ``M`` mine), and the values that can vary on it.
 
-    Every combination is a position: where the heroes stand (their spawns are where they stand first), whose turn it is,
-    each one's life and gold, every mine's owner.
+    Every combination of these values is a position: the squares of the heroes (the first ones are their spawn squares), the hero
+    to move, the life and gold of each hero, and the owner of each mine.
     """
 
     rows: tuple[str, ...]
@@ -63,7 +63,7 @@ class World:
         object.__setattr__(self, "tiles", np.array([[codes[letter] for letter in row] for row in self.rows], np.uint8))
 
     def positions(self) -> Iterator[Games]:
-        """All positions, each a new array of one game."""
+        """Yield all positions, each as a new array of one game."""
         air = [(int(row), int(column)) for row, column in np.argwhere(self.tiles == AIR)]
         mines = [(int(row), int(column)) for row, column in np.argwhere(self.tiles == MINE)]
         present = range(self.heroes)
@@ -85,9 +85,9 @@ class World:
 
 
 def random_position(rng: np.random.Generator, *, heroes: int | None = None, size: int | None = None, taverns: int = 3) -> Games:
-    """A small board with `heroes` (2 to 4) heroes near each other, with lives at which something is about to happen.
+    """Return a small board with `heroes` (2 to 4) heroes near each other, with lives near limits of the rules.
 
-    A third of the games end within a few plies. At most `taverns` taverns.
+    A third of the games end within a few plies. There are at most `taverns` taverns.
     """
     size = int(rng.integers(3, 6)) if size is None else size
     heroes = int(rng.integers(2, 5)) if heroes is None else heroes
@@ -103,7 +103,7 @@ def random_position(rng: np.random.Generator, *, heroes: int | None = None, size
         starts[hero] = divmod(free.pop(), size)
         tiles[starts[hero]] = AIR
     places = [place for place in starts if place is not None]
-    if rng.random() < 0.5:  # the spawns are elsewhere, and may be where another stands
+    if rng.random() < 0.5:  # the spawn squares are elsewhere, and another hero may stand there
         places = [*places, *(divmod(place, size) for place in free[:4] if tiles[divmod(place, size)] == AIR)]
     chosen = rng.permutation(len(places)).tolist()[:heroes]
     spawns[:heroes] = [places[index] for index in chosen]
@@ -118,9 +118,9 @@ def random_position(rng: np.random.Generator, *, heroes: int | None = None, size
 
 
 def turned(games: Games, quarter: int, flip: bool) -> tuple[Games, list[int]]:
-    """The game on a board turned `quarter` times against the clock, after it was flipped left to right if `flip`.
+    """Return the game on a board that is turned `quarter` times anticlockwise. With `flip`, left and right are exchanged first.
 
-    Returns it with, for each direction 0..4, what that direction has become.
+    Also return the new direction for each direction 0..4.
     """
     size = int(games[0]["size"])
     board = np.arange(size * size).reshape(size, size)

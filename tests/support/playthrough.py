@@ -1,4 +1,4 @@
-"""A readable transcript of a whole game, kept in tests/data and compared, so that a change of the rules is seen in a review.
+"""A readable transcript of a whole game, stored in tests/data. A test compares it, so a change of the rules becomes visible.
 
 ``python tests/support/playthrough.py`` writes it anew.
 """
@@ -24,7 +24,7 @@ ROUNDS = 60
 
 
 def order_of(games: Games, me: int, rng: random.Random) -> int:
-    """A hero's plain wishes: drink when weak and rich enough, else the nearest mine of others, now and then anything."""
+    """Return a simple move: drink with little life and enough gold, else go to the nearest mine of others, sometimes anywhere."""
     hero = games[0]["hero"][me]
     if hero["crashed"]:
         return STAY
@@ -55,7 +55,7 @@ def _changes(before: Games, after: Games) -> str:
 
 
 def transcript() -> str:
-    """The game: one line per ply that says who changed and how, the board after every fifth round."""
+    """Return the transcript: a line per ply with the heroes that changed, and the board after every fifth round."""
     games = named_map("courtyard").new_game(max_turns=4 * ROUNDS)
     rng = random.Random(2014)  # random() gives the same numbers in every version of Python
     lines = [draw(games)]

@@ -28,7 +28,7 @@ BOARD = """
 
 STAY = TraitPlan("behaviours.classic.stay:Stay", {})
 
-#: Seconds of a turn: short, but long enough for a busy machine to run what is quick.
+#: Seconds of a turn: short, but long enough for quick traits on a busy machine.
 TURN = 0.4
 
 
@@ -62,7 +62,7 @@ async def ask(pool: Pool, turn: int = 0, seconds: float = TURN, recent: Games | 
     past = recent if recent is not None else np.zeros(0, GAME)
     deadline = time.monotonic() + seconds
     entries = await pool.ask(game(turn), 0, past, deadline=deadline, seed=1, **more)
-    # Whatever the traits do: back at the deadline. A second is for a machine that is busy with something else.
+    # The call returns at the deadline, whatever the traits do. One second more is for a busy machine.
     assert time.monotonic() < deadline + 1.0
     return entries
 

@@ -1,4 +1,4 @@
-"""Positions for tests of the evaluation and of what stands on it."""
+"""Positions for tests of the evaluation, the policies and the search."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.placements import random_position
 
 
 def small_positions(seed: int, count: int) -> Iterator[Games]:
-    """Three positions of each of `count` small games."""
+    """Yield three positions of each of `count` small games."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
         games = random_position(rng)
@@ -29,7 +29,7 @@ def small_positions(seed: int, count: int) -> Iterator[Games]:
 
 
 def played_positions(seed: int, count: int) -> Iterator[Games]:
-    """Generated maps in the middle of a game of the policy and random moves, and near its end."""
+    """Yield positions on generated maps, from the middle and near the end of games. Moves come from the policy or are random."""
     for number in range(count):
         rng = np.random.default_rng((seed, number))
         games = generate(seed + number, size=int(rng.choice([8, 10, 12]))).new_game(max_turns=int(rng.choice([200, 1200])))

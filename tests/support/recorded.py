@@ -37,7 +37,7 @@ HEADER = Header(
 
 
 def states_of(seed: int, plies: int = 120, crashes: float = 0.0, *, training: bool = False) -> list[Games]:
-    """All states of a game of random moves on a small map; who crashed stays where he is."""
+    """Return all states of a game of random moves on a small map. A crashed hero stays where it is."""
     rng = np.random.default_rng(seed)
     games = generate(seed, size=int(rng.choice([8, 10, 12]))).new_game(max_turns=plies, training=training)
     states = [games.copy()]
@@ -56,7 +56,7 @@ def raw(games: Games) -> dict[str, Any]:
 def record(
     folder: Path, states: list[Games], hero: int, *, without: frozenset[int] = frozenset(), outcome: bool = True
 ) -> Recording:
-    """The recording that hero (1..4) would have made of a game, but for the turns in `without`."""
+    """Return the recording that `hero` (1..4) would have made of a game, without the turns in `without`."""
     mode = "training" if states[0][0]["training"] else "arena"
     with Recorder(folder, HEADER.model_copy(update={"hero": hero, "mode": mode})) as recorder:
         for state in states:

@@ -1,6 +1,6 @@
-"""The rules once more, as plainly as can be: the second opinion that the kernels are compared with.
+"""A second, simple implementation of the rules, with which tests compare the kernels.
 
-Squares are (row, column), tiles the two characters of the wire. Slow, and meant to be read beside the rules.
+Squares are (row, column), tiles are the two characters of the protocol. It is slow. Read it beside the rules.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Hero:
 
 @dataclass
 class Reference:
-    """A game by the second opinion."""
+    """A game by the second implementation."""
 
     tiles: dict[tuple[int, int], str]
     heroes: list[Hero]
@@ -108,7 +108,7 @@ class Reference:
                 self.status = "TurnMax"
 
     def snapshot(self) -> Any:
-        """All that there is, in a form that two opinions can be compared in."""
+        """Return the whole state in a form that can be compared with the state of a kernel."""
         heroes = [
             (hero.pos, hero.spawn, hero.life, hero.gold, self.mines(index), hero.last, hero.crashed)
             for index, hero in enumerate(self.heroes)
@@ -117,7 +117,7 @@ class Reference:
 
 
 def reference(games: Games) -> Reference:
-    """The second opinion's copy of ``games[0]``."""
+    """Return a copy of ``games[0]`` for the second implementation."""
     game = games[0]
     size = int(game["size"])
     cells = game["cell"].reshape(32, 32)[1 : size + 1, 1 : size + 1] & TILE_BITS
@@ -138,7 +138,7 @@ def reference(games: Games) -> Reference:
 
 
 def snapshot(games: Games) -> Any:
-    """All that there is in ``games[0]``, as `Reference.snapshot`; mines are those counted in the record."""
+    """Return the whole state of ``games[0]`` in the form of `Reference.snapshot`. The numbers of mines come from the record."""
     turn, status, heroes, tiles = reference(games).snapshot()
     counted = [int(hero["mines"]) for hero in games[0]["hero"]]
     return turn, status, [(*hero[:4], count, *hero[5:]) for hero, count in zip(heroes, counted, strict=True)], tiles

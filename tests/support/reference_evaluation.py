@@ -1,7 +1,7 @@
 """Reference implementation of the evaluation and the cheap policy, with which the tests compare the kernels.
 
-It is slow and plain: no tables, no padded board. `reference.Reference` is the game, and distances are found by walking. Read it
-beside `behaviours.common.evaluation` and `behaviours.common.policy`.
+It is slow and simple: it has no tables and no border around the board, and finds distances by walking. `reference.Reference` is
+the game. Read it beside `behaviours.common.evaluation` and `behaviours.common.policy`.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ class Places:
         return _walk(self._board, start).get(end, AWAY)
 
     def tavern(self, place: Place) -> tuple[int, Place | None]:
-        """Return the moves to the nearest tavern, and its place; the first of equally near ones."""
+        """Return the number of moves to the nearest tavern, and its place. Of equally near taverns, the first one counts."""
         return min(((self.away(tavern, place), tavern) for tavern in self.taverns), default=(AWAY, None))
 
     def step(self, place: Place, goals: list[Place]) -> int:
-        """Return the first direction of a shortest way to the nearest of `goals`; 0 without a way."""
+        """Return the first direction of a shortest way to the nearest of `goals`, 0 if there is no way."""
         far = min((self.away(one, place) for one in goals), default=AWAY)
         for number, way in enumerate(_WAYS, 1):
             there = _next(place, way)
@@ -98,7 +98,7 @@ def wins(striker: int, other: int) -> bool:
 
 
 class Evaluation:
-    """Values of positions by some weights, in gold, not rounded."""
+    """Values of positions with some weights, in gold, not rounded."""
 
     def __init__(self, weights: Weights) -> None:
         self.weights = weights
@@ -187,7 +187,7 @@ class Evaluation:
         return not wins(other.life, who.life) and not tavern
 
     def _loses(self, places: Places, who: Hero, other: Hero, *, first: bool) -> bool:
-        """Return whether we lose against it. A tavern beside us saves us."""
+        """Return whether we lose against an enemy at most two moves away. A tavern beside us saves us."""
         tavern = places.tavern(who.pos)[0] <= 1
         if first:
             return not wins(who.life, other.life) and not tavern

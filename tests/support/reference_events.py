@@ -1,4 +1,4 @@
-"""The events of a ply computed a second time, in plain Python and from the state alone, to compare with `sim.events`.
+"""Computes the events of a ply in plain Python, from the state alone. Tests compare them with those of `sim.events`.
 
 It follows the rules step by step on its own lists of positions, lives and mines.
 """
@@ -42,7 +42,7 @@ _OFFSETS: list[int] = OFFSET.tolist()
 
 
 class _Scene:
-    """The heroes of one ply on their way from the state before it to the one after it."""
+    """The heroes during one ply, between the state before it and the state after it."""
 
     def __init__(self, games: Games) -> None:
         heroes = games["hero"][0]
@@ -58,11 +58,11 @@ class _Scene:
         self.events.append((kind, hero, other, square, to, amount))
 
     def at(self, square: int) -> int | None:
-        """Who stands there, the first if two do."""
+        """Return the hero on a square, the first one if there are two, None if there is none."""
         return self.pos.index(square) if square in self.pos else None
 
     def move(self, me: int, target: int, cell: int) -> None:
-        """The mover's step: onto air, into a tavern, or into a mine."""
+        """Make the mover's step: onto air, into a tavern, or into a mine."""
         if cell == 0:
             self.note(MOVED, me, square=self.pos[me], to=target)
             self.pos[me] = target
@@ -87,7 +87,7 @@ class _Scene:
             self._respawn(me, None)
 
     def fight(self, me: int) -> None:
-        """The blows on all who stand beside the mover; they are listed before the first falls."""
+        """Strike all heroes beside the mover. They are listed before the first blow."""
         listed = [self.at(self.pos[me] + offset) for offset in _AROUND]
         for enemy in listed:
             if enemy is None or enemy in self.born:
@@ -119,13 +119,15 @@ class _Scene:
 
 
 def owner_of(tile: int) -> int | None:
-    """The hero 0..3 who owns the mine with this tile code; None for nobody, and for owners who are no heroes."""
+    """Return the hero (0..3) that owns the mine with this tile code; None if there is no owner, or if it is no hero."""
     return tile - MINE - 1 if MINE < tile <= MINE + 4 else None
 
 
 def reference_events(before: Games, move: int) -> list[Event]:
-    """What happens when the hero whose turn it is in `before` (a running `sim.game.Game`) makes `move` (0..4 or
-    `sim.game.CRASH`). Does not change the game."""
+    """Return the events of `move` (0..4 or `sim.game.CRASH`) by the hero to move in `before`, a running `sim.game.Game`.
+
+    The game does not change.
+    """
     me = before["turn"].item(0) % 4
     scene = _Scene(before)
     if move == CRASH:
@@ -133,7 +135,7 @@ def reference_events(before: Games, move: int) -> list[Event]:
         return scene.events
     target = scene.pos[me] + _OFFSETS[move]
     cell = before["cell"][0].item(target)
-    # A hero on the square is in the way, whatever is below it.
+    # A hero on the square blocks the step, whatever tile is below it.
     if move and cell <= TILE_BITS:
         scene.move(me, target, cell)
     scene.fight(me)

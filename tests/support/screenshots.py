@@ -1,10 +1,10 @@
 """Pictures of the viewer for docs/ and the README: ``python -m tests.support.screenshots [FOLDER]``, a minute.
 
-``--rules`` takes only those of docs/rules.md, ``--report`` only that of the arena's report, ``--viewer`` only those of
-docs/viewer.md.
+``--rules`` takes only the pictures of docs/rules.md, ``--report`` only the picture of the arena's report, ``--viewer`` only the
+pictures of docs/viewer.md.
 
-A whole game is played by the shipped bots on a map that is always the same, and its page is looked at in a real browser; on the
-same map a few moves are played against them in the page of challenges. The report is that of the tournament in docs/arena.md.
+The shipped bots play a whole game on a fixed map, and a real browser shows its page. On the same map, the program plays a few
+moves against them in the page of challenges. The report is about the tournament in docs/arena.md.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from vindibot.viewer.page import whole_page
 FOLDER = TOP / "docs" / "screenshots"
 #: The window in which the report is shown.
 REPORT = (1180, 1800)
-#: Side of a board in docs/rules.md, and the gap between two, in pixels.
+#: Side of a board in docs/rules.md, and the gap between two boards, in pixels.
 RULES_PIXELS, RULES_GAP = 280, 24
-#: Who plays, and where: size and seed of the map.
+#: The bots, and the size and seed of the map.
 BOT, AGAINST, MAP = "strong", "seed", (14, 13)
 
 
 @dataclass(frozen=True)
 class Shot:
-    """One picture: window, colours, keys pressed before it is taken, and what is scrolled into view."""
+    """One picture: window, colours, keys that are pressed before, and the element that is scrolled into view."""
 
     name: str
     size: tuple[int, int]
@@ -64,7 +64,7 @@ SHOTS = [
 ]
 
 MOVES = " ".join(["ArrowRight", "ArrowDown", "ArrowRight", "ArrowDown", "ArrowDown"] * 5)
-#: Of the page of challenges: the keys are moves, the part is the hero whose votes are shown.
+#: Pictures of the page of challenges. Their keys are moves, their part is the hero whose votes are shown.
 CHALLENGES = [
     Shot("challenge", DESKTOP, "dark", MOVES, "1"),
     Shot("challenge-phone", PHONE, "light", MOVES, "1"),
@@ -72,7 +72,7 @@ CHALLENGES = [
 
 
 def play(folder: Path) -> Path:
-    """The page of a whole game, played in `folder`."""
+    """Play a whole game in `folder`, and return its page."""
     size, seed = MAP
     board = folder / "map.txt"
     board.write_text(generate(seed, size=size).text())
@@ -112,15 +112,15 @@ async def shoot_viewer(browser: Browser, address: str, folder: Path) -> None:
 
 
 async def keep(page: Page, path: Path) -> Path:
-    """Take what the window shows."""
+    """Take a picture of the window."""
     taken = Image.open(BytesIO(await page.screenshot())).convert("RGB")
-    # A palette makes a third of it, and nobody sees a difference.
+    # With a palette the file is a third as large, and the picture looks the same.
     taken.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(path, optimize=True)
     return path
 
 
 async def shoot_challenge(browser: Browser, shot: Shot, folder: Path) -> Path:
-    """Play the moves that are the shot's keys against the bots, and take a picture."""
+    """Play the shot's keys as moves against the bots, and take a picture."""
     size, seed = MAP
     with tempfile.TemporaryDirectory() as place, log.configured("error"):
         board = Path(place) / "map.txt"

@@ -1,5 +1,7 @@
-"""A digest of what all kernels of the world compute, for a process that runs them otherwise: not compiled, or with every
-index checked. ``python tests/support/selfcheck.py`` prints it."""
+"""A digest of the results of all kernels in `sim`: ``python tests/support/selfcheck.py`` prints it.
+
+A test compares the digest between processes: with compiled kernels, without compilation, and with a check of every index.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,10 @@ BOARD = """
 
 
 def digest() -> str:
-    """16 hexadecimal digits; the same however the kernels are run. Mismatches in the recorded games are an error."""
+    """Return 16 hexadecimal digits, the same for each way to run the kernels.
+
+    Raise an error if a recorded game does not match.
+    """
     tally = verify([SAMPLE])
     assert tally.games
     assert not tally.mismatches
@@ -59,7 +64,7 @@ def digest() -> str:
 
 
 def _there_and_back() -> bytes:
-    """A hundred plies where heroes share squares, with the hash kept, and all taken back."""
+    """Return the bytes of a game after a hundred plies, with heroes that share squares, and after all are undone."""
     games = parse(BOARD)
     before, undos = games.copy(), np.zeros(100, UNDO)
     key = position_hash(games, 0)

@@ -1,4 +1,4 @@
-"""Helpers for tests over real sockets: a server, and players who are as simple as possible."""
+"""Helpers for tests over real sockets: a server, and simple players."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import httpx
 from tests.support.listening import read_message
 from vindibot.server import EmbeddedServer, RoomObserver, ServerSettings
 
-#: A map on which nobody meets anybody by accident.
+#: A map on which heroes do not meet by accident.
 MAP = "@1      @4\n  ##  ##  \n    []    \n$-##  ##$-\n@2      @3"
 
 WAIT = "Vindinium - Wait, you're not supposed to play now"
@@ -27,14 +27,14 @@ FINISHED = "Vindinium - The game is finished"
 
 @asynccontextmanager
 async def serving(observers: tuple[RoomObserver, ...] = (), **settings: Any) -> AsyncIterator[EmbeddedServer]:
-    """A server on a free port; a generous time limit unless given."""
+    """Yield a server on a free port. Its default time limit is long."""
     async with EmbeddedServer(ServerSettings(**{"time_limit_ms": 20_000} | settings), observers) as server:
         yield server
 
 
 @dataclass
 class Bot:
-    """A player with his own connections. `state` is the last answer."""
+    """A player with its own connections. `state` is the last answer."""
 
     server: EmbeddedServer
     key: str
@@ -62,11 +62,11 @@ class Bot:
         return response
 
     def start(self, direction: str = "Stay") -> None:
-        """Play to the end in a task of its own."""
+        """Start a task that plays to the end."""
         self.task = asyncio.create_task(self.play_on(direction))
 
     async def ended(self) -> None:
-        """Wait for the end of what `start` began."""
+        """Wait for the end of the task that `start` has begun."""
         assert self.task is not None
         await self.task
 
@@ -78,15 +78,17 @@ class Bot:
 
 @asynccontextmanager
 async def playing(server: EmbeddedServer, *names: str) -> AsyncIterator[list[Bot]]:
-    """Bots with these names, registered."""
+    """Yield registered bots with these names."""
     async with httpx.AsyncClient(base_url=server.url, timeout=30) as client:
         yield [Bot(server, server.register(name), client) for name in names]
 
 
 @asynccontextmanager
 async def match_of_four(server: EmbeddedServer, **options: Any) -> AsyncIterator[tuple[list[Bot], list[asyncio.Task[Any]]]]:
-    """Four bots in a private match on `MAP`, in the order of their seats, with their open joins. Bot 1 has the first
-    state."""
+    """Yield four bots in a private match on `MAP`, in the order of their seats, and their open requests to join.
+
+    Bot 1 has got the first state.
+    """
     async with playing(server, "one", "two", "three", "four") as bots:
         server.lobby.arrange(MAP, [bot.key for bot in bots], **options)
         joins = [asyncio.create_task(bot.join("arena")) for bot in bots]
@@ -98,7 +100,7 @@ async def match_of_four(server: EmbeddedServer, **options: Any) -> AsyncIterator
 
 @asynccontextmanager
 async def connection(server: EmbeddedServer) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """A connection of one's own to the server."""
+    """Yield a new connection to the server."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     try:
         yield reader, writer
@@ -109,20 +111,20 @@ async def connection(server: EmbeddedServer) -> AsyncIterator[tuple[asyncio.Stre
 
 
 async def raw(server: EmbeddedServer, request: bytes) -> tuple[int, dict[str, str], bytes]:
-    """Send these bytes on a connection of their own; status, headers and body of the answer."""
+    """Send these bytes on a new connection. Return the status, the headers and the body of the answer."""
     async with connection(server) as (reader, writer):
         writer.write(request)
         return await read_response(reader)
 
 
 async def read_response(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], bytes]:
-    """The next answer on a connection: its status, headers and body."""
+    """Return the status, the headers and the body of the next answer on a connection."""
     answer = await read_message(reader)
     return int(answer.first_line.split()[1]), answer.headers, answer.body
 
 
 def post(path: str, body: bytes = b"", *headers: str, host: str = "localhost") -> bytes:
-    """A request as bytes."""
+    """Return a POST request as bytes."""
     lines = [f"POST {path} HTTP/1.1", f"Host: {host}", f"Content-Length: {len(body)}", *headers]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
@@ -131,7 +133,7 @@ FORM = "Content-Type: application/x-www-form-urlencoded"
 
 
 async def rounds_of_the_loop(count: int = 30) -> None:
-    """Let everything that is due in the event loop happen."""
+    """Let the event loop run for some rounds, so that everything that is due happens."""
     for _ in range(count):
         await asyncio.sleep(0)
 
@@ -149,7 +151,7 @@ run_server(settings, lambda server: print(server.url, flush=True))
 async def server_process(
     db: Path, rounds: int = 1, **environment: str
 ) -> AsyncIterator[tuple[asyncio.subprocess.Process, httpx.AsyncClient]]:
-    """A server in a process of its own, which is killed at the end."""
+    """Yield a server in a separate process, and a client. The process is killed at the end."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", PROGRAM, str(db), str(rounds), stdout=asyncio.subprocess.PIPE, env={**os.environ, **environment}
     )

@@ -1,7 +1,7 @@
 """Pictures of the server's pages: ``python -m tests.support.site_pictures [FOLDER]``, ten minutes.
 
-A server is started, bots of the library play arena games and a league there, and its pages are looked at in a real browser while
-further games run.
+Bots of the library play arena games and a league on a new server. A real browser shows the server's pages while further games
+run.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ PICTURES = [
 
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[httpx.Client]:
-    """A server with the database and the league in `folder`, and a client of it."""
+    """Start a server with the database and the league in `folder`, and yield a client for it."""
     words = ["serve", "--port", "0", "--registered-keys", "--db", "site.db", "--league", "spring.league.json", *options]
     process = subprocess.Popen([*VINDIBOT, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert process.stdout is not None
@@ -67,7 +67,7 @@ def serving(folder: Path, *options: str) -> Iterator[httpx.Client]:
 
 @contextmanager
 def players(address: str, bots: dict[str, str], keys: dict[str, str], *options: str) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Clients that play on the server, one per bot. They are ended at the end."""
+    """Start clients that play on the server, one per bot. They are stopped at the end of the block."""
     words = ["play", "--config", "arena", "--server", address, "--display", "none", "--no-recording", *options]
     started = [
         subprocess.Popen(
@@ -115,7 +115,7 @@ def play_history(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def running_games(folder: Path, keys: dict[str, str], league_keys: dict[str, str]) -> Iterator[httpx.Client]:
-    """A server on which arena games and the league run, at a pace for people. Some league games are over."""
+    """Yield a client for a server on which arena games and the league run slowly. Some league games are already over."""
     with serving(folder) as client, players(str(client.base_url), LEAGUE, league_keys, "--games", "9"):
         while client.get("/leagues/spring/standings.json").json()["played"] < len(LEAGUE):
             time.sleep(0.2)

@@ -3,9 +3,9 @@
 - ``rounds RECORDS ...`` prints the stalled rounds of every seat of recorded games.
 - ``collect FILE RECORDS ...`` writes the beginnings of stand-offs in recorded games to `FILE` (gzip): one game record per line,
   cut at the beginning. Field `extra` has the `hero` (0..3) that stalls and the `round`.
-- ``leave [--file FILE] [--nodes N]`` plays `ROUNDS` rounds from each beginning: once the hero plays on, and once it first goes
-  to the best goal at least `FAR` moves away.
-- ``stuck BOT ... [--file FILE] [--nodes N]`` puts each bot in the place of the hero, `SHORTEST` rounds after the beginning, and
+- ``leave [--file FILE] [--nodes N]`` plays `ROUNDS` rounds from each beginning, twice: the hero plays on, or it first goes to the
+  best goal at least `FAR` moves away.
+- ``stuck BOT ... [--file FILE] [--nodes N]`` replaces the hero's bot by each bot, `SHORTEST` rounds after the beginning, and
   plays `LATER` rounds.
 
 The names in the records are names of bot files. A stand-off is a run of stalled rounds (`vindibot.arena.stalls`).
@@ -37,13 +37,13 @@ from vindibot.games import GameRecord, dumps, loads, read_records
 FILE = TOP / "tests" / "data" / "standoffs.jsonl.gz"
 #: Rounds played from the beginning of a stand-off, and from later in it.
 ROUNDS, LATER = 60, 100
-#: Least distance of a goal for which the hero leaves, in moves, and the largest number of its moves to this goal.
+#: Smallest distance of a goal for which the hero leaves, in moves, and the largest number of moves to this goal.
 FAR, MAX_MOVES = 8, 40
 #: The first round of the second and of the third phase of a game.
 PHASES = (100, 200)
 #: The bot whose stand-offs are measured.
 OURS = "strong-1"
-#: Where bots of games are looked up.
+#: The folders in which bots of games are looked up.
 FOLDERS = ("", "sparring/", "versions/")
 
 
@@ -95,7 +95,7 @@ class Standoff:
     def seats(self, bot: Bot | None, nodes: int, later: int = 0) -> tuple[Games, list[Agent]]:
         """Return the position `later` rounds after the beginning, and agents that have seen the rounds before it.
 
-        The hero plays as `bot`, or as its own bot for None.
+        The bot `bot` plays the hero; if it is None, the hero's own bot plays.
         """
         states = states_of(self.record)
         ply = PLIES_PER_ROUND * (self.round + later)
@@ -161,7 +161,7 @@ def play_on(games: Games, agents: Sequence[Agent], rounds: int, hero: int, goal:
 
 
 def gold_gained(before: Games, after: Games, hero: int) -> tuple[int, int]:
-    """Return the gold that a hero gained, and the same less the largest gain of a rival."""
+    """Return the gold that a hero gained, and this gain minus the largest gain of a rival."""
     gained = (after["hero"]["gold"][0].astype(int) - before["hero"]["gold"][0]).tolist()
     return gained[hero], gained[hero] - max(gold for seat, gold in enumerate(gained) if seat != hero)
 
@@ -198,7 +198,7 @@ def collect(path: Path, sources: Sequence[Path]) -> int:
 
 
 def leave(path: Path, nodes: int) -> int:
-    """Print what staying and leaving bring, for each stand-off and in the mean."""
+    """Print the gold and the lead after staying and after leaving, for each stand-off and on average."""
     print("| game | bot | phase | gold, stays | leaves | lead, stays | leaves |")
     print("|---|---|---|---|---|---|---|")
     rows = []

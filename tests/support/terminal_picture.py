@@ -24,7 +24,7 @@ def svg_of(frame: Frame, title: str, width: int = 120) -> str:
     console = Console(record=True, width=columns, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     console.print(SegmentLines(lines, new_lines=True))
     svg = console.export_svg(title=printable(title), unique_id="vindibot")
-    # rich's template loads a font from another host, and names its maker's.
+    # rich's template loads a font from another host, and names the host of its maker.
     return re.sub(r"\s*@font-face\s*\{.*?\}|\s*<!--.*?-->", "", svg, flags=re.DOTALL)
 
 

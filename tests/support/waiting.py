@@ -1,4 +1,4 @@
-"""Waits for what has no event of its own."""
+"""Waits for conditions that have no event."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import psutil
 
 
 async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
-    """Let the loop run until something holds that has no event of its own (a process of the system is gone, say)."""
+    """Let the event loop run until a condition holds that has no event, for example that a process has ended."""
     limit = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < limit, "it never came to hold"
@@ -18,7 +18,7 @@ async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; an orphan that nobody has buried does not."""
+    """Return whether a process runs. A zombie (a process that has ended but is still listed) does not run."""
     try:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:

@@ -1,4 +1,4 @@
-"""What the tests of the world share: where the recorded games are, and strategies that draw games."""
+"""Shared parts of the tests of `sim`: the paths of recorded games, and strategies that draw games."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sim.generator import generate
 from sim.rules import step
 from tests.support.paths import DATA, SHARED
 
-#: A few recorded games of each kind, so that the project can prove itself alone.
+#: A few recorded games of each kind, which are part of the project.
 SAMPLE = DATA / "games.jsonl.gz"
-#: All recorded games, where they are at hand.
+#: All recorded games, if they are on this machine.
 ORACLE = SHARED / "oracle"
 YARDSTICK = SHARED / "yardstick" / "limit.c"
 
-#: Any move, the server's crash last.
+#: Any move; the crash is the last one.
 moves = st.integers(0, 5)
 
 _TILES = [AIR] * 7 + [WALL, TAVERN, MINE, *range(MINE + 1, MINE + 5), LAST_MINE]
@@ -24,7 +24,7 @@ _TILES = [AIR] * 7 + [WALL, TAVERN, MINE, *range(MINE + 1, MINE + 5), LAST_MINE]
 
 @st.composite
 def odd_games(draw: st.DrawFn) -> Games:
-    """Draw a game on an odd board: any tile beside any other, spawns on walls, mines and one another."""
+    """Draw a game on an unusual board: any tile beside any other, spawn squares on walls, on mines and on each other."""
     size = draw(st.integers(2, 6))
     count = size * size
     tiles = np.array(draw(st.lists(st.sampled_from(_TILES), min_size=count, max_size=count)), np.uint8).reshape(size, size)

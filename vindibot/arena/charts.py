@@ -1,8 +1,8 @@
-"""Charts in SVG, inline in a page: ranges along a scale, and lines over time.
+"""Charts in SVG for a page: ranges along a scale, and lines over time.
 
-A chart is `WIDTH` units wide, and a unit is about one pixel. So a chart fills the screen of a telephone, and a desktop screen
-shows two charts side by side. Colours are CSS classes (``c0`` .. ``c7`` and ``rest``), which the page defines for its light and
-dark themes. The templates escape all inserted text.
+A chart is `WIDTH` units wide, and a unit is about one pixel. So one chart fills the screen of a telephone, and a desktop screen
+shows two charts side by side. A colour is a CSS class (``c0`` .. ``c7`` or ``rest``). The page defines these classes for its
+light and dark themes. The templates escape all inserted text.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from vindibot.base import render
 
 #: Sizes in units of the chart: width, height of a row, margins.
 WIDTH, ROW, TOP, BOTTOM, RIGHT = 460, 26, 10, 40, 14
-#: Number of colours that can be distinguished; further bots share the class ``rest``.
+#: Number of colours that readers can tell apart. All further bots share the class ``rest``.
 COLOURS = 8
-#: Characters of a label; the rest is cut off.
+#: Largest number of characters of a label. The rest is cut off.
 LABEL_LENGTH = 16
 
 
 @dataclass(frozen=True)
 class Range:
-    """A row of a chart: a dot at `middle`, a thin line and a thick line.
+    """A row of a chart with a dot at `middle`, a thin line and a thick line.
 
-    `thin` and `thick` are the ends of the lines, None for no line. `colour` is the number of the colour. `note` is the text
-    that appears when the reader points at the row.
+    `thin` and `thick` are the ends of the two lines, None for no line. `colour` is the number of the colour. `note` is a text
+    that appears when the mouse points at the row.
     """
 
     label: str
@@ -58,7 +58,7 @@ def shortened(label: str, length: int = LABEL_LENGTH) -> str:
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Return about `about` round numbers within low..high: multiples of 1, 2 or 5 times a power of ten."""
+    """Return about `about` round numbers from `low` to `high`. Their step is 1, 2 or 5 times a power of ten."""
     if not high > low:
         return [low]
     step = 10.0 ** math.floor(math.log10((high - low) / about))
@@ -73,7 +73,7 @@ def tick_label(value: float) -> str:
 
 
 def _span(values: Sequence[float], room: float = 0.04) -> tuple[float, float]:
-    """Return the ends of a scale for these values. `room` is the share of the range that is added at each end."""
+    """Return the ends of a scale for these values. `room` is the free space at each end, as a share of the values' range."""
     low, high = min(values), max(values)
     if high <= low:
         low, high = low - 1, high + 1
@@ -81,7 +81,7 @@ def _span(values: Sequence[float], room: float = 0.04) -> tuple[float, float]:
 
 
 def ranges(rows: Sequence[Range], title: str, unit: str, *, zero: bool = False) -> str:
-    """Return a chart in SVG: one row per range, all along one scale. With `zero` it has a line at 0."""
+    """Return a chart in SVG with one row per range. All rows have the same scale. With `zero`, the chart has a line at 0."""
     ends = [end for row in rows for end in (row.middle, *(row.thin or ()))] + ([0.0] if zero else [])
     low, high = _span(ends or [0.0, 1.0])
     left, right = 12 + 7.3 * max((len(shortened(row.label)) for row in rows), default=0), WIDTH - RIGHT
@@ -157,7 +157,7 @@ def lines(series: Sequence[Curve], title: str, unit_x: str, unit_y: str, *, heig
 def _apart(wanted: Sequence[float], gap: float, bottom: float) -> list[float]:
     """Return the y positions for labels near the wanted positions, in the same order.
 
-    Positions are at least `gap` apart. None is larger than `bottom`, that is, lower on the chart.
+    Positions are at least `gap` apart. No position is below the line `bottom` of the chart.
     """
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     found = list(wanted)

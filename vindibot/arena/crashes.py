@@ -1,4 +1,4 @@
-"""Finds the reason why a program crashed in the output that the program wrote before its end.
+"""Finds out from a program's output why the program crashed.
 
 Java, .NET, Node, Go, Rust and C++ print the reason first and then the stack. Python prints the stack first.
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-#: Characters of a reason; the rest is cut off.
+#: Largest number of characters of a reason. The rest is cut off.
 REASON_LENGTH = 200
 #: Number of ordinary lines that may follow the error that ended the program: after an error with a stack, and after a line that
 #: is only marked as an error. If more lines follow, the program survived the error.
@@ -39,13 +39,14 @@ _NODE = re.compile(r"Node\.js v\d|\(Use `node")
 
 
 def reason(output: str) -> str:
-    """Return the line of a program's output that best explains why the program ended.
+    """Return the line of a program's output that explains best why the program ended.
 
-    It has at most `REASON_LENGTH` characters, and is empty if the program wrote nothing.
+    The line has at most `REASON_LENGTH` characters. It is empty if the program wrote nothing.
 
-    If there is an error with a stack near the end of the output, it is this error. Else it is the first line near the end that
-    is marked as an error, else the last line. From several uncaught errors in a row, the first one is chosen; from several
-    tracebacks of Python, the last one. An error that many ordinary lines follow is ignored, since the program survived it.
+    If there is an error with a stack near the end of the output, its line is returned. Otherwise it is the first line near the
+    end that is marked as an error, or else the last line. If there are several uncaught errors in a row, the first one counts. If
+    there are several tracebacks of Python, the last one counts. If many ordinary lines follow an error, the program survived the
+    error, so it is ignored.
     """
     lines = output.splitlines()
     found = _with_stack(lines)

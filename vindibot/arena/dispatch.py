@@ -1,8 +1,9 @@
-"""The dispatcher: it hands games to an executor of `concurrent.futures`, and collects the played games.
+"""The dispatcher gives games to an executor of `concurrent.futures`, and collects the played games.
 
-A factory makes the executors and so decides where games are played: in processes of this machine (`vindibot.arena.local`), or
-anywhere else. If a worker dies, the standard executor is broken and takes no more games. Then the dispatcher makes a new
-executor, and plays the lost games again, one at a time. So it finds a game that kills its worker, and gives it up.
+A factory makes the executors. The factory decides where games are played: in processes of this machine
+(`vindibot.arena.local`) or elsewhere. If a worker dies, its executor takes no more games. Then the dispatcher makes a new
+executor, and plays the lost games again, one at a time. So the dispatcher can find a game that kills its worker, and give up
+this game.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from vindibot.arena.seats import Forfeit
 from vindibot.base import VindibotError
 from vindibot.games import Reason
 
-#: Number of failed attempts after which a game is given up. An attempt counts only if the game itself is at fault.
+#: Number of failed attempts after which the dispatcher gives a game up. An attempt counts only if the game itself is at fault.
 ATTEMPTS = 2
-#: Largest number of new executors in a row without a finished game. After more, the tournament ends with an error.
+#: Largest number of new executors in a row without a finished game. If one more is needed, the tournament ends with an error.
 MAX_RESTARTS = 12
 #: Seconds between two checks of `Stop`.
 CHECK_SECONDS = 0.2
@@ -52,12 +53,13 @@ class Elsewhere:
 
 @dataclass
 class Dispatcher:
-    """Plays games on the executors that `factory` makes, at most `slots` games at a time. A function as `slots` returns a number
-    that may change during the tournament.
+    """Plays games on the executors that `factory` makes. At most `slots` games run at a time.
 
-    The executors call `play` for each game. If something fails, `notify` gets a line of text for people. If the executors play
-    each game in a process of its own, a failed game is not the fault of the games beside it: then `alone` is False, and failed
-    games are played again at once, beside others.
+    If `slots` is a function, the number that it returns may change during the tournament.
+
+    The executors call `play` for each game. If something fails, the dispatcher calls `notify` with a line of text for people. If
+    the executors play each game in a process of its own, a failed game is not the fault of the games beside it. Then `alone` is
+    False, and failed games are played again at once, beside others.
     """
 
     factory: Callable[[], Executor]
@@ -73,7 +75,7 @@ class Dispatcher:
     _restarts: int = 0
 
     def run(self, tasks: Iterable[GameTask]) -> Iterator[PlayedGame]:
-        """Play all games, and yield each game once, when it ends. End early on a request to `stop`.
+        """Play all games, and yield each game when it ends. Return early if `stop` is requested.
 
         Raises `VindibotError` if one executor after another breaks. Errors of the factory are not caught.
         """
@@ -128,7 +130,7 @@ class Dispatcher:
                 self._fail(task, str(problem) or type(problem).__name__)
             else:
                 self._restarts = 0
-                # Only now are the games yielded that were given up. This game was played, so the workers are not at fault.
+                # A game was played, so the workers are not at fault. So the games that were given up can be yielded now.
                 yield from self._given_up
                 self._given_up.clear()
                 yield played

@@ -1,8 +1,8 @@
-"""Entrants: the bots of a tournament. They are read from the configuration and checked. They are plain data for any process.
+"""Entrants: the bots of a tournament, as plain data that any process can use. They are read from the configuration and checked.
 
-Each word in the list of bots names a bot file (``seed``, ``mine.toml``), a built-in bot (``random``, ``stay``), a table
-``[entrants.NAME]``, or a command. ``http:COMMAND`` is a program that speaks HTTP to a server. ``stdio:COMMAND`` is a program
-that speaks the line protocol (docs/arena.md). ``LABEL=`` before a word sets the bot's label in tables.
+Each word in the list of bots is a bot file (``seed``, ``mine.toml``), a built-in bot (``random``, ``stay``), the NAME of a table
+``[entrants.NAME]``, or a command. ``http:COMMAND`` is a program that speaks HTTP to a server. ``stdio:COMMAND`` is a program that
+speaks the line protocol (docs/arena.md). ``LABEL=`` before a word sets the bot's label in tables.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ _COMMAND = re.compile(r"(?P<protocol>http|stdio):(?P<command>.*)", re.DOTALL)
 class Limits:
     """The limits of a bot in each game.
 
-    If `nodes` is set, a bot file searches this number of nodes per move and has no time limit. Every other bot has `move_ms`
-    milliseconds per move (`first_ms` for the first move), and `grace_ms` milliseconds more before it forfeits. A program has
-    `start_s` seconds to start and join. `memory_mb` is the limit on address space in megabytes, None for no limit.
+    - `nodes`: number of nodes that a bot file searches per move. If it is set, the bot has no time limit.
+    - `move_ms`, `first_ms`: milliseconds per move, and for the first move. `grace_ms`: further milliseconds before a forfeit.
+    - `start_s`: seconds that a program has to start and join.
+    - `memory_mb`: megabytes of address space, None for no limit.
     """
 
     move_ms: int = 1000
@@ -44,7 +45,7 @@ class Limits:
     memory_mb: int | None = None
 
     def seconds(self, *, first: bool) -> float:
-        """Return the time limit of a move in seconds, without the grace. `first` says whether it is the game's first move."""
+        """Return the time limit of a move in seconds, without the grace. `first`: whether it is the first move of the game."""
         return (self.first_ms if first else self.move_ms) / 1000
 
 
@@ -80,7 +81,7 @@ class Entrant:
     def identity(self) -> dict[str, Any]:
         """Return the part of the bot's configuration that belongs to the tournament's identity, as JSON values.
 
-        If it changes, it is another tournament. The contents of the bot's files are not included; see `digest`.
+        If the identity changes, it is another tournament. The identity leaves out the contents of the bot's files; see `digest`.
         """
         found: dict[str, Any] = {"label": self.label, "kind": self.kind, "limits": asdict(self.limits)}
         return found | ({"command": list(self.command), "folder": self.folder} if self.command else {})
@@ -122,9 +123,9 @@ def is_command(word: str) -> bool:
 
 
 def _unique_label(wanted: str, used: Collection[str], *, given: bool) -> str:
-    """Return `wanted`, or with a number appended if it is in use: a second bot ``seed`` gets the label ``seed-2``.
+    """Return a label that no other bot uses: `wanted`, or `wanted` with a number. A second bot ``seed`` gets ``seed-2``.
 
-    Raises `UsageError` for a label that is in use if the user has `given` it.
+    Raises `UsageError` if the user has `given` the label and another bot uses it already.
     """
     if given and wanted in used:
         raise UsageError(f"two bots are called {wanted!r}: give one of them another label, LABEL=...")
@@ -133,7 +134,7 @@ def _unique_label(wanted: str, used: Collection[str], *, given: bool) -> str:
 
 
 def _table_of(word: str) -> EntrantSettings:
-    """Return the table of settings that means the same as a word in the list of bots."""
+    """Return the table of settings that is equivalent to a word in the list of bots."""
     if match := _COMMAND.fullmatch(word):
         return EntrantSettings.model_validate(match.groupdict() | {"command": match["command"].strip() or None})
     return EntrantSettings(bot=word)
@@ -180,14 +181,14 @@ def _program_label(command: Sequence[str], folder: Path) -> str:
 
 
 def files_digest(command: Sequence[str], folder: Path) -> str:
-    """Return a digest of the files that a command names. A program on the search path, such as an interpreter, is left out."""
+    """Return a digest of the files that a command names. It leaves out a program on the search path, such as an interpreter."""
     program, *rest = command
     words = rest if shutil.which(Path(program).name) == program else command
     return digest_of([file_digest(folder / word) for word in words if holds((folder / word).is_file)])
 
 
 def _command(text: str | Sequence[str], folder: Path) -> tuple[str, ...]:
-    """Return the words of a command. The first word becomes the path of the program to start. Raises `UsageError`."""
+    """Return the words of a command. The first word is replaced by the path of the program to start. Raises `UsageError`."""
     try:
         words = shlex.split(text) if isinstance(text, str) else list(text)
     except ValueError as problem:

@@ -1,8 +1,9 @@
-"""Games with programs that speak HTTP. The arena runs a server for the game, and the other seats join it within the process.
+"""Games with programs that speak HTTP.
 
-For each game the arena starts a server on a free port of this machine, and then each program. A program finds the server's
-address and its own key in its environment, or its arguments have placeholders for them. It has `start_s` seconds to start and
-join. If a program does not join, its hero crashes in its first turn, and the other bots play on.
+For each game the arena starts a server on a free port of this machine, and then each program. The other bots join the game from
+within the arena's process. A program gets the server's address and its own key in its environment or in place of
+placeholders in its arguments. A program has `start_s` seconds to start and join. If it does not join, its hero crashes in its
+first turn, and the other bots play on.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def environment(server: str, key: str) -> dict[str, str]:
 
 
 class HostedGame:
-    """A game on a server. It observes the game's room.
+    """A game on a server. This object observes the game's room, which is the server's part for one game.
 
     `seats` has a seat for each bot that is asked in this process, and None for each program that speaks HTTP.
     """
@@ -220,7 +221,7 @@ class HostedGame:
         return Forfeit(Reason.TIMEOUT, f"no answer in {late} ms")
 
     def ended(self, room: Room) -> None:
-        """Let `play` return. See `RoomObserver`."""
+        """End the wait of `play`, which then returns the game. See `RoomObserver`."""
         self._over.set()
 
 

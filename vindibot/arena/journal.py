@@ -1,4 +1,4 @@
-"""The journal of a running game: the moves so far, the seat that is asked for a move, and the time since it is asked.
+"""The journal of a running game: the moves so far, the seat that must move now, and the time at which its turn began.
 
 The journal is in shared memory. If the game's process dies or hangs, its parent reads the journal to find the seat at fault.
 """
@@ -18,8 +18,8 @@ NOBODY = -1
 class Journal:
     """The journal of a game of at most `plies` plies. Processes that are forked later share it.
 
-    One process may read it while another one writes it. So each field is a machine word, which is stored in one step. The time
-    at which a seat is asked (monotonic seconds) is stored first, then the seat (`NOBODY` for none).
+    One process may read the journal while another process writes it. So each field is a machine word, which is stored in one
+    step. The time at which a seat's turn begins (monotonic seconds) is stored first, then the seat (`NOBODY` for none).
     """
 
     def __init__(self, plies: int) -> None:
@@ -36,13 +36,13 @@ class Journal:
         self._words[_PLIES] = self._plies = 0
 
     def asking(self, seat: int) -> None:
-        """Note that hero `seat` (0..3) is asked from now on."""
+        """Note that the turn of hero `seat` (0..3) begins now."""
         self._times[_SINCE] = time.monotonic()
         self._words[_SEAT] = seat
 
     @contextlib.contextmanager
     def asked(self, seat: int) -> Iterator[None]:
-        """Note that hero `seat` (0..3) is asked while the block runs, and nobody afterwards."""
+        """Note that it is the turn of hero `seat` (0..3) within the ``with`` block, and nobody's turn after it."""
         self.asking(seat)
         try:
             yield
@@ -50,14 +50,14 @@ class Journal:
             self._words[_SEAT] = NOBODY
 
     def played(self, move: int) -> None:
-        """Add a move (0..4 or `sim.game.CRASH`), and note that nobody is asked."""
+        """Add a move (0..4 or `sim.game.CRASH`), and note that it is nobody's turn."""
         self._words[_SEAT] = NOBODY
         self._memory[_MOVES + self._plies] = move
         self._plies += 1
         self._words[_PLIES] = self._plies
 
     def waiting_for(self) -> tuple[int, float]:
-        """Return the seat that is asked (`NOBODY` for none), and for how many seconds it has been asked."""
+        """Return the seat whose turn it is (`NOBODY` for none), and the seconds since its turn began."""
         seat = self._words[_SEAT]
         return seat, time.monotonic() - self._times[_SINCE]
 

@@ -1,7 +1,7 @@
-"""The reporter for a console: in a terminal a progress bar and the table so far, elsewhere a line now and then.
+"""The reporter for a console. In a terminal it shows a progress bar and the table so far, elsewhere a line now and then.
 
-The tournament only puts games and notes into a queue. A thread of its own takes them out and prints. A terminal that is stopped
-(Ctrl-S) or gone stops this thread and nothing else.
+The tournament puts games and notes into a queue. A separate thread takes them out and prints them. So a terminal that is
+stopped (Ctrl-S) or closed stops only this thread.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from vindibot.base import counted, printable, terminal
 
 #: Updates per second in a terminal, and seconds between two lines elsewhere.
 RATE, EVERY = 4.0, 15.0
-#: Number of last games from whose ends the game rate follows.
+#: Number of the latest games from which the game rate is computed.
 PACE = 200
-#: Number of forfeits of one kind by one bot that are reported one by one; then the 20th, 40th, 80th ... follow.
+#: Number of forfeits that are reported one by one, per bot and reason. After them, the 20th, 40th, 80th ... are reported.
 TOLD = 5
 #: Seconds to wait at the end for the last line to be printed.
 TIMEOUT = 2.0
@@ -54,7 +54,7 @@ def duration(seconds: float) -> str:
 
 
 class GameRate:
-    """The number of games that end per minute, over the last `PACE` games of this run."""
+    """The number of games per minute, measured over the last `PACE` games of this run."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -76,7 +76,7 @@ class GameRate:
 
 
 class ConsoleReporter(Reporter):
-    """A `Reporter` for people. `live` says whether to draw a picture; None: if `console` is a terminal that can show it."""
+    """A `Reporter` for people. `live` says whether to show a picture that changes; None: if `console` is a suitable terminal."""
 
     def __init__(self, console: Console | None = None, *, live: bool | None = None, every: float = EVERY) -> None:
         self.console = console or terminal()
@@ -200,8 +200,10 @@ class ConsoleReporter(Reporter):
         return rate(self._games, self._info.bots, anchor=self._info.anchor, resamples=0)
 
     def lines(self) -> list[str]:
-        """Return the progress and the first bots with their ratings so far in one line, then the state of a match of two. The
-        first line has as many bots as fit `WIDTH`, at least one."""
+        """Return lines of text: the progress and the best bots with their ratings, then the state of a match of two bots.
+
+        The first line lists as many bots as fit into `WIDTH` characters, at least one.
+        """
         found = self.progress()
         for number, one in enumerate(self._ranked()):
             part = f"{', ' if number else ' · '}{shortened(printable(one.bot))} {points(one.rating)}"
@@ -211,7 +213,7 @@ class ConsoleReporter(Reporter):
         return [found, *(f"  {text}" for text in self._match()), *self._machines()]
 
     def _match(self) -> list[str]:
-        """Return the state of a match of two, in lines; nothing for other tournaments."""
+        """Return the state of a match of two bots in lines of text; no lines for other tournaments."""
         if self._info.sprt is None:
             return []
         a, b = self._info.bots

@@ -1,4 +1,7 @@
-"""Workers on this machine: processes that play one game after another. A fork server with compiled kernels forks them."""
+"""Workers on this machine: processes that play one game after another.
+
+A fork server makes the workers. It has loaded the compiled kernels, so a new worker can play at once.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ R = TypeVar("R")
 class LocalExecutor(ProcessPoolExecutor):
     """A pool of processes that can be killed during a game. When this process ends for any reason, they end too.
 
-    `needs` are the things that the workers' fork server loads in advance.
+    `needs` tells the fork server what to load before it makes workers.
     """
 
     def __init__(self, workers: int, needs: Sequence[Needs]) -> None:

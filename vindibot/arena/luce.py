@@ -1,16 +1,16 @@
-"""The Plackett-Luce model: it finds the strengths of players from their rankings in games.
+"""The Plackett-Luce model, which estimates the strengths of players from their rankings in games.
 
 The model draws the ranking of a game from the top. Player i is first with probability e^s_i / (sum of e^s_j over all players of
 the game). The second player is drawn in the same way from the rest, and so on. For two players this is the logistic model of
-Elo. A player with strength s is ahead of a player with strength t with probability 1 / (1 + e^(t-s)). The other players of the
-game do not matter for this.
+Elo. A player with strength s is ahead of a player with strength t with probability 1 / (1 + e^(t-s)). This probability does not
+depend on the other players of the game.
 
-Ties: a game with ties has several possible rankings without ties. The log likelihood of the game is the mean of theirs. So a
-tie counts as half a win for each player, and the likelihood stays concave.
+Ties: a game with ties is compatible with several rankings without ties. Its log likelihood is the mean of their log likelihoods.
+So a tie counts as half a win for each player, and the likelihood stays concave.
 
-Prior: every player gets one win and one loss, each with weight `PRIOR`, against a phantom player of strength 0. So the strength
-of a player that always wins is finite. Strengths are also unique if two groups of players never met. With many games the prior
-has little influence.
+Prior: every player also gets one win and one loss, each with weight `PRIOR`, against an invented player of strength 0, the
+phantom. So a player that always wins has a finite strength. The strengths are also unique if two groups of players never met.
+With many games the prior has little influence.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 
 class _Counts:
-    """A sparse table of counts with one row per block. `sparse` has the counts by (block, column)."""
+    """A table of counts with one row per block (a group of similar games). `sparse` has the counts by (block, column)."""
 
     def __init__(self, sparse: Mapping[tuple[int, int], float], columns: int) -> None:
         spots = np.array(list(sparse), dtype=np.int64).reshape(-1, 2)
@@ -48,11 +48,11 @@ class _Counts:
 
 @dataclass(frozen=True)
 class Rankings:
-    """The data of many games that the likelihood needs. It is counted per block, so that each block can get a weight.
+    """The data of many games that the likelihood needs. The counts are per block, so that each block can get a weight.
 
-    A choice set is a set of players from which the next player of a ranking was drawn. `choice_sets` has one row per different
-    choice set: the numbers of its players, filled up with -1. A player in several seats occurs several times. `wins` counts how
-    often each player was drawn, and `choices` counts how often a player was drawn from each choice set.
+    A choice set is a set of players from which the next player of a ranking was drawn. `choice_sets` has one row per choice set:
+    the numbers of its players, then -1 in the free places. A player in several seats occurs several times in the row. `wins`
+    counts the draws of each player, and `choices` counts the draws from each choice set.
     """
 
     players: int
@@ -63,10 +63,10 @@ class Rankings:
 
 
 def collect(games: Iterable[tuple[int, Sequence[int], Sequence[float]]], players: int) -> Rankings:
-    """Return the rankings of games. A game is given as (block, players, places).
+    """Return the rankings of games. Each game is a tuple (block, players, places).
 
-    A block may have any number. The blocks become rows in the order of their first games. Players have numbers 0..players-1; a
-    player may occur several times in a game. The smallest place is the best. Equal places are ties.
+    The blocks may have any numbers. They become rows in the order of their first games. Players are numbered from 0. A player
+    may occur several times in a game. The smallest place is the best. Equal places are ties.
     """
     blocks: dict[int, int] = {}
     sets: dict[tuple[int, ...], int] = {}
@@ -88,8 +88,8 @@ def collect(games: Iterable[tuple[int, Sequence[int], Sequence[float]]], players
 def _choice_sets(who: tuple[int, ...], places: tuple[float, ...]) -> list[tuple[tuple[int, ...], float]]:
     """Return the choice sets of one game with their weights. The players of each set are sorted.
 
-    The set of the last player alone is included. Among tied players all orders are equally likely. So if `m` of `k` tied
-    players are left to draw, each group of `m` has the same weight, and these weights add up to 1.
+    The set of the last player alone is included. All orders of tied players are equally likely. So if `m` of `k` tied players
+    are still to be drawn, each group of `m` players has the same weight, and these weights add up to 1.
     """
     found = []
     for place in sorted(set(places)):

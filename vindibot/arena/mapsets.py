@@ -1,4 +1,4 @@
-"""Map sets: they give each block of a tournament its map."""
+"""Map sets. A map set has a map for each block of a tournament."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from vindibot.arena.settings import MapSettings
 from vindibot.base import UsageError, VindibotError
 from vindibot.config import RANDOM, load_map, standard_maps
 
-#: Number of seeds to try for a random map. A few seeds give no map.
+#: Number of seeds to try for a random map. The generator finds no map for a few seeds.
 ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
 class MapSet:
-    """The maps of a tournament: a fixed list of `maps`, or, if it is empty, random maps.
+    """The maps of a tournament. If the list `maps` is empty, the maps are random.
 
     Random maps take the `sizes` in turn. If `sizes` is empty, they may have any size.
     """

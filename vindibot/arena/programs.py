@@ -1,4 +1,4 @@
-"""Programs of other authors. Each program runs in a session of its own with limited memory. It ends with all its children."""
+"""Bots that are programs. Each program runs in its own process session with limited memory. Its child processes end with it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from vindibot.arena.seats import Forfeit
 from vindibot.base import die_with_parent
 from vindibot.games import Reason
 
-#: Size in bytes of the first and of the last part of a program's output that its log stores per game. The middle is left out.
+#: A log stores the first and the last part of a program's output per game. These are the largest sizes of the parts in bytes.
 FIRST_BYTES, LAST_BYTES = 192 * 1024, 64 * 1024
-#: Seconds to wait for the exit code of a program that has closed its output. Also the seconds to wait for its last output.
+#: Seconds to wait for the exit code of a program that has closed its output, and to wait for a program's last output.
 ENDING_SECONDS = 0.5
 #: Prefix of the environment variables that are not passed on to programs.
 _OURS = "VINDIBOT_"
@@ -40,9 +40,9 @@ class Program:
     def start(self, replace: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None) -> None:
         """Start the program.
 
-        `replace` has the values of the placeholders in the program's command. `environment` has variables that are added to
-        those of this process. If the program speaks HTTP, its log also has its standard output. Raises `Forfeit` if the
-        program cannot be started.
+        `replace` has the values of the placeholders in the program's command. `environment` has environment variables for the
+        program, besides those of this process. If the program speaks HTTP, the log also gets its standard output. Raises
+        `Forfeit` if the program cannot be started.
         """
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
         piped = self.entrant.kind == "stdio"

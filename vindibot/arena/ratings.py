@@ -1,13 +1,13 @@
 """Ratings of bots from games with four seats, and the uncertainty of the ratings.
 
 `rate` fits the ratings to all games together with the Plackett-Luce model (`vindibot.arena.luce`). Ratings are on the scale of
-Elo. If bot A is rated 100 points above bot B, A is ahead of B in 64 % of their games; with 400 points, in 10 of 11 games.
+Elo. If bot A is rated 100 points above bot B, A is ahead of B in 64 % of their games. With 400 points, A is ahead in 10 of 11.
 
-The final intervals come from a bootstrap over blocks. The games of a block (one map and seed, the seats rotated) have much in
-common, so the bootstrap draws whole blocks with repetition. Each resample also draws the weights of the phantom's games (see the
-model) from an exponential distribution. Without this, a bot that has won every game would have an interval of width 0, although
-the size of its advantage is unknown. While a tournament runs, the intervals follow from the curvature of the likelihood instead.
-This is fast, but it ignores that games of a block have much in common.
+The final intervals come from a bootstrap. The games of a block (one map and seed, the seats rotated) have much in common, so the
+bootstrap draws whole blocks with repetition. Each resample also draws the weights of the phantom's games (see the model) from
+an exponential distribution. With fixed weights, a bot that has won every game would have an interval of width 0. But the size of
+its advantage is unknown. While a tournament runs, the intervals follow from the curvature of the likelihood instead. This method
+is fast, but treats the games of a block as independent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from vindibot.arena.results import GameLine
 POINTS = 400 / math.log(10)
 #: Resamples of the bootstrap.
 RESAMPLES = 1000
-#: The least number of blocks for an interval. Fewer blocks do not show how much blocks differ.
+#: Smallest number of blocks for an interval. Fewer blocks do not show how much blocks differ.
 MIN_BLOCKS = 5
 
 
@@ -34,8 +34,8 @@ MIN_BLOCKS = 5
 class Rating:
     """A bot's rating on the scale of Elo. `low` and `high` are the ends of its 95 % interval.
 
-    `los` is the likelihood (0..1) that the bot is stronger than the next bot in the list, None for the last bot. `low`, `high`
-    and `los` are None if they are unknown (see `rate`).
+    `los` (likelihood of superiority, 0..1) says how likely the bot is stronger than the next bot in the list. It is None for the
+    last bot. `low`, `high` and `los` are None if they are unknown (see `rate`).
     """
 
     bot: str
@@ -67,10 +67,11 @@ def rate(
 ) -> list[Rating]:
     """Return the ratings of all bots, best first.
 
-    All bots in the games are rated. `bots` are labels of further bots to rate; the model gives strength 0 to a bot without a
-    game. The bot `anchor` gets the rating 0. If it is None or is not among the bots, the mean of all ratings is 0. The intervals
-    and the LOS come from `resamples` resamples; fewer than `MIN_BLOCKS` blocks give none. With 0 resamples, the intervals follow
-    from the likelihood, and there is no LOS. The result depends on `seed`, but not on the order of the games.
+    All bots in the games are rated. `bots` are labels of further bots to rate; a bot without a game has strength 0 in the model.
+    The bot `anchor` gets the rating 0. If `anchor` is None or no bot has this label, the mean of all ratings is 0. The intervals
+    and the LOS come from `resamples` resamples of the bootstrap. If there are fewer than `MIN_BLOCKS` blocks, they are None. With
+    0 resamples, the intervals follow from the likelihood, and the LOS is None. The result depends on `seed`, but not on the order
+    of the games.
     """
     names = sorted({*(bots or ()), *(bot for game in games for bot in game.bots)})
     if not names:
@@ -102,7 +103,7 @@ def rate(
     better = (
         np.sum(drawn[:, one] > drawn[:, other]) + np.sum(drawn[:, one] == drawn[:, other]) / 2 for one, other in pairwise(ranked)
     )
-    los = [float((count + 0.5) / (resamples + 1)) for count in better]  # resamples cannot prove 0 or 1, so neither occurs
+    los = [float((count + 0.5) / (resamples + 1)) for count in better]  # resamples cannot prove a likelihood of exactly 0 or 1
     return [
         Rating(names[index], float(points[index]), float(low[index]), float(high[index]), superiority)
         for index, superiority in zip(ranked, [*los, None], strict=True)

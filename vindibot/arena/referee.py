@@ -1,7 +1,7 @@
-"""The referee: it plays one game, and makes the line of results and the game record.
+"""The referee plays one game, and makes its line of results and its game record.
 
-`play` is for games in which this process asks all four seats. A game with a program that speaks HTTP is played on a server
-instead (`vindibot.arena.hosting`). In both cases the result is a `GameRun`. `line_of` recomputes everything else from its moves.
+`play` is for games in which this process asks all four seats for moves. A game with a program that speaks HTTP is played on a
+server instead (`vindibot.arena.hosting`). Both return a `GameRun`. `line_of` computes everything else from its moves.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from vindibot.arena.seats import Forfeit, Seat
 from vindibot.arena.stalls import stalled_rounds
 from vindibot.games import GameHistory, GameRecord, Outcome, Reason, dumps, reason_of
 
-#: Characters of a forfeit's message; the rest is cut off.
+#: Largest number of characters of a forfeit's message. The rest is cut off.
 MESSAGE_LENGTH = 300
 
 
 @dataclass
 class SeatRun:
-    """A seat's part in a game. `outcome` says how the part ended. `times` has the milliseconds that each of its moves took."""
+    """What one seat did in a game. `outcome` says how its part ended. `times` has the milliseconds of each of its moves."""
 
     outcome: Outcome = field(default_factory=Outcome)
     times: list[float] = field(default_factory=list)
@@ -48,7 +48,7 @@ class SeatRun:
 class GameRun:
     """A game as it was played. `moves` has one entry per ply: 0..4 or `sim.game.CRASH`.
 
-    `stopped` is the reason for the end of a game that was stopped before the rules ended it. `seconds` is the game's wall time.
+    If the game was stopped before its end by the rules, `stopped` is the reason. `seconds` is the game's wall time.
     """
 
     moves: list[int] = field(default_factory=list)
@@ -115,8 +115,8 @@ def _ask(seat: Seat, games: Games, mover: int, run: GameRun, journal: Journal) -
 def decided(games: Games, mines: int) -> bool:
     """Return whether no hero's place by gold can change any more. `mines` is the number of mines on the map.
 
-    In each remaining round, a hero wins at most one gold per mine, and loses at most the price of a beer. Call this after the
-    fourth hero's ply: then all heroes have the same number of rounds left.
+    In each remaining round, a hero wins at most one gold per mine, and loses at most the price of a beer. Call this function
+    only after the fourth hero's ply: then all heroes have the same number of rounds left.
     """
     left = (int(games["max_turns"].item(0)) - int(games["turn"].item(0))) // SEATS
     golds = sorted(games["hero"]["gold"][0].tolist())
@@ -126,8 +126,8 @@ def decided(games: Games, mines: int) -> bool:
 def replay(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, dict[str, list[int]]]:
     """Return the last state of a game, and counts per hero. Both are recomputed from the moves.
 
-    The counts are deaths, kills, mines taken, and rounds in which the hero was stalled. Their names are those of `SeatLine`. If
-    hero B dies in a ply of hero A, this is a kill for A: A struck B, or a hero that A killed respawned on B's square.
+    The counts are deaths, kills, mines taken, and rounds in which the hero was stalled. They are named as in `SeatLine`. If hero
+    B dies in a ply of hero A, A gets a kill: A struck B, or a hero that A killed respawned on B's square.
     """
     history = GameHistory(first=where.new_game(SEATS * rounds))
     stats = {name: [0] * SEATS for name in ("deaths", "kills", "mines_taken")}
@@ -137,7 +137,7 @@ def replay(where: Map, rounds: int, moves: Sequence[int]) -> tuple[Games, dict[s
         stats["mines_taken"][hero] += 1
     respawns = (events["kind"] == RESPAWNED).nonzero()[0]
     plies = ends.searchsorted(respawns, side="right")
-    # A hero may respawn twice in a ply, on a map where spawn squares coincide: that is one death.
+    # If two heroes have the same spawn square, a hero may respawn twice in a ply. This counts as one death.
     for ply, hero in set(zip(plies.tolist(), events["hero"][respawns].tolist(), strict=True)):
         stats["deaths"][hero] += 1
         stats["kills"][ply % SEATS] += hero != ply % SEATS

@@ -1,6 +1,6 @@
 """Pages of games beside the report: one HTML file per game, in which the viewer plays it.
 
-Only some games have pages, so that a long tournament does not fill the disk. `vindibot replay` makes the page of any other game
+Only some games get a page, so that a long tournament does not fill the disk. `vindibot replay` makes the page of any other game
 from the file of game records.
 """
 
@@ -26,7 +26,7 @@ def page_name(key: GameKey) -> str:
 
 
 def check_pages(results: Path) -> None:
-    """Raise `UsageError` if the folder of pages, or a page in it, is something that no arena made."""
+    """Raise `UsageError` if the arena would overwrite a file that it did not make: in place of the folder or of a page in it."""
     folder = replays_path(results)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{short(folder)} is there already and is no folder: move it away, or {INSTEAD}")
@@ -35,9 +35,9 @@ def check_pages(results: Path) -> None:
 
 
 def choose(games: Sequence[GameLine], most: int) -> list[GameLine]:
-    """Return at most `most` games that have records, the latest by block and number first.
+    """Return at most `most` games with records, sorted by block and number, the last one first.
 
-    At most half of them are the latest games with forfeits; the others are the latest games.
+    At most half of them are the latest games with forfeits. The others are the latest games of any kind.
     """
     latest = sorted((game for game in games if game.record), key=lambda game: game.key, reverse=True)
     chosen = {game.key: game for game in [game for game in latest if game.has_forfeits][: most // 2]}
@@ -69,7 +69,7 @@ def write_pages(results: Path, games: Sequence[GameLine], most: int) -> dict[Gam
 def records_of(results: Path, wanted: Collection[str]) -> dict[str, GameRecord]:
     """Return the `wanted` game records of these results, by id. Of two records with the same id, the last one counts.
 
-    The file is read up to the first record that cannot be read: after a crash the last one may be unfinished.
+    Reading stops at the first record that cannot be read, because the last record may be unfinished after a crash.
     """
     found: dict[str, GameRecord] = {}
     with suppress(VindibotError):

@@ -1,7 +1,7 @@
-"""The report of a tournament: one HTML file without scripts that needs no other file and no network.
+"""The report of a tournament: one HTML file without scripts. It needs no other file and no network.
 
-It links to pages of some games beside it (`vindibot.arena.replays`).
-The template (``templates/report.html``) escapes what it inserts: labels, map names, notes. Gold over time is recomputed from the
+It links to the pages of some games, which are beside it (`vindibot.arena.replays`).
+The template (``templates/report.html``) escapes labels, map names and notes. The chart of gold over time is computed from the
 game records, if there are any.
 """
 
@@ -41,15 +41,15 @@ from vindibot.arena.versions import builds, mixed_versions
 from vindibot.base import render
 from vindibot.games import GameHistory
 
-#: Number of games in the list of games, those with forfeits first, and of games that are recomputed for gold over time.
+#: Largest number of games in the list (games with forfeits come first), and of games that are recomputed for gold over time.
 LISTED, RECOMPUTED = 500, 200
 
 
 def write_report(results: Path, summary: Summary, games: Sequence[GameLine], bots: Sequence[str] = (), replays: int = 0) -> Path:
-    """Write the report of a results file beside it with pages of at most `replays` games, and return its path. For `bots`, see
-    `report`.
+    """Write the report and the pages of at most `replays` games beside a results file. Return the report's path.
 
-    Raises `VindibotError` if a file cannot be written, `UsageError` if a file is there that is no report or no page.
+    For `bots`, see `report`. Raises `VindibotError` if a file cannot be written. Raises `UsageError` if another kind of file is
+    in the way.
     """
     path = report_path(results)
     pages = write_pages(results, games, replays)
@@ -64,9 +64,12 @@ def report(
     results: Path | None = None,
     pages: Mapping[GameKey, Path] | None = None,
 ) -> str:
-    """Return the report as a page. `bots` are the labels in the order of the configuration, which gives them their colours. The
-    page links to the file of `results` and to the files beside it, and has gold over time from their game records. `pages` has
-    the pages of games by block and number."""
+    """Return the report as an HTML page.
+
+    `bots` are the labels in the order of the configuration. This order determines the colours of the bots. The page links to the
+    file `results` and to the files beside it. It shows gold over time if there are game records. `pages` has the paths of games'
+    pages by block and number.
+    """
     number = {bot: index for index, bot in enumerate(dict.fromkeys([*bots, *sorted(one.bot for one in summary.standings)]))}
     title = f"{summary.match.a} against {summary.match.b}" if summary.match else ", ".join(number)
     played = [one for one in summary.standings if one.seats]
@@ -105,7 +108,7 @@ def report(
 
 
 def _facts(games: Sequence[GameLine], results: Path | None) -> list[tuple[str, str, bool]]:
-    """Return how the games were played, as (name, value, whether the value is a command). Unknown facts are left out."""
+    """Return facts about how the games were played: (name, value, whether the value is a command). Unknown facts are left out."""
     origin = read_origin(results) if results is not None else TournamentOrigin()
     again = ""
     if results is not None and origin.seed is not None:
@@ -122,7 +125,7 @@ def _facts(games: Sequence[GameLine], results: Path | None) -> list[tuple[str, s
 
 
 def _when(games: Iterable[GameLine]) -> str:
-    """Return the start of the first game and the end of the last, empty if unknown."""
+    """Return the start of the first game and the end of the last game as text, empty if unknown."""
     times: list[datetime] = []
     for game in games:
         with suppress(ValueError, OverflowError):
@@ -159,16 +162,17 @@ def _gold(played: Sequence[BotStats], number: Mapping[str, int]) -> str:
 
 
 def _gold_over_time(results: Path, games: Sequence[GameLine], played: Sequence[BotStats], number: Mapping[str, int]) -> str:
-    """Return the chart of mean gold after every round, or "" if no record is of these games."""
+    """Return the chart of mean gold after every round, or "" if these games have no records."""
     curves, recomputed = gold_curves(results, {line.record for line in games if line.record})
     series = [Curve(one.bot, number[one.bot], curves[one.bot]) for one in played if one.bot in curves]
     return lines(series, "Mean gold over time", "round", f"mean gold ({recomputed} games)") if series else ""
 
 
 def gold_curves(results: Path, wanted: set[str], most: int = RECOMPUTED) -> tuple[dict[str, list[float]], int]:
-    """Return the mean gold of every bot before the first and after every round, and the number of records that it comes from.
+    """Return the mean gold of each bot over time, and the number of game records that were used.
 
-    These are at most `most` of the `wanted` game records (ids) of the results, spread evenly over them.
+    A bot's first value is before the first round; then there is one value after each round. `wanted` are ids of game records. At
+    most `most` of them are used, spread evenly.
     """
     found = records_of(results, set(sorted(wanted)[:: max(1, math.ceil(len(wanted) / most))]))
     golds: defaultdict[str, list[Sequence[int]]] = defaultdict(list)

@@ -1,11 +1,11 @@
-"""Reporters: they get the games of a tournament while it runs, and show them to people.
+"""Reporters show the games of a tournament to people while the tournament runs.
 
 The tournament calls the methods from one thread, in this order::
 
     reporter.begin(info)           once, before the first game; `info.before` has the games of earlier runs
     reporter.finished(line)        for every game, when it ends
-    reporter.note("...")           at any time between: a line for people (a worker was replaced, a bot is slow to start)
-    reporter.end()                 once, in any case, also after an interruption
+    reporter.note("...")           at any time in between, with a line for people (a worker was replaced, a bot is slow to start)
+    reporter.end()                 once, even after an interruption
 
 The methods must return quickly and must not raise. `vindibot.arena.live` has the reporters for terminals and for plain lines.
 """
@@ -22,10 +22,13 @@ from vindibot.arena.settings import SprtSettings
 
 @dataclass(frozen=True)
 class TournamentInfo:
-    """A tournament that begins or goes on: the labels of its bots in the order of the configuration, its number of games and
-    blocks, the number of games at once, and the games that a resumed file has already. The rating of the bot `anchor` is 0; if
-    None, the mean is 0. `sprt` has the settings of the test in a match of two bots, else None. `machines` returns the state of
-    the other machines that play, None if this machine plays."""
+    """A tournament that begins or continues.
+
+    `bots` are the labels in the order of the configuration. `games` and `blocks` are the numbers of games and blocks in the whole
+    tournament; `workers` games run at once. `before` has the games that a resumed file has already. The rating of the bot
+    `anchor` is 0; if `anchor` is None, the mean rating is 0. `sprt` has the settings of the sequential test of a match, else
+    None. `machines` returns the state of the other machines that play; it is None if this machine plays.
+    """
 
     title: str
     bots: tuple[str, ...]

@@ -1,8 +1,8 @@
-"""Results of a tournament: a file of JSON lines. When a game ends, its line is appended.
+"""Results of a tournament: a file with a line of JSON per game. When a game ends, its line is appended.
 
-Each line is complete: it has the tournament, the block, the map, and the result of each of the four seats. Lines may be in any
-order. docs/arena.md describes every field for other programs. A crash may leave an unfinished last line. `read_results` leaves it
-out.
+Each line can be read alone: it has the tournament, the block, the map, and the results of the four seats. Lines may be in any
+order. docs/arena.md describes every field for other programs. A crash may leave an unfinished last line, which `read_results`
+ignores.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class SeatLine(_Part):
     - `deaths`, `kills`, `mines_taken`: counts over the whole game.
     - `stalled`: number of rounds in which the hero was stalled (`vindibot.arena.stalls`), None if unknown.
     - `crashed`: whether the last state marks the hero as crashed.
-    - `outcome`: how the seat's part in the game ended. With any reason except "finished", the bot forfeited, and its hero stayed
-      in place from then on.
+    - `outcome`: how the seat's part in the game ended. If the reason is not "finished", the bot forfeited, and its hero did not
+      move any more.
     - `moves`: number of moves that the bot itself made.
     - `ms_median`, `ms_p99`, `ms_max`: milliseconds per move of the bot, 0 if it never moved.
     """
@@ -160,7 +160,7 @@ def decode(text: str | bytes) -> GameLine:
 def read_results(path: Path) -> list[GameLine]:
     """Return the games in a results file, in the order of the file. An unfinished last line is ignored.
 
-    Raises `ResultsError` for any other fault, also for a game that occurs twice, or if the games are of two tournaments.
+    Raises `ResultsError` for any other fault, for a game that occurs twice, and for games of different tournaments.
     """
     try:
         data = path.read_bytes()

@@ -1,10 +1,11 @@
-"""The sandbox: it plays one game in a process of its own. If this process dies or hangs, it finds the seat at fault.
+"""The sandbox plays one game in a separate process. If this process dies or hangs, the sandbox finds the seat at fault.
 
-A worker forks a process for each game. So compiled kernels and imported traits are ready immediately. Whatever a trait does
-(an endless kernel, a crash of the interpreter, much memory, child processes), it ends with the game's process.
+A worker forks a process for each game. So compiled kernels and imported traits are ready immediately. All damage by a trait ends
+with the game's process: an endless kernel, a crash of the interpreter, much memory, child processes.
 
-If the process dies or hangs, the seat that was asked for a move is at fault. Then the game is played again: this seat repeats
-its moves so far and then forfeits. If the bots are deterministic, this is the same game. A game that exceeds its wall limit ends.
+If the process dies or hangs, the seat whose turn it was is at fault. Then the game is played again: this seat repeats its moves
+so far and then forfeits. If the bots are deterministic, the second game is equal to the first up to this point. A game ends when
+it exceeds its limit of wall time.
 
 The kernel and users kill processes too (SIGKILL). So if a process is killed for the first time, no seat is at fault, and the same
 game is played again.
@@ -46,10 +47,11 @@ from vindibot.games import Reason
 
 #: Seconds between two checks of a running game.
 CHECK_SECONDS = 0.1
-#: A seat counts as hung `HANG_MARGIN` seconds after its time limit, or after `HANG_SECONDS` if it has no time limit.
+#: A seat counts as hung `HANG_MARGIN` seconds after its time limit. A seat without time limit counts as hung after
+#: `HANG_SECONDS`.
 HANG_MARGIN = 2.0
 HANG_SECONDS = 60.0
-#: Largest number of bytes that the log stores of the output of a game's process.
+#: Largest number of bytes of a game process's output that the log stores.
 OUTPUT_BYTES = 64 * 1024
 
 _prepared: set[str] = set()
@@ -69,9 +71,9 @@ class GameError(VindibotError):
 
 
 def become_worker(lifeline: Connection | None = None) -> None:
-    """Make this process a worker. It ignores Ctrl-C, since its parent handles Ctrl-C. It ends processes that bots leave behind.
+    """Make this process a worker. A worker ignores Ctrl-C, which its parent handles. It ends processes that bots leave behind.
 
-    `lifeline` is the reading end of a pipe whose writing end only the arena holds. The worker ends when the pipe breaks.
+    `lifeline` is the reading end of a pipe. Only the arena holds the writing end. The worker ends when the pipe breaks.
     """
     global _adopting
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -84,14 +86,17 @@ def become_worker(lifeline: Connection | None = None) -> None:
 
 
 def _end_with(lifeline: int) -> None:
-    """End this process and its descendants when a pipe breaks. A signal handler does this, since threads would hinder forking."""
+    """End this process and its descendants when a pipe breaks.
+
+    A signal handler does it, because a thread would hinder forking.
+    """
 
     def broken(number: int, frame: object) -> None:
         end_descendants()
         _exit(1)
 
     signal.signal(signal.SIGIO, broken)
-    # All workers share the open file, and an open file has only one receiver of the signal. So each worker opens it anew.
+    # All workers share the open pipe, and only one receiver gets its signal. So each worker opens the pipe anew.
     with contextlib.suppress(OSError):
         lifeline = os.open(f"/proc/self/fd/{lifeline}", os.O_RDONLY | os.O_CLOEXEC)
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
@@ -129,7 +134,7 @@ def play_task(task: GameTask) -> PlayedGame:
 
 
 def _prepare(task: GameTask) -> None:
-    """Import the modules that the game's bots need, before the worker forks. Each bot is imported once per worker."""
+    """Import the modules of the game's bots before the worker forks. So each bot is imported only once per worker."""
     fresh = False
     for seat in task.seats:
         entrant = seat.entrant
@@ -156,8 +161,8 @@ def _log_path(task: GameTask, what: str) -> Path | None:
 class _Attempt:
     """One attempt at a game in a forked process. It ends with the game, or when a seat makes the process die or hang.
 
-    `scripts` has the scripted seats, by index, for the seats that were at fault in earlier attempts. `deadline` is the monotonic
-    time at which the game must end.
+    Seats that were at fault in earlier attempts are replaced: `scripts` has a scripted seat for each of them, by index.
+    `deadline` is the monotonic time at which the game must end.
     """
 
     def __init__(self, task: GameTask, scripts: Mapping[int, ScriptedSeat], journal: Journal, deadline: float) -> None:
@@ -198,7 +203,7 @@ class _Attempt:
     def _listen(self, answer: Connection, output: int) -> Forfeit | None:
         """Wait until the game ends, and return None. If a time limit passes first, return the forfeit for it.
 
-        In the latter case the caller must kill the game's process.
+        If a forfeit is returned, the caller must kill the game's process.
         """
         pipes: list[Connection | int] = [answer, output]
         checked = time.monotonic()
@@ -311,7 +316,7 @@ def _redirect(output: int) -> None:
 def _limit_memory(task: GameTask) -> None:
     """Limit the address space of this process to its present size plus the memory limits of all bots in it.
 
-    Do nothing if one of these bots has no limit.
+    If one of these bots has no limit, this function does nothing.
     """
     limits = [seat.entrant.limits.memory_mb for seat in task.seats if seat.entrant.kind == "bot"]
     if not limits or None in limits:

@@ -1,8 +1,9 @@
-"""The schedule: all games of a tournament. It is known before the first game is played.
+"""The schedule: all games of a tournament. It is complete before the first game is played.
 
-A **block** is one map and seed with all its seatings. So within a block every bot plays the same map from every side. Blocks are
-the units of the statistics. The schedule depends only on the configuration and the tournament's seed, not on the time or the
-machine. So the same configuration with the same node budgets gives the same games, with one worker or with eight.
+A **seating** puts a bot on each of the four seats. A **block** is one map and seed, played in all seatings. So within a block
+every bot plays the same map from every side. Statistics treat each block as one sample. The schedule depends only on the
+configuration and the tournament's seed. So the same configuration with the same node budgets gives the same games on any
+machine, with any number of workers.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from vindibot.arena.settings import ArenaSettings
 from vindibot.base import UsageError
 from vindibot.config import Build, build, digest_of
 
-#: Part of a tournament's identity. Raise it if the same configuration gives other games than before. Otherwise a resumed file
-#: would mix both kinds of games.
+#: Version of the schedule, a part of a tournament's identity. Raise it if the same configuration gives other games than before.
+#: Otherwise a resumed file would mix both kinds of games.
 RULES_VERSION = 2
 
 #: The bots on the four seats, hero 1 first, as indices into the list of bots.
@@ -43,9 +44,9 @@ class GameTask:
     """One game to be played, as plain data for any process.
 
     `block` and `game` (both from 0) identify the game in the tournament. `games` is the number of games in its block. `rounds` is
-    the number of moves per hero. `adjudicate` ends the game when no place can change any more. `wall_s` is the largest wall time
-    in seconds. `logs` is the folder for the bots' standard error, empty for no logs; with `all_logs`, the logs of games without
-    forfeits are kept too. `build` is the build of the process that makes the task.
+    the number of moves per hero. With `adjudicate`, the game ends when no place can change any more. `wall_s` is the largest wall
+    time in seconds. `logs` is the folder for the bots' standard error, empty for no logs; with `all_logs`, the logs of games
+    without forfeits are kept too. `build` is the build of the process that makes the task.
     """
 
     tournament: str
@@ -76,10 +77,10 @@ def rotations(seats: Sequence[int]) -> list[Seating]:
 
 
 def line_ups(count: int, seats: int) -> list[Seating]:
-    """Return every choice of bots for `seats` seats out of `count` bots.
+    """Return all choices of bots for `seats` seats, as indices. There are `count` bots.
 
-    If there are fewer bots than seats, each bot gets the same number of seats, and the remaining seats get every choice of bots.
-    For example, three bots on four seats give 0 0 1 2, 0 1 1 2, 0 1 2 2.
+    If there are fewer bots than seats, each bot first gets the same number of seats. The remaining seats get every choice of
+    bots. For example, three bots on four seats give 0 0 1 2, 0 1 1 2, 0 1 2 2.
     """
     times, left = divmod(seats, count)
     return [tuple(sorted((*list(range(count)) * times, *more))) for more in combinations(range(count), left)]
@@ -121,7 +122,7 @@ class Schedule:
     def identity(self) -> dict[str, Any]:
         """Return all settings that determine the games, as JSON values.
 
-        The number of blocks is not included, so that a tournament can be extended.
+        The number of blocks is left out, so that a tournament can be extended.
         """
         return {
             "rules": RULES_VERSION,
@@ -165,7 +166,7 @@ class Schedule:
     def _seats(self, block: int, game: int, seating: Seating) -> Iterator[SeatTask]:
         """Yield the seats of a game. If a bot has several seats, each one has its own seed.
 
-        With equal seeds, all games of a bot against itself on a map would be the same.
+        If the seeds were equal, all games of a bot against itself on one map would be the same.
         """
         for seat, index in enumerate(seating):
             entrant, nth = self.entrants[index], seating[:seat].count(index)

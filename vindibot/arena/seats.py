@@ -1,7 +1,7 @@
-"""Seats: a seat decides the moves of one hero in one game. Behind a seat is a bot with its traits, a program, or a list of moves.
+"""Seats: a seat decides the moves of one hero in one game. It plays a bot with traits, a program, or a list of moves.
 
-Use a seat in one thread: call `start`, then `move` for each ply of its hero, then `close`. A `Forfeit` ends the bot's part in the
-game: the seat is not asked again, and its hero crashes as if the bot had not answered a server in time.
+Use a seat in one thread: call `start`, then `move` for each ply of its hero, then `close`. If the seat raises `Forfeit`, the
+bot's part in the game ends: do not call `move` again. Its hero crashes, as if the bot had not answered a server in time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Seat:
     """Decides the moves of one hero."""
 
     def start(self, games: Games, me: int) -> None:
-        """Prepare for hero `me` (0..3) of the one game in `games`, before its first ply. Raises `Forfeit`."""
+        """Prepare for hero `me` (0..3) before the first ply. `games` is an array with one game. Raises `Forfeit`."""
 
     def move(self, games: Games) -> int:
         """Return the move (0..4) for this state, without changing it. Raises `Forfeit`."""
@@ -71,10 +71,10 @@ def _random_moves(seed: int) -> Iterator[int]:
 class InProcessSeat(Seat):
     """Plays a bot file. The bot's traits run in this process.
 
-    With a node budget there is no time limit. Otherwise the stop word is set after the time limit for the move. If a trait
-    ignores the stop word in a Python loop, it is interrupted `grace_ms` later, but only in the main thread. If a kernel ignores
-    the stop word, the parent process must kill this process. `ballot` is the ballot of the last move. A trait is benched after
-    `strikes` strikes.
+    With a node budget there is no time limit. Otherwise the seat sets the stop word, a flag that searches read, after the time
+    limit for the move. If a Python loop ignores the flag, it is interrupted `grace_ms` later, but only in the main thread. If a
+    kernel ignores the flag, the parent process must kill this process. `ballot` has all votes for the last move. A trait that
+    failed `strikes` times is benched: it votes no more in this game.
     """
 
     def __init__(self, bot: Bot, limits: Limits, seed: int, strikes: int = 3) -> None:
@@ -123,7 +123,7 @@ class InProcessSeat(Seat):
 def _interrupted_after(seconds: float) -> Iterator[None]:
     """Raise `OutOfTime` in the block after this number of seconds. Do nothing outside the main thread.
 
-    The reason is that only the main thread gets signals.
+    Only the main thread gets the signal that this function uses.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,4 +1,4 @@
-"""Seeds: every seed is derived from the tournament's seed and the purpose of the new seed."""
+"""Seeds: every seed of a tournament is derived from the tournament's seed and a purpose."""
 
 from __future__ import annotations
 

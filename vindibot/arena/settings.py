@@ -29,11 +29,11 @@ class LimitSettings(Settings):
     first_ms: FirstMove = Field(default=None, description='milliseconds for the first move of a game; "move": same as move_ms')
     nodes: Nodes = Field(
         default=None,
-        description='nodes per move for bot files instead of move_ms: the same moves on any machine; "none": move_ms counts',
+        description='nodes per move for bot files, in place of move_ms: gives the same moves on any machine; "none": use move_ms',
     )
     start_s: Seconds = Field(default=20.0, description="seconds for a program to start and join")
     grace_ms: int = Field(
-        default=100, ge=0, le=60_000, description="milliseconds by which a move may exceed its limit; a busy machine needs more"
+        default=100, ge=0, le=60_000, description="milliseconds by which a move may exceed its limit; raise it on a busy machine"
     )
     memory_mb: MemoryLimit = Field(default=None, description='megabytes of address space per bot; "none": no limit')
     wall_s: Wall = Field(default=None, description='largest number of seconds per game; "auto": the sum of all other limits')
@@ -45,14 +45,14 @@ class MapSettings(Settings):
     set: Literal["standard", "random"] = Field(
         default="standard", description="standard: 40 fixed maps of all sizes; random: new maps, generated from the seed"
     )
-    names: list[str] = Field(default=[], description="maps to play instead: names (m1), SIZE-SEED as results show it, map files")
+    names: list[str] = Field(default=[], description="maps to play instead of the set: names (m1), SIZE-SEED, map files")
     sizes: list[Annotated[int, Field(ge=8, le=28, multiple_of=2)]] = Field(
-        default=[], description="only maps of these sizes, even, 8 to 28; random maps take the sizes in turn"
+        default=[], description="only maps of these sizes (even, 8 to 28); random maps take the sizes in turn"
     )
 
 
 class EntrantSettings(Settings):
-    """One bot of the tournament that needs more settings than a name. A limit that is not set is taken from [limits]."""
+    """One bot of the tournament that needs more settings than a name. If a limit is not set, the limit in [limits] counts."""
 
     bot: str | None = Field(default=None, min_length=1, description="a bot file, or the name of one")
     command: str | list[str] | None = Field(default=None, min_length=1, description="a program to start, with its arguments")
@@ -68,8 +68,7 @@ class EntrantSettings(Settings):
 class SprtSettings(Settings):
     """The sequential test of a match of two bots: its hypotheses and error rates (see `vindibot.arena.sprt`).
 
-    With `stop`, the match ends at the verdict, and the size of the difference is not estimated. `elo1` must be more than `elo0`
-    (see `conflicts`).
+    With `stop`, the match ends at the verdict, and the difference in strength is not estimated. `elo1` must be more than `elo0`.
     """
 
     stop: bool = Field(default=False, description="end a match of two bots as soon as the sequential test has a verdict")
@@ -118,7 +117,8 @@ class ArenaSettings(Settings):
         description="the bots: bot files or their names, random, stay, tables of [entrants], http:COMMAND, stdio:COMMAND",
     )
     format: Literal["all", "gauntlet", "ab"] = Field(
-        default="all", description="all: all groups of four bots; gauntlet: the first against the others; ab: two, two seats each"
+        default="all",
+        description="all: all groups of four bots; gauntlet: the first bot against the others; ab: two bots, two seats each",
     )
     blocks: int = Field(default=10, ge=1, le=1_000_000, description="number of blocks, each one map and seed in all seatings")
     rounds: int = Field(default=300, ge=1, le=5_000, description="moves of each hero in a game")

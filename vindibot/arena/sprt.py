@@ -1,27 +1,27 @@
-"""The match of two bots A and B: a sequential test whether A is stronger, and an estimate of the difference in strength.
+"""The match of two bots A and B: a sequential test that decides whether A is stronger, and an estimate of the difference.
 
-A pair of seats is one seat of A and one seat of B. The score of a game is the share of its pairs in which A has more gold; a tie
-counts one half. The score of a block is the mean over its games. Blocks are independent, but the games of one block are not. So
-only block scores are used.
+A block is one map and seed in all seatings. A pair is one seat of A and one seat of B in the same game. The score of a game is
+the share of its pairs in which A has more gold; a tie counts one half. The score of a block is the mean over its games. Blocks
+are independent, but the games of one block are not. So only block scores are used.
 
-`SequentialTest` is a generalised sequential probability ratio test: Wald's test, but with the unknown variance of the block
-scores estimated from the blocks. Under H0, A's true mean score is s0, the score for a difference of `elo0` points. Under H1 it is
-s1, the score for `elo1` points. After n blocks with mean m and variance v (around their mean)::
+`SequentialTest` is a generalised sequential probability ratio test. It is Wald's test, but it estimates the unknown variance of
+the block scores from the blocks. Under hypothesis H0, A's true mean score is s0, the score for a difference of `elo0` points.
+Under H1, it is s1, the score for `elo1` points. The log likelihood ratio (LLR) after n blocks with mean m and variance v is::
 
     LLR = (n - 3)/2 * log( (v + (m - s0)^2) / (v + (m - s1)^2) )
 
-This is the log likelihood ratio of normal scores, maximised over the variance under each hypothesis. The factor is n - 3 and not
-n, because 1/v, estimated from n scores, is too large by n / (n - 3) on average.
+This is the LLR of normal scores, with the most likely variance under each hypothesis. The factor is n - 3 and not n, because 1/v,
+estimated from n scores, is too large by n / (n - 3) on average.
 
 - The verdict is H1 when the LLR reaches log((1 - beta) / alpha), and H0 when it reaches log(beta / (1 - alpha)).
-- At the verdict the LLR exceeds a bound by about 0.583 of a step's spread (Siegmund). So both bounds are moved inwards by this
-  much. Then the true error rates are about the requested ones.
+- The LLR grows in steps, so at the verdict it exceeds a bound by about 0.583 standard deviations of a step (Siegmund). So both
+  bounds are moved inwards by this amount. Then the true error rates are about equal to alpha and beta.
 - The LLR grows slowly if the mean is far outside s0..s1. So the test also ends when the mean is five standard errors beyond both.
 - There is no verdict before `fewest` blocks, since the variance of a few blocks is unreliable.
-- There is no verdict if too few games are distinct, since repeated games are no new evidence.
+- There is no verdict if too many games are equal, move by move, since a repeated game is no new evidence.
 
-If the test has stopped a match, the scores of the match exaggerate the difference. So `estimate_difference` needs the scores of
-a number of blocks that was fixed in advance.
+If the test has stopped a match, the scores of the match exaggerate the difference. So `estimate_difference` needs a match whose
+number of blocks was fixed in advance.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from vindibot.arena.settings import SprtSettings
 #: is no verdict, since too few games are distinct.
 Verdict = Literal["H0", "H1", "running", "repeated"]
 
-#: Mean amount by which the LLR exceeds a bound, in units of a step's spread (Siegmund 1985, for normal steps).
+#: Mean amount by which the LLR exceeds a bound, in standard deviations of a step (Siegmund 1985, for normal steps).
 _OVERSHOOT = 0.583
 #: The test ends if the mean is more than this number of standard errors beyond both hypotheses.
 _FAR = 5.0
@@ -54,9 +54,11 @@ RESAMPLES = 4000
 
 @dataclass(frozen=True)
 class SprtState:
-    """The state of the test: the verdict, the LLR, the bounds between which it runs, the number of blocks, and the share of
-    distinct games (None if unknown). `los` is the likelihood (0..1) that A is stronger than B, from the mean of the block scores
-    and its standard error (normal); None below `MIN_BLOCKS` blocks."""
+    """The state of the test: the verdict, the LLR, its bounds, the number of blocks, and the share of distinct games.
+
+    The share is None if it is unknown. `los` is the likelihood (0..1) that A is stronger than B. It follows from the mean and the
+    standard error of the block scores, as for a normal distribution. It is None below `MIN_BLOCKS` blocks.
+    """
 
     verdict: Verdict
     llr: float
@@ -81,7 +83,7 @@ class EloEstimate:
 
 
 def game_score(line: GameLine, a: str) -> float | None:
-    """Return the score of bot `a` in one game, None if it has no seat or all four.
+    """Return the score of bot `a` in one game, None if `a` has no seat or all four seats.
 
     The score is the share of pairs (a seat of `a`, a seat of another bot) in which `a` has more gold. A tie counts one half.
     """
@@ -106,9 +108,9 @@ def block_score(lines: Iterable[GameLine], a: str) -> float | None:
 
 
 def distinct_share(games: Iterable[GameLine]) -> float | None:
-    """Return the share (0..1) of distinct games. Games without a digest of their moves are left out.
+    """Return the share (0..1) of distinct games, that is, games with a digest of moves that no earlier game has.
 
-    Return None if no game is left.
+    Games without a digest are left out. If no game is left, return None.
     """
     played = [line.played for line in games if line.played]
     return len(set(played)) / len(played) if played else None
@@ -116,7 +118,7 @@ def distinct_share(games: Iterable[GameLine]) -> float | None:
 
 @dataclass
 class SequentialTest:
-    """The test over the blocks so far. Call `add` for each block, in the order of the blocks, until there is a verdict."""
+    """The sequential test. Call `add` for each block, in the order of the blocks, until there is a verdict."""
 
     settings: SprtSettings = field(default_factory=SprtSettings)
     _count: int = 0
@@ -209,9 +211,9 @@ def run_sprt(games: Iterable[GameLine], a: str, settings: SprtSettings | None = 
 def estimate_difference(scores: Sequence[float], seed: int = 0) -> EloEstimate | None:
     """Return A's advantage, estimated from block scores. Return None if there are fewer than `MIN_BLOCKS` blocks.
 
-    The number of blocks must have been fixed before the first game. The interval comes from a bootstrap over blocks. It is
-    widened by sqrt(n / (n - 1)), because the bootstrap underestimates the spread of a few blocks. In rating points, an end of
-    the interval is infinite if its score is 0 or 1.
+    The number n of blocks must have been fixed before the first game. The interval comes from a bootstrap over blocks. It is
+    widened by the factor sqrt(n / (n - 1)), because the bootstrap underestimates the variance of a few blocks. If an end of the
+    interval is the score 0 or 1, it is infinite in rating points.
     """
     if len(scores) < MIN_BLOCKS:
         return None

@@ -1,4 +1,4 @@
-"""Stalled rounds: rounds that a hero spent in one small area, for example in a stand-off with a rival beside a tavern."""
+"""Stalled rounds: rounds of a hero in one small area, for example while it and a rival block each other beside a tavern."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from sim.game import STRIDE
 
-#: A hero is stalled in a run of at least `SHORTEST` rounds if all its squares in this run fit into an area of `SIDE` x `SIDE`.
+#: A hero is stalled if all its squares in at least `SHORTEST` rounds in a row fit into an area of `SIDE` x `SIDE` squares.
 SHORTEST, SIDE = 40, 5
 
 
 def stalled_rounds(squares: Sequence[int]) -> int:
-    """Return the number of rounds in which a hero was stalled. `squares` has its square at the start of each round."""
+    """Return the number of rounds in which a hero was stalled. `squares` has the hero's square at the start of each round."""
     if len(squares) < SHORTEST:
         return 0
     positions = np.stack(np.divmod(squares, STRIDE), axis=1)

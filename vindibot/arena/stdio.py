@@ -1,13 +1,13 @@
 """Programs that speak the line protocol of the CodinGame port over standard input and output.
 
-The program is started for each game. Before its first ply it gets the board's size, the board (``.`` empty, ``#`` wall,
-``T`` tavern, ``M`` mine, ``0`` to ``3`` the heroes' spawn squares) and the id of its hero, 0 to 3. On each of its plies it gets
-the number of entities and a line per entity: ``HERO id x y life gold`` or ``MINE owner x y -1 -1``. Here x is the COLUMN and y
-the row. The program answers with one line: ``WAIT``, ``NORTH``, ``EAST``, ``SOUTH``, ``WEST`` or ``MOVE x y``. The rest of the
-line is a message.
+The arena starts the program for each game. Before its first ply the program gets the board's size, the board (``.`` empty,
+``#`` wall, ``T`` tavern, ``M`` mine, ``0`` to ``3`` the heroes' spawn squares) and the id of its hero, 0 to 3. On each of its
+plies it gets the number of entities and a line per entity: ``HERO id x y life gold`` or ``MINE owner x y -1 -1``. Here x is the
+COLUMN and y the row. The program answers with one line: ``WAIT``, ``NORTH``, ``EAST``, ``SOUTH``, ``WEST`` or ``MOVE x y``. Any
+text after it is a message.
 
-If a message contains EXPERT_INPUT, each later state begins with a line ``id x y`` for every other hero. It names the square that
-the hero's last move aimed at. The rules are those of the original game, not those of the port.
+If a message contains EXPERT_INPUT, each later state begins with a line ``id x y`` for every other hero. There x and y are the
+square at which the hero's last move aimed. The rules are those of the original game, not those of the port.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from vindibot.arena.programs import Program
 from vindibot.arena.seats import Forfeit, Seat
 from vindibot.games import EXPERT, Reason
 
-#: Largest number of bytes in an answer. Also the largest number of bytes that a program may write between two of its plies.
+#: Largest number of bytes in an answer, and of all output of a program between two of its plies.
 FLOOD_BYTES = 64 * 1024
 #: An answer of a program. Coordinates have at most six digits, which is enough for every square.
 _ANSWER = re.compile(
@@ -65,12 +65,12 @@ class StdioSeat(Seat):
         self._expert = False
         self._answered = False
         self._buffer = b""
-        self._positions: list[int] = []  # the heroes' squares before our last move, at first their spawn squares
+        self._positions: list[int] = []  # the heroes' squares before our last move; at the start their spawn squares
 
     def start(self, games: Games, me: int) -> None:
         """Start the program. Raises `Forfeit` if it cannot be started.
 
-        In its command ``{rounds}``, ``{move_ms}`` and ``{first_ms}`` are replaced by the numbers of this game.
+        The numbers of this game replace ``{rounds}``, ``{move_ms}`` and ``{first_ms}`` in its command.
         """
         self._me = me
         self._opening = opening(games, me)
@@ -122,7 +122,7 @@ class StdioSeat(Seat):
                     raise Forfeit(Reason.FLOOD, f"more than {FLOOD_BYTES} bytes between two plies")
 
     def _wait(self, pipe: int, event: int, deadline: float) -> None:
-        """Wait until a pipe is ready for `event`. Raises `Forfeit` if it is not ready at the deadline."""
+        """Wait until a pipe is ready for `event`. Raises `Forfeit` if the pipe is not ready at the deadline."""
         poll = select.poll()
         poll.register(pipe, event)
         left = deadline - time.monotonic()
@@ -156,9 +156,9 @@ class StdioSeat(Seat):
     # -- the targets of the other heroes --
 
     def _targets(self, games: Games) -> str:
-        """Return a line for each other hero with the square that its last move aimed at.
+        """Return a line for each other hero with the square at which its last move aimed.
 
-        Before a hero's first move, this is the hero's own square.
+        Before the hero's first move, it is the hero's own square.
         """
         heroes = games["hero"][0]
         lines = []
@@ -209,9 +209,9 @@ def read_answer(line: str, games: Games, me: int) -> tuple[int, str]:
 def towards(games: Games, me: int, row: int, column: int) -> int:
     """Return the first direction on a shortest path of hero `me` to a square. Return Stay if the hero is already on the square.
 
-    If the hero cannot reach the square, the path leads to the reachable square nearest to it. Nearest means the smallest distance
-    in rows plus columns, then the fewest steps for the hero. If the shortest paths begin with different directions, the lowest
-    direction is chosen.
+    If the hero cannot reach the square, the path leads to the reachable square with the smallest distance to it in rows plus
+    columns. Of several such squares, the one with the fewest steps for the hero counts. If shortest paths begin with different
+    directions, the lowest direction is returned.
     """
     size, pos = int(games["size"].item(0)), games["hero"]["pos"].item(me)
     if 0 <= row < size and 0 <= column < size:

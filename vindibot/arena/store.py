@@ -1,16 +1,16 @@
-"""The store: it writes the files of a tournament, that is, the results, the game records and the configuration.
+"""The store writes the files of a tournament: the results, the game records and the configuration.
 
 ::
 
-    results/cup.jsonl           a line per finished game, appended as they end (`vindibot.arena.results`)
-    results/cup.games.jsonl     their records (`vindibot.games.game_record`); if two have the same id, the last one counts
-    results/cup.effective.toml  the whole configuration, which any later run may extend
+    results/cup.jsonl           a line per finished game, appended when the game ends (`vindibot.arena.results`)
+    results/cup.games.jsonl     the game records (`vindibot.games.game_record`); if two have the same id, the last one counts
+    results/cup.effective.toml  the whole configuration; a configuration of yours may extend it
     results/cup.html            the report (`vindibot.arena.report`)
     results/cup.games/          pages of some games (`vindibot.arena.replays`)
     results/cup.logs/           what bots wrote to standard error
 
 The record of a game is written before its line of results, so that every line has its record. If a crash or a full disk has cut
-off a line, it is removed before the next line is appended. Nothing is written into files that an arena has not made.
+a line off, this line is removed before the next line is appended. The store never writes into files that no arena has made.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ from vindibot.arena.sandbox import PlayedGame
 from vindibot.base import LineFile, Output, Redactor, UsageError, VindibotError, begins_with, printable
 from vindibot.config import dotted, flat, short
 
-#: The first bytes of a line of results and of a game record. The marks tell configurations and reports that an arena made from
-#: other files.
+#: The first bytes of a line of results and of a game record. The marks show that an arena made a configuration or a report.
 LINE, RECORD = b'{"version":', b'{"id":'
 SETUP_MARK, REPORT_MARK = "# Made by vindibot arena", '<meta name="generator" content="vindibot arena">'
 #: Begins the line of a configuration with the command that began the tournament.
@@ -44,7 +43,7 @@ _CHANGEABLE = ("blocks", "workers", "results", "records", "replays", "logs", "ma
 
 
 class StoreError(VindibotError):
-    """Results cannot be written. The message gives the reason. All games that were written before are complete."""
+    """Results cannot be written. The message gives the reason. All lines that were written before are complete."""
 
 
 def _open(path: Path) -> LineFile:
@@ -68,8 +67,8 @@ def _open(path: Path) -> LineFile:
 class Store:
     """The files of a tournament, open for more games. `before` has the games that the results file had when it was opened.
 
-    `digest` names the tournament, `setup` is its configuration. `changes` returns the reasons why no game may be added to those
-    before, as phrases. `command` is the command that begins the tournament. Raises `UsageError` or `StoreError`.
+    `digest` identifies the tournament, `setup` is its configuration. `changes` returns phrases: the reasons why no game may be
+    added to the earlier games. `command` is the command that begins the tournament. Raises `UsageError` or `StoreError`.
     """
 
     def __init__(
@@ -94,7 +93,7 @@ class Store:
                 raise UsageError(f"{short(path)} has games of another tournament: {_differences(setup_path(path), setup)}")
             if found := changes(self.before):
                 text = f"its games were played by another version: {'; '.join(found)}"
-                raise UsageError(f"{short(path)}: {text}. --mix-versions continues all the same")
+                raise UsageError(f"{short(path)}: {text}. --mix-versions continues nevertheless")
         if not self.before and not resume:
             _refuse_others(path, records=records)
         if records and not begins_with(records_path(path), RECORD):
@@ -131,7 +130,7 @@ def records_path(results: Path) -> Path:
 
 
 def setup_path(results: Path) -> Path:
-    """Return the path of the configuration that belongs to these results."""
+    """Return the path of the configuration file beside these results."""
     return results.with_suffix(".effective.toml")
 
 
@@ -147,7 +146,7 @@ def replays_path(results: Path) -> Path:
 
 @dataclass(frozen=True)
 class TournamentOrigin:
-    """The command that began a tournament and its seed, as the file of its configuration has them; empty and None if unknown."""
+    """The command that began a tournament (empty if unknown) and the tournament's seed (None if unknown)."""
 
     command: str = ""
     seed: int | None = None
@@ -172,12 +171,12 @@ def report_path(results: Path) -> Path:
 
 
 def owned(path: Path, mark: str) -> Output:
-    """Return a file beside the results that an arena writes, and that it replaces only if an arena made it."""
+    """Return an output file beside the results. An existing file is replaced only if an arena made it."""
     return Output(path, mark, "vindibot arena", INSTEAD)
 
 
 def check_names(results: Path) -> None:
-    """Raise `UsageError` if the path for results is a folder, or is also the path of the tournament's report or logs."""
+    """Raise `UsageError` if the path for results is a folder, or is the path of the tournament's report or logs."""
     if results.is_dir() or not results.name:
         raise UsageError(f"{short(results)} is a folder: --results names a file, as {short(results / 'cup.jsonl')}")
     if results in (report_path(results), logs_path(results), replays_path(results)):
@@ -185,12 +184,12 @@ def check_names(results: Path) -> None:
 
 
 def _refuse_others(results: Path, *, records: bool) -> None:
-    """Raise `UsageError` if there are already game records or logs at this place. Their results no longer exist."""
+    """Raise `UsageError` if there are game records or logs beside this path, although the results file itself does not exist."""
     left = [path for path in ([records_path(results)] if records else []) if path.is_file() and path.stat().st_size]
     left += [path for path in [logs_path(results)] if path.is_dir() and any(path.iterdir())]
     if left:
         names = " and ".join(map(short, left)) + (" is" if len(left) == 1 else " are")
-        raise UsageError(f"{names} there already, of other results: move them away, or {INSTEAD}")
+        raise UsageError(f"{names} there already and belong to other results: move them away, or {INSTEAD}")
 
 
 def _differences(path: Path, setup: Mapping[str, Any]) -> str:

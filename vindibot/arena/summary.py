@@ -1,7 +1,6 @@
-"""The summary of a tournament: figures per bot and per pair of bots, how the games of each bot ended,
-and the result of a match of two bots.
+"""The summary of a tournament: figures per bot and per pair of bots, and the result of a match of two bots.
 
-The summary is computed from the lines of results. `vindibot.arena.table` and `vindibot.arena.report` show the summary.
+It is computed from the lines of results. `vindibot.arena.table` and `vindibot.arena.report` show it.
 """
 
 from __future__ import annotations
@@ -31,10 +30,14 @@ from vindibot.games import Reason
 class BotStats:
     """The figures of one bot.
 
-    `games` and `wins` count games, also if the bot sits in several seats of one; it wins if one of its seats alone has the most
-    gold. The other figures are means over its seats. `ms_median` is the median of its games' medians, `ms_p99` that of their
-    99th percentiles, `ms_max` its slowest move; None if it never moved. `stalled` is rounds per game, None if unknown. `reasons`
-    counts seats by how they ended. `sizes` is {map size: (mean place, seats)}, `golds` the gold of every seat, sorted.
+    - `games`, `wins`: numbers of games. A game counts once, even if the bot has several seats in it. The bot wins if one of its
+      seats alone has the most gold. All other figures are means over its seats.
+    - `ms_median`, `ms_p99`: the medians, over its games, of the median and of the 99th percentile of milliseconds per move.
+      `ms_max`: its slowest move. All three are None if it never moved.
+    - `stalled`: stalled rounds per game, None if unknown.
+    - `reasons`: number of seats by the reason of their end.
+    - `sizes`: {map size: (mean place, seats)}.
+    - `golds`: the gold of every seat at the end, sorted.
     """
 
     bot: str
@@ -56,14 +59,16 @@ class BotStats:
 
     @property
     def seats(self) -> int:
-        """The number of seats in which it has played."""
+        """The number of seats in which the bot has played."""
         return sum(self.reasons.values())
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two bots in the games in which both sat: the number of pairs of seats in which `bot` had more gold than `other`, less gold,
-    and the same."""
+    """Two bots in the games in which both played. A pair of seats is a seat of `bot` and a seat of `other` in the same game.
+
+    The fields count the pairs in which `bot` had more gold than `other`, less gold, and the same amount.
+    """
 
     bot: str
     other: str
@@ -78,14 +83,17 @@ class Pair:
 
     @property
     def score(self) -> float:
-        """The share of pairs in which `bot` was ahead, ties half; 0.5 if the bots never met."""
+        """The share of pairs in which `bot` had more gold. A tie counts one half. 0.5 if the bots never met."""
         return (self.ahead + self.level / 2) / self.met if self.met else 0.5
 
 
 @dataclass(frozen=True)
 class MatchSummary:
-    """The match of two: the state of the sequential test, and the size of the difference. There is a size only if the match is
-    `complete`, that is, if the number of blocks was fixed before the first game and all were played, and if they are enough."""
+    """The match of two bots: the state of the sequential test, and the estimated difference in strength (`size`).
+
+    A match is `complete` if its number of blocks was fixed before the first game and all blocks were played. `size` is None
+    unless the match is complete and has enough blocks.
+    """
 
     a: str
     b: str
@@ -97,8 +105,11 @@ class MatchSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """The games so far of a tournament. `whole` is the number of complete blocks, `distinct` the share of distinct games (None if
-    unknown). `standings` are best first by rating. `interrupted`: games are missing."""
+    """The figures of a tournament so far.
+
+    `whole` is the number of complete blocks. `distinct` is the share of distinct games, None if unknown. `standings` are sorted
+    by rating, best first. `interrupted` says whether games are missing.
+    """
 
     format: Format
     games: int
@@ -132,9 +143,9 @@ def summarise(
 ) -> Summary:
     """Return the summary of the games of one tournament.
 
-    `bots` are the labels in the order of the configuration (default: those of the games); the first bot of a match is A.
-    `anchor` is the bot with rating 0, None for a mean of 0. `planned` is the planned number of blocks: the difference of a match
-    is estimated only if all are complete and the match was not to stop at a verdict.
+    `bots` are the labels in the order of the configuration (default: the bots of the games). The first bot of a match is A.
+    `anchor` is the bot with rating 0, None for a mean of 0. `planned` is the planned number of blocks. The difference of a match
+    is estimated only if all blocks are complete and the match was not set to stop at a verdict.
     """
     names = list(dict.fromkeys([*bots, *(bot for game in sorted(games, key=lambda game: game.key) for bot in game.bots)]))
     standings = tuple(bot_stats(one.bot, games, one) for one in rate(games, names, anchor=anchor, resamples=resamples))

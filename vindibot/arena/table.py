@@ -1,7 +1,7 @@
 """The tables of a tournament for a terminal or a text file.
 
-`show` prints all of them to a console of rich. `standings_table` alone is shown while games are played. All tables and lines fit
-`WIDTH` columns. The report (`vindibot.arena.report`) has the figures for which there is no room.
+`show` prints all of them to a `rich` console. While games are played, only `standings_table` is shown. All tables and lines fit
+`WIDTH` columns. The report (`vindibot.arena.report`) also has the figures for which there is no room here.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from vindibot.arena.sprt import SprtState
 from vindibot.arena.summary import BotStats, MatchSummary, Summary
 from vindibot.base import counted, printable
 
-#: Characters of a line of a terminal.
+#: Largest number of characters of a line.
 WIDTH = 80
-#: Characters of a label; the rest is cut off. In a table that is too wide labels are cut further, down to the second number.
+#: Largest number of characters of a label. In a table that is too wide, labels are shortened further, down to the second number.
 LABEL_LENGTH, SHORTEST_LABEL = 16, 6
-#: Number of bots above which the table of pairs is not printed: it would be too wide.
+#: Largest number of bots for which the table of pairs is printed. With more bots it would be too wide.
 MAX_PAIRS = 10
-#: The columns of the final table and of the table so far, after the bot.
+#: The columns after the bot: of the final table, and of the table while games are played.
 COLUMNS = ("rating", "95 %", "LOS", "games", "wins", "place", "gold", "deaths")
 COLUMNS_SO_FAR = ("rating", "±", "games", "wins", "place", "gold", "deaths", "mines", "ms")
 #: The columns of the report.
@@ -47,7 +47,7 @@ def points(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Return an interval of ratings, empty if there is none."""
+    """Return an interval of ratings as text, empty if there is none."""
     return "" if low is None or high is None else f"{points(low)} .. {points(high)}"
 
 
@@ -70,7 +70,7 @@ def milliseconds(value: float | None) -> str:
 
 
 def figures(one: BotStats) -> dict[str, str]:
-    """Return the figures of a bot as texts, by column; unknown ones may be missing."""
+    """Return the figures of a bot as texts, by column. Unknown figures may be missing."""
     found = {"games": str(one.games)}
     if one.rating is not None:
         rating = one.rating
@@ -94,7 +94,7 @@ def figures(one: BotStats) -> dict[str, str]:
 
 
 def _table(*columns: str, words: bool = False) -> Table:
-    """Return an empty table. The first column stands at the left, the others at the right, or with `words` at the left."""
+    """Return an empty table. The first column is aligned left, the others right, or with `words` left."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0, 0, 1))
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number and not words else "left", no_wrap=not words)
@@ -108,7 +108,7 @@ def natural_width(table: Table) -> int:
 
 
 def fitting(make: Callable[[int], Table]) -> Table:
-    """Return the table that `make` returns for a number of characters per label: the most with which the table fits `WIDTH`."""
+    """Return the table `make(n)` for the largest number n of characters per label with which the table fits `WIDTH`."""
     return next(
         (table for length in range(LABEL_LENGTH, SHORTEST_LABEL, -1) if natural_width(table := make(length)) <= WIDTH),
         make(SHORTEST_LABEL),
@@ -116,7 +116,7 @@ def fitting(make: Callable[[int], Table]) -> Table:
 
 
 def standings_table(standings: Sequence[BotStats], columns: Sequence[str] = COLUMNS) -> Table:
-    """Return a table with a line per bot and these columns after the bot."""
+    """Return a table with a line per bot. `columns` are the columns after the bot."""
 
     def make(length: int) -> Table:
         table = _table("bot", *columns)
@@ -129,8 +129,11 @@ def standings_table(standings: Sequence[BotStats], columns: Sequence[str] = COLU
 
 
 def pairs_table(summary: Summary) -> Table:
-    """Return a table with the share of pairs of seats in which the bot of the row has more gold than the bot of the column, ties
-    half; empty if they never met. If the labels are too long for heads of columns, the bots have numbers."""
+    """Return a table with a row and a column per bot.
+
+    A cell has the share of pairs of seats in which the bot of the row has more gold than the bot of the column. A tie counts one
+    half. The cell is empty if they never met. If the labels are too long for the heads of columns, the heads are numbers.
+    """
     bots = [one.bot for one in summary.standings]
     met = summary.pairs_that_met()
 
@@ -179,14 +182,14 @@ def verdict_line(a: str, b: str, state: SprtState) -> str:
 
 
 def progress_lines(a: str, b: str, state: SprtState) -> list[str]:
-    """Return a match of two that is running in words: LLR, bounds and LOS, and the verdict if there is one."""
+    """Return lines about a running match of two bots: LLR, bounds and LOS, and the verdict if there is one."""
     los = [f"LOS of {_name(a)} {percent(state.los)}"] if state.los is not None else []
     verdict = [] if state.verdict == "running" else [verdict_line(a, b, state)]
     return [" · ".join([llr_text(state), *los]), *verdict]
 
 
 def match_lines(match: MatchSummary) -> list[str]:
-    """Return the match of two in words: the verdict of the test with its figures, then the size of the difference."""
+    """Return lines about a match of two bots: the verdict of the test with its figures, then the estimated difference."""
     state, sprt, size = match.state, match.settings, match.difference
     lines = [
         verdict_line(match.a, match.b, state),
@@ -214,7 +217,7 @@ def _why_no_size(match: MatchSummary) -> str:
         return f"it takes at least {MIN_BLOCKS} blocks"
     if match.settings.stop:
         return "a match that stops at a verdict exaggerates it"
-    return "blocks are missing, so it would exaggerate"
+    return "some of the blocks are missing"
 
 
 def head_line(summary: Summary) -> str:

@@ -36,7 +36,7 @@ from vindibot.config import Config, build, cores, look_up, short
 
 @dataclass
 class Tournament:
-    """A tournament that `prepare` has made. If its results could not be written, `error` is the reason, else it is empty."""
+    """A tournament that `prepare` has made. If its results could not be written, `error` is the reason, else `error` is empty."""
 
     settings: ArenaSettings
     schedule: Schedule
@@ -70,7 +70,7 @@ class Tournament:
     def play(self, reporter: Reporter, elsewhere: Elsewhere | None = None) -> None:
         """Play the missing games: on other machines if `elsewhere` has some, else on this machine.
 
-        End early on a request to `stop`, or if results cannot be written. Raises `VindibotError` if no game can be played.
+        Return early if `stop` is requested or if results cannot be written. Raises `VindibotError` if no game can be played.
         """
         workers = self.settings.workers or cores()
         title = (" against " if self.settings.format == "ab" else ", ").join(self.bots)
@@ -109,7 +109,7 @@ class Tournament:
         finally:
             reporter.end()
             self.store.close()
-            with contextlib.suppress(OSError):  # the folder is not empty, or was never made
+            with contextlib.suppress(OSError):  # the folder is not empty or does not exist
                 logs_path(self.path).rmdir()
 
     def _missing_games(self) -> Iterator[GameTask]:
@@ -120,7 +120,10 @@ class Tournament:
                 yield task
 
     def _has_verdict(self) -> bool:
-        """Return whether the match ends early because the sequential test has a verdict. This needs the setting sprt.stop."""
+        """Return whether the sequential test has a verdict that ends the match.
+
+        Without the setting sprt.stop, no verdict does.
+        """
         sprt = self.settings.sprt
         return sprt.stop and run_sprt(self.lines, self.bots[0], sprt).verdict in ("H0", "H1")
 
@@ -130,7 +133,7 @@ class Tournament:
         return len(self.lines) >= len(self.schedule) or self._has_verdict()
 
     def forfeits(self) -> dict[str, float]:
-        """Return the share (0..1) of games that a bot forfeited, for each bot above the limit `max_forfeits`."""
+        """Return the share (0..1) of forfeited games of each bot whose share is above the limit `max_forfeits`."""
         seats, forfeits = Counter[str](), Counter[str]()
         for line in self.lines:
             for seat in line.seats:
@@ -152,8 +155,8 @@ class Tournament:
 def prepare(config: Config[ArenaSettings], *, resume: bool = False, mix_versions: bool = False, command: str = "") -> Tournament:
     """Return a tournament whose bots, commands, maps and results have been checked. Raises `UsageError`.
 
-    `resume` continues with the results that are there; `mix_versions` also if the build or files of bots have changed since.
-    `command` is the command of this tournament, for the report.
+    With `resume`, the tournament continues with the existing results. With `mix_versions`, it continues even if the build or the
+    files of bots have changed. `command` is the command of this tournament, for the report.
     """
     settings = config.settings
     for key, other, problem in settings.conflicts():
@@ -216,7 +219,7 @@ def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
-    """Return an entry of the list of bots in a form that is valid in any folder: with an absolute path if it names a bot file."""
+    """Return an entry of the list of bots in a form that is valid in any folder. The path of a bot file becomes absolute."""
     label, name = split_label(text)
     if name in settings.entrants or name in BUILT_IN or is_command(name):
         return text
@@ -226,9 +229,10 @@ def _absolute(text: str, folder: Path | None, settings: ArenaSettings) -> str:
 
 @contextlib.contextmanager
 def interruptible(tournament: Tournament, reporter: Reporter) -> Iterator[None]:
-    """Handle Ctrl-C and SIGTERM in the block. The first signal lets the running games end. The second one ends them.
+    """Handle Ctrl-C and SIGTERM in the ``with`` block.
 
-    A third signal ends this program immediately. This helps if the program waits for a process that does not answer.
+    After the first signal, no new game starts. A second signal ends the running games. A third signal ends this program
+    immediately. This helps if the program waits for a process that does not answer.
     """
     stop = tournament.stop
 

@@ -1,4 +1,4 @@
-"""Versions: the builds and the versions of bots that played the games in a file, and their changes since then."""
+"""Versions: the builds and bot versions that played the games in a file, and what has changed since then."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vindibot.config import Build
 def changes(before: Sequence[GameLine], build: Build, entrants: Iterable[Entrant]) -> list[str]:
     """Return what has changed in the build and the bots since the last games in a file, one phrase per change.
 
-    `before` are the games in the file. `build` and `entrants` are the present build and the present bots.
+    `before` are the games in the file. `build` and `entrants` are the current build and the current bots.
     """
     if not before:
         return []
@@ -34,7 +34,7 @@ def builds(games: Iterable[GameLine]) -> list[Build]:
 
 
 def mixed_versions(games: Sequence[GameLine]) -> str:
-    """Return a sentence that says so if several builds, or several versions of a bot, played these games. Else return ""."""
+    """Return a warning if several builds, or several versions of a bot, played these games. Otherwise return ""."""
     count = len({game.build for game in games})
     found = [f"{count} builds of vindibot"] if count > 1 else []
     digests: defaultdict[str, set[str]] = defaultdict(set)

@@ -129,7 +129,10 @@ def replace(path: Path, content: bytes, *, mode: int = 0o666, exclusive: bool = 
 
 
 def begins_with(path: Path, mark: bytes) -> bool:
-    """Return whether a file is missing or empty, or begins with `mark` or, after a crash, consists of a first part of `mark`."""
+    """Return whether a file begins with `mark`.
+
+    This is also true if the file is missing or empty, or has only the first part of `mark`, as a crash can leave it.
+    """
     try:
         head = _head(path) if path.is_file() else b""
     except OSError:

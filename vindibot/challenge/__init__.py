@@ -1,4 +1,4 @@
-"""Games by hand: a person steers a hero on a page, and bots play against this hero."""
+"""Games by hand: a person moves a hero on a page, and bots play against this hero."""
 
 import lazy_loader
 

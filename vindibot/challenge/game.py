@@ -1,8 +1,8 @@
 """One game of a person against three bots.
 
-The bots play as in ``vindibot play``: each bot is a `GamePlayer` over HTTP with its own worker processes. This module stores
-the ballots of the bots for the page, because the server does not know votes. The person joins with a key, like any client. The
-game ends early if the person leaves, does not join, or exceeds the time limit of a move.
+The bots play as in ``vindibot play``: each bot is a `GamePlayer` over HTTP with its own worker processes. The server does not
+know votes, so this module stores the ballots (all votes) of the bots for the page. The person joins with a key, like any client.
+The game ends early if the person leaves, does not join, or exceeds the time limit of a move.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from vindibot.games import Ballot, GameState, Header, LastState, Outcome, Ply
 from vindibot.server import EmbeddedServer, Match, MatchResult, Room
 from vindibot.session import GamePlayer
 
-#: Seconds within which the person must join after the bots are ready. The page joins at once.
+#: Seconds that the person has to join after the bots are ready. The page joins immediately.
 JOIN_SECONDS = 30.0
-#: Largest number of seconds for the bots to receive the last state of a game.
+#: Largest number of seconds to wait until the bots have received the last state of a game.
 CLOSING_SECONDS = 2.0
 #: Milliseconds per move for a person who plays without a time limit: the largest limit of the server.
 UNTIMED_MS = 86_400_000
-#: Seconds, in addition to the time limit of the person, that a bot waits for its next turn.
+#: A bot waits this number of seconds longer for its next turn than the person's time limit.
 TIMEOUT_SECONDS = 60.0
 
 _log = structlog.get_logger("vindibot.challenge")
@@ -92,7 +92,7 @@ class Decisions:
         """See `vindibot.session.player.GameObserver`."""
 
     def end(self) -> None:
-        """Announce that no more decisions follow."""
+        """Note that no more decisions follow."""
         self.over = True
         self._wake()
 
@@ -101,8 +101,10 @@ class Decisions:
         self._changed.clear()
 
     async def after(self, count: int, seconds: float) -> Sequence[Decision]:
-        """Return the decisions after the first `count`. If there are none yet, wait for the next decision or the end, for at
-        most `seconds`."""
+        """Return all decisions except the first `count`. If there are none yet, wait for the next decision or the end.
+
+        The wait is at most `seconds` long.
+        """
         if len(self.made) <= count and not self.over:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), seconds)
@@ -134,7 +136,7 @@ class ChallengeGame:
         return self._match.room if self._match is not None else None
 
     async def prepare(self) -> None:
-        """Start the bots and reserve the seats. If this method raises an error, call `close`."""
+        """Start the bots and reserve the seats. If this method raises an error, the caller must call `close`."""
         setup, settings = self.setup, self._settings
         started = [await self._start(bot) for bot in setup.bots]
         keys = [SecretStr(self._server.register(bot.name)) for bot in setup.bots]
@@ -153,7 +155,7 @@ class ChallengeGame:
             self._tasks.append(asyncio.create_task(player.play(), name=f"vindibot-opponent-{number}"))
 
     async def _start(self, bot: Bot) -> Voters:
-        """Start the voters of a bot and return them."""
+        """Start the voters of a bot, which run its traits, and return them."""
         pool, workers = self._settings.pool, max(1, (self._settings.pool.workers or cores()) // (SEATS - 1))
         started = voters(bot, workers=workers, in_process=pool.in_process, grace=pool.grace_ms / 1000, strikes=pool.strikes)
         self._stack.push_async_callback(started.close)

@@ -29,8 +29,7 @@ _log = structlog.get_logger("vindibot.challenge")
 
 
 class Host:
-    """All games of one command. It is an observer of the server's rooms, and calls `note` with a line about each game that has
-    ended.
+    """All games of one command. This class observes the server's rooms, and calls `note` with a line when a game has ended.
 
     Each game has a secret, which only the page that requested the game knows.
     """
@@ -53,7 +52,7 @@ class Host:
             raise VindibotError(f"no more than {limit} can run here at once: try again when a game has ended")
         self._preparing += 1
         try:
-            async with self._loading:  # a bot that is loaded puts its folders on the import path of this process
+            async with self._loading:  # loading a bot adds its folders to the import path of this process
                 setup = await asyncio.to_thread(self._load, request)
             return await self._prepare(setup)
         finally:
@@ -122,7 +121,7 @@ class Host:
 
     @contextlib.asynccontextmanager
     async def serving(self, host: str) -> AsyncIterator[EmbeddedServer]:
-        """Within this block, serve the page and the games. All games end when the block ends."""
+        """Serve the page and the games within the ``async with`` block. All games end when the block ends."""
         settings = ServerSettings(host=host, port=self.settings.port, keys="registered")
         async with EmbeddedServer(settings, (self,), (lambda app: add_routes(app, self),)) as self._server:
             try:

@@ -19,14 +19,16 @@ from vindibot.config import LONGEST_NAME, BotFile, load_bot, load_map, places, s
 
 #: The ids of a new random map, and of the map that the command names.
 RANDOM, NAMED = "random", "named"
-#: Number of seeds that are tried for a random map. With few seeds the generator fails.
+#: Number of seeds that are tried for a random map. The generator fails for a few seeds.
 ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
 class BotOffer:
-    """A bot file. `where` distinguishes it from other bots of the same name. `problem` says why the file cannot be read as
-    TOML. The traits in the file are checked only when a game begins."""
+    """A bot file. `where` distinguishes it from other bots with the same name.
+
+    If the file is not TOML, `problem` says why. The traits in the file are checked only when a game begins.
+    """
 
     id: str
     name: str
@@ -61,13 +63,12 @@ class Offers:
         self._named_bots = tuple(dict.fromkeys(named))
         chosen = named or [Path(load_bot("seed").path)]
         found = {offer.path: offer.id for offer in self.bots()}
-        #: The ids of the three bots that are selected first. If the command names fewer than three, the named bots take the
-        #: seats in turn.
+        #: The ids of the three bots that the page selects first. If the command names only one or two bots, they take the seats
+        #: in turn.
         self.chosen = tuple(found[chosen[number % len(chosen)]] for number in range(3))
 
     def bots(self) -> list[BotOffer]:
-        """Return the bots that exist now: first the bots named by the command, then the current folder's, then the shipped
-        bots."""
+        """Return the bots that exist now: those that the command names, the current folder's, then the shipped bots."""
         paths = dict.fromkeys([*self._named_bots, *(path.resolve() for path in _files())])
         offers = (_offer(path, path in self._named_bots) for path in paths)
         return [offer for offer in offers if offer is not None]
@@ -80,7 +81,7 @@ class Offers:
         raise UsageError("this bot file no longer exists: load the page again")
 
     def maps(self) -> list[MapOffer]:
-        """Return all maps: a new random map, the map named by the command, the maps with names, the standard set."""
+        """Return all maps: a new random map, the map that the command names, the maps with names, the standard set."""
         offers = [MapOffer(RANDOM, "a new random map", "")]
         if self._named_map is not None:
             offers.append(MapOffer(NAMED, self._named_map.name or "the map named on the command line", "", self._named_map.size))

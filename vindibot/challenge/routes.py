@@ -1,8 +1,8 @@
 """The routes of the page of challenges: the page, the page's files, the offers, a new game, the votes of the bots.
 
 The routes answer requests from this page only. They require JSON, and a host that is an address or a name of this machine.
-Without these checks, another page in the same browser could start bots or read votes, even a page of a host whose name resolves
-to this machine.
+Without these checks, another page in the same browser could start bots or read votes. It could even be a page of a foreign host
+whose name resolves to this machine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TILES = ".#T-"
 
 
 def _trusted(request: Request) -> None:
-    """Raise `Refusal` for a request to a foreign host name, or from the page of another server."""
+    """Raise `Refusal` for a request with another host name than this machine's, or from the page of another server."""
     host = request.headers.get("host", "")
     try:
         name = urlsplit(f"//{host}").hostname or ""
@@ -107,8 +107,11 @@ def add_routes(app: FastAPI, host: Host) -> None:
 
     @app.post("/challenge/games", dependencies=guarded)
     async def begin(request: Request) -> Response:
-        """Begin a game. The body is a `GameRequest` in JSON. The answer comes when the bots are ready. It has a key for the
-        arena, the secret of the game, and the game's bundle (docs/viewer-format.md) without id and plies."""
+        """Begin a game. The body is a `GameRequest` in JSON.
+
+        The answer comes when the bots are ready. It has a key for the game server, the secret of the game, and the game's bundle
+        (docs/viewer-format.md) without id and plies.
+        """
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise Refusal(415, "Send the request as application/json")
         try:
@@ -124,8 +127,10 @@ def add_routes(app: FastAPI, host: Host) -> None:
 
     @app.get("/challenge/game/votes", dependencies=guarded)
     async def votes(request: Request, after: int = 0) -> Response:
-        """Return the decisions of the bots after the first `after`, as the turns of a bundle with the hero. If there is no such
-        decision yet, wait for one. The bearer token is the secret of the game."""
+        """Return all decisions of the bots except the first `after`. Each is a turn of a bundle, with the hero.
+
+        If there is no such decision yet, wait for one. The bearer token is the secret of the game.
+        """
         decisions = _game(host, request).decisions
         made = await decisions.after(max(0, after), WAIT_SECONDS)
         return JSONResponse({"turns": [_turn(decision) for decision in made], "over": decisions.over})
@@ -161,7 +166,7 @@ def _turn(decision: Decision) -> dict[str, Any]:
 
 
 def _map_data(found: Map) -> dict[str, Any]:
-    """Return a map with the board in the letters of a bundle (docs/viewer-format.md)."""
+    """Return a map. The board uses the letters of a bundle (docs/viewer-format.md)."""
     spawns = [-1 if spawn is None else spawn[0] * found.size + spawn[1] for spawn in found.spawns]
     tiles = "".join(_TILES[tile] for tile in found.tiles.ravel())
     return {"name": found.name, "size": found.size, "tiles": tiles, "spawns": spawns}

@@ -11,15 +11,14 @@ LONGEST_NAME = 30
 
 
 class ChallengeSettings(Settings):
-    """The settings of ``vindibot challenge``. The page begins with this map, number of rounds and times. The person can change
-    them there."""
+    """The settings of ``vindibot challenge``. The map, the number of rounds and the times can be changed on the page."""
 
     map: str = Field(
         default="",
         max_length=10_000,
-        description="the map that is selected first: a name (m1), SIZE-SEED, or a map file; empty: a new random one",
+        description="the map that the page selects first: a name (m1), SIZE-SEED, or a map file; empty: a new random map",
     )
-    rounds: int = Field(default=100, ge=1, le=600, description="number of rounds that is selected first: moves per hero")
+    rounds: int = Field(default=100, ge=1, le=600, description="number of rounds (moves per hero) that the page selects first")
     your_limit_s: int = Field(
         default=60,
         ge=0,
@@ -32,7 +31,7 @@ class ChallengeSettings(Settings):
         ge=0,
         le=60_000,
         allow_inf_nan=False,
-        description="milliseconds of each move that the bots leave unused; more is safer",
+        description="milliseconds of each move that the bots leave unused; a larger value is safer",
     )
     seed: Seed = Field(default=None, description='seed of the bots; "random": a new one per game')
     port: int = Field(default=0, ge=0, le=65535, description="port of the page; 0 takes a free one")

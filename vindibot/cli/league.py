@@ -104,5 +104,5 @@ def standings(file: Path, output: str) -> None:
         table = plain_table(*heads, left=("bot",), title=title)
         for row in rows:
             numbers = (row.games, row.wins, row.draws, row.losses, row.gold)
-            table.add_row(str(row.rank), row.name, f"{row.points:g}", *map(str, numbers))
+            table.add_row(str(row.rank), row.name, f"{row.points:.2f}", *map(str, numbers))
         terminal().print(table, markup=False)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 from click.shell_completion import CompletionItem
@@ -52,6 +54,10 @@ def settings_options(
     return add
 
 
+#: What the help shows for the value of an option, by the type of the setting.
+METAVARS: dict[Any, str] = {int: "N", float: "NUMBER", Path: "PATH"}
+
+
 def overrides(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a command's options by the keys of the settings. `options` has them by the names of the parameters."""
     return {name.replace("__", "."): value for name, value in options.items()}
@@ -75,8 +81,9 @@ def _option(key: str, name: str, info: Any, default: Any, complete: Completer | 
         names = f"{name}/--no-{name[2:]}", parameter
         return click.option(*names, default=None, help=f"{info.description}  [default: {on}]")
     shown = f"  [default: {default}]" if default not in ("", (), None) and not isinstance(default, bool) else ""
-    metavar = {"int": "N", "float": "NUMBER"}.get(getattr(info.annotation, "__name__", ""), "VALUE")
-    choices = getattr(info.annotation, "__args__", ())
+    choices = get_args(info.annotation)
+    kinds = [kind for kind in choices or (info.annotation,) if kind is not NoneType]
+    metavar = METAVARS.get(kinds[0], "VALUE") if len(kinds) == 1 else "VALUE"
     if choices and all(isinstance(choice, str) for choice in choices):
         metavar = "|".join(choices)
     return click.option(name, parameter, metavar=metavar, help=f"{info.description}{shown}", shell_complete=complete)

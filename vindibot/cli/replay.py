@@ -22,9 +22,9 @@ from vindibot.cli.parameters import PATH, RECORDING
 def replay_command(file: Path, out: Path | None, game: str | None, show: bool) -> None:
     """Show a recorded game in the browser: the board, the events, and the votes.
 
-    FILE is a recording of `vindibot play` ("last" is the newest recording in recordings/), a game record from a server
-    (/records/ID), or a file of game records from the arena (JSON lines, plain or gzipped). The page is one HTML file, which needs
-    no server and no network. Without --html, the page is written into the current folder.
+    FILE is a recording of `vindibot play`, a game record from a server (/records/ID), or a file of game records from the arena
+    (JSON lines, plain or gzipped). "last" is the newest recording in recordings/. The page is one HTML file, which needs no
+    server and no network. Without --html, the page is written into the current folder.
 
     \b
     Examples:

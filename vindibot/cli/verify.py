@@ -15,8 +15,8 @@ from vindibot.cli.parameters import RECORDING
 def verify_command(files: tuple[Path, ...]) -> None:
     """Replay recorded games and compare every state.
 
-    FILES are recordings of `vindibot play` ("last" is the newest recording in recordings/), game records (*.games.jsonl of an
-    arena, /records/ID of a server), or games of the original server with every state. A file may be plain or gzipped. In a
+    FILES are recordings of `vindibot play`, game records (*.games.jsonl of an arena, /records/ID of a server), or games of the
+    original server with every state. "last" is the newest recording in recordings/. A file may be plain or gzipped. In a
     recording, each state must follow from the state before. In a game record, all moves must be possible and lead to the recorded
     end. The exit code is 1 if any state differs.
     """

@@ -23,8 +23,8 @@ import click
 def watch_command(source: str, game: str | None, turn: int | None, speed: float | None, lines: bool) -> None:
     """Watch a game in the terminal, live or recorded.
 
-    URL-OR-FILE is the address of a game's page, the address of a server (for its newest running game), a recording ("last" is the
-    newest recording in recordings/), or a file of game records. The command follows a live game to its end. If the connection is
+    URL-OR-FILE is the address of a game's page, the address of a server (for its newest running game), a recording, or a file of
+    game records. "last" is the newest recording in recordings/. The command follows a live game to its end. If the connection is
     lost, the command connects again. Without a terminal it prints a line for each ply.
 
     \b

@@ -1,9 +1,9 @@
 """The client of one game over HTTP: it joins and sends moves until the game ends, and recovers from faults.
 
 A temporary fault must not lose the game. After a lost reply the client immediately sends the move a second time. If the server
-then answers that it is not our turn, the server has already accepted the move, and the client is **out of step** with the server:
-it has no state to answer. In this case the client sends Stay at short intervals until it receives a state. A permanent fault ends
-the game with a `Reason` and the server's text.
+then answers that it is not our turn, it has already accepted the move. Now the client is **out of step**: it has no state to
+answer. In this case the client sends Stay at short intervals until it receives a state. A permanent fault ends the game with a
+`Reason` and the server's text.
 """
 
 from __future__ import annotations

@@ -224,7 +224,10 @@ class PlaySettings(Settings):
         return not self.server
 
     def paced(self, terminal: bool) -> bool:
-        """Return whether the games have a pace for people. `terminal` says whether standard output is a terminal."""
+        """Return whether the games are slowed down so that a person can watch them.
+
+        `terminal` says whether standard output is a terminal.
+        """
         shown = self.display != "none" and (terminal or self.open)
         return self.embedded and (self.pace == "watch" or (self.pace == "auto" and self.games == 1 and shown))
 

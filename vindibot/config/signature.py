@@ -75,8 +75,8 @@ def bot_digest(traits: Iterable[TraitSpec], folders: Sequence[str]) -> str:
 def own_sources(modules: Iterable[str], folders: Sequence[str]) -> dict[str, Path]:
     """Return the source files of these modules and of all modules that they import from `folders`, by module name.
 
-    If one of `modules` is not in `folders` (but in an installed package), the result has the file of this module, and no file
-    that this module imports.
+    If one of `modules` is in an installed package and not in `folders`, the result has only the file of this module, without the
+    modules that it imports.
     """
     found: dict[str, Path] = {}
     start: dict[str, Path] = {}

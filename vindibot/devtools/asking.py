@@ -1,4 +1,4 @@
-"""Calls of traits in this process, outside of a game: on one recorded turn, or on many turns to measure the time."""
+"""Calls traits in this process, outside of a game: on one recorded turn, or on many turns to measure the time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vindibot.games import Recording
 
 #: Default number of seconds for an anytime trait: about the time of a turn.
 SECONDS = 0.9
-#: Default number of seconds after which a trait without an answer is interrupted: without and with a budget of nodes.
+#: Seconds after which a trait without an answer is interrupted by default: without a budget of nodes, and with one.
 LIMIT, LIMIT_WITH_NODES = 10.0, 60.0
 
 Traits = Sequence[tuple[TraitSpec, Behaviour]]
@@ -61,8 +61,10 @@ def recorded_bot(recording: Recording) -> Bot:
 
 
 def traits_of(bot: Bot, only: Sequence[str] = ()) -> Traits:
-    """Build a bot's traits and return them; with `only`, return only the traits with these labels. Raises `UsageError` for an
-    unknown label."""
+    """Return a bot's traits, newly built. With `only`, return only the traits with these labels.
+
+    Raises `UsageError` for an unknown label.
+    """
     labels = [spec.label for spec in bot.traits]
     for label in only:
         if label not in labels:
@@ -78,9 +80,8 @@ def find_bot(name: str | None, recording: Recording) -> Bot:
 def ask(behaviours: Iterable[Behaviour], view: View, seconds: float | None, limit: float | None = None) -> list[Vote]:
     """Ask each trait about a view, and return the last vote of each; see `vindibot.engine.runner.run`.
 
-    After `seconds` the stop word is set, which ends anytime traits; None for never. A trait that still runs after `limit`
-    seconds is interrupted, and its vote has the status "late". Ctrl-C raises `KeyboardInterrupt`, even if a trait catches this
-    exception.
+    After `seconds` (None: never) the stop word is set. Anytime traits then return. A trait that still runs after `limit` seconds
+    is interrupted, and its vote has the status "late". Ctrl-C raises `KeyboardInterrupt`, even if a trait catches this exception.
     """
     votes: dict[int, Vote] = {}
     with _interrupts() as interrupted, stopping(view, seconds), Watchdog(limit) as watchdog:

@@ -41,7 +41,7 @@ class Times:
     votes: list[tuple[Vote, TrialPosition]] = field(default_factory=list)
 
     def percentile(self, percent: float) -> float:
-        """Return a percentile of the time per turn, in milliseconds; 0 without votes."""
+        """Return a percentile of the time per turn, in milliseconds. Return 0 if there are no votes."""
         return float(np.percentile([vote.ms for vote, _ in self.votes], percent)) if self.votes else 0.0
 
     @property
@@ -131,8 +131,8 @@ def measure(
 ) -> tuple[list[Times], bool]:
     """Return the times of the traits, and whether Ctrl-C ended the measurement early.
 
-    Each trait gets a view of its own, so its time includes the work that traits share within a turn. A trait that was
-    interrupted at the time limit is not asked again.
+    Each trait gets a new view. So its time includes work that traits of a bot would share. A trait that was interrupted at the
+    time limit is not called again.
     """
     times = [Times(spec.label) for spec, _ in traits]
     seconds, limit = (SECONDS, LIMIT) if nodes is None else (None, LIMIT_WITH_NODES)
@@ -157,8 +157,10 @@ def measure(
 
 
 def table_of(times: Sequence[Times]) -> Table:
-    """Return a table of the milliseconds of each trait. It has columns for depth and speed if a trait searches, and for
-    failures if a trait fails."""
+    """Return a table of the milliseconds of each trait.
+
+    If a trait searches, the table has columns for depth and speed. If a trait fails, it has a column for failures.
+    """
     searches, failures = any(one.depth is not None or one.speed is not None for one in times), any(one.failed for one in times)
     more = [*(["depth", "knodes/s"] * searches), *(["failed"] * failures)]
     table = trait_table("turns", "median ms", "p99 ms", "worst ms", *more)
@@ -175,8 +177,8 @@ def table_of(times: Sequence[Times]) -> Table:
 
 
 def _failures(one: Times, bot: Bot) -> list[str]:
-    """Return lines on the first three kinds of failures of a trait. A failure on a recorded turn has the command that shows
-    it."""
+    """Return lines about a trait's failures, at most three kinds. For a recorded turn, a line has the command that shows the
+    failure."""
     first: dict[str, TrialPosition] = {}
     for vote, position in one.votes:
         if vote.note:

@@ -1,4 +1,4 @@
-"""The top of a search tree, node by node. An alpha-beta search stores the top nodes; the compiled kernel searches below them.
+"""The top of a search tree, node by node. A search in Python stores the top nodes; the compiled kernel searches below them.
 
 Moves, windows and scores are equal to those of `behaviours.search.engine`. Only the order of moves is simpler: the best move of
 the previous depth, then North, East, South, West, Stay. So different branches may be cut off.
@@ -23,7 +23,7 @@ from sim.rules import effective_moves, step_back, step_saving
 
 #: The order in which moves are searched, after the best move of the previous depth.
 _ORDER = (1, 3, 2, 4, 0)
-#: Meaning of a score: the exact value; an upper bound; a lower bound (the branch was cut off).
+#: Kinds of scores: the exact value; an upper bound; a lower bound (the rest of the branch was cut off).
 EXACT, UPPER, LOWER = "", "≤", "≥"
 
 
@@ -31,10 +31,13 @@ EXACT, UPPER, LOWER = "", "≤", "≥"
 class Node:
     """A position of the tree.
 
-    `hero` is the hero to move (0..3), `move` the move that led here (None at the root). `score` is in hundredths of gold for
-    us, `bound` its kind (`EXACT`, `UPPER`, `LOWER`). `nodes` is the number of positions searched from here on. `children` are
-    in the order of the search, and `cut` has the moves that were cut off. Both are empty in the last shown ply. `over` says
-    that the game has ended. `expected` marks the principal variation. `number` counts the nodes from 1, depth first.
+    - `number`: number of the node from 1, depth first.
+    - `hero`: the hero to move (0..3). `move`: the move that led here, None at the root.
+    - `score`: the value for our hero in hundredths of gold. `bound`: the kind of the score (`EXACT`, `UPPER`, `LOWER`).
+    - `nodes`: the number of positions searched from here on.
+    - `children`: the next nodes, in the order of the search. `cut`: the moves that were cut off. Both are empty in the last
+      shown ply.
+    - `over`: whether the game has ended. `expected`: whether the node is in the principal variation.
     """
 
     hero: int
@@ -66,7 +69,7 @@ class SearchTree:
 
 
 def build_tree(view: View, params: SearchParams, weights: Weights, depth: int, top: int) -> SearchTree:
-    """Search `depth` plies (at least 1), after searches of all smaller depths. Return the first `top` plies of the last search.
+    """Return the first `top` plies of a search of `depth` plies (at least 1). It comes after searches of all smaller depths.
 
     The game must be running, with ``params.me`` to move. Equal arguments give equal trees. The view does not change.
     """
@@ -98,7 +101,7 @@ class _TreeBuilder:
         self._deaths = 0  # of our hero, on the path from the root
 
     def root(self, depth: int, top: int) -> Node:
-        """Return the tree of one depth. The search window of each direction begins `clip` below the best score so far."""
+        """Return the tree of one depth. The window of each direction has its lower bound `clip` below the best score so far."""
         me, before = self._params.me, self._searched
         with borrowed() as self._work:
             self._work.begin(self._params)
@@ -155,7 +158,10 @@ class _TreeBuilder:
         return Node(hero, None, score, _bound(score, alpha, beta), self._searched - before, children, cut)
 
     def _usual_move(self, hero: int, *, chooses: bool) -> int:
-        """Return the move of a hero that does not deviate. The policy gives this move, but in some modes it is `STAY`."""
+        """Return the usual move of a hero: the move of the opponent model, in some modes `STAY`.
+
+        All other moves are deviations.
+        """
         active = bool(self._params.active >> hero & 1)
         if hero == self._params.me or (self._params.mode == BEST_REPLY and active):
             return STAY
@@ -164,8 +170,10 @@ class _TreeBuilder:
         return int(policy(self._games, 0, hero, self._tables))
 
     def _resets_deviation(self, hero: int) -> bool:
-        """Return whether the search forgets earlier deviations after this hero's ply: our ply is next, or all opponents choose
-        freely."""
+        """Return whether the search forgets earlier deviations after this hero's ply.
+
+        It does if our ply is next, or if all opponents choose freely.
+        """
         return self._params.mode == PARANOID or (hero + 1) & 3 == self._params.me
 
     def _moves(self, hero: int, usual: int, *, chooses: bool) -> list[int]:
@@ -177,8 +185,10 @@ class _TreeBuilder:
         return sorted((move for move in _ORDER if mask >> move & 1), key=lambda move: move != first)
 
     def _below(self, left: int, alpha: int, beta: int, *, deviated: bool) -> int:
-        """Return the kernel's score of this position. This method itself makes the plies after a deviation, because the kernel
-        does not know of deviations."""
+        """Return the kernel's score of this position.
+
+        The kernel does not know deviations, so this method itself makes the plies after a deviation.
+        """
         hero = int(self._games["turn"].item(0)) & 3
         if deviated and left and self._games["status"].item(0) == RUNNING:
             self._searched += 1

@@ -47,8 +47,8 @@ _LIMITS = {
 class AvailableTrait:
     """A trait that a bot can use.
 
-    `use` is the trait's name in a bot file, `home` says where the trait comes from. `kind` is its class. If the trait cannot be
-    imported, `kind` is None and `problem` says why.
+    `use` is the trait's name in a bot file. `home` says where the trait comes from. `kind` is its class. If the import fails,
+    `kind` is None and `problem` says why.
     """
 
     use: str
@@ -82,8 +82,7 @@ def import_trait(use: str, home: str) -> AvailableTrait:
 
 
 def all_traits(bot: Bot | None = None) -> list[AvailableTrait]:
-    """Return the built-in traits and the traits of installed packages. With a bot, also return the traits in the folders of its
-    files."""
+    """Return the built-in traits and the traits of installed packages; for a bot also the traits in the folders of its files."""
     traits = [import_trait(use, "vindibot") for use in sorted(BUILT_IN)]
     points = {point.name: point.dist.name if point.dist is not None else "?" for point in entry_points(group=GROUP)}
     traits += [import_trait(use, f"package {points[use]}") for use in sorted(points) if use not in BUILT_IN]  # built-in names win
@@ -91,7 +90,7 @@ def all_traits(bot: Bot | None = None) -> list[AvailableTrait]:
 
 
 def _user_traits(bot: Bot) -> list[AvailableTrait]:
-    """Return the traits in the modules beside a bot's files, and other traits that the bot uses by module:Class."""
+    """Return the traits in the modules beside a bot's files, and other traits that the bot names as module:Class."""
     make_importable(bot.folders)
     traits: dict[str, AvailableTrait] = {}
     for folder in map(Path, bot.folders):
@@ -108,7 +107,7 @@ def _user_traits(bot: Bot) -> list[AvailableTrait]:
 
 
 def _may_have_traits(path: Path) -> bool:
-    """Return whether a file imports from `behaviours` and has classes. A file without them is not run."""
+    """Return whether a file may define traits: it imports from `behaviours` and has classes. Other files are not run."""
     if not path.stem.isidentifier() or path.stem.startswith("test_") or path.stem == "conftest":
         return False
     try:
@@ -144,7 +143,7 @@ def parameters(kind: type[BaseModel], given: Any = None) -> list[Parameter]:
     """
     try:
         schema = kind.model_json_schema()
-    except Exception:  # a type without a schema, in a trait of the user
+    except Exception:  # a trait of the user may have a type without a schema
         schema = {}
     properties, definitions = schema.get("properties", {}), schema.get("$defs", {})
     result = []
@@ -207,7 +206,7 @@ def _values(entry: dict[str, Any], definitions: dict[str, Any]) -> str:
 
 
 def table(kind: type[Behaviour], spec: TraitSpec | None = None) -> list[str]:
-    """Return lines on each parameter: the value in the bot (else the default), the allowed values, the description."""
+    """Return lines about each parameter: its value in the bot (or the default), the allowed values, the description."""
     rows = []
     for parameter in parameters(kind):
         value, note = parameter.default or "(required)", ""
@@ -224,7 +223,7 @@ def table(kind: type[Behaviour], spec: TraitSpec | None = None) -> list[str]:
 
 
 def overview(traits: Sequence[AvailableTrait], bot: Bot | None) -> Iterator[str | Text]:
-    """Yield lines on all traits, with the summary and the parameters of each."""
+    """Yield lines about all traits, with the summary and the parameters of each trait."""
     used = {spec.class_path: spec for spec in bot.traits} if bot is not None else {}
     for trait in traits:
         path = f"{trait.kind.__module__}:{trait.kind.__qualname__}" if trait.kind is not None else ""
@@ -242,7 +241,7 @@ def overview(traits: Sequence[AvailableTrait], bot: Bot | None) -> Iterator[str 
 
 
 def details(name: str, bot: Bot | None) -> Iterator[str | Text]:
-    """Yield lines on one trait, with a table for a bot file. `name` is the trait's label in `bot`, or its name as in `use`."""
+    """Yield lines about one trait, with a table for a bot file. `name` is its label in `bot`, or its name for `use`."""
     spec = next((spec for spec in (bot.traits if bot else ()) if name in (spec.label, spec.use, spec.class_path)), None)
     if bot is None and ":" in name:
         make_importable([str(Path.cwd())])  # as for a bot file in this folder
@@ -258,9 +257,9 @@ def details(name: str, bot: Bot | None) -> Iterator[str | Text]:
     text = printable_lines(inspect.cleandoc(kind.__doc__ or "(it has no docstring)"))
     yield from ("", *textwrap.indent(text, "  ").splitlines(), "")
     if is_anytime(kind):
-        yield "It uses all the time there is: each answer is better than the one before."
+        yield "It uses all available time: each answer is better than the one before."
         if issubclass(kind, SplitBehaviour):
-            yield "Workers without other work take parts of its work."
+            yield "Idle workers take parts of its work."
         yield ""
     yield from table(kind, spec) or ["    It has no parameters."]
     yield from ("", "In a bot file:", "")

@@ -1,7 +1,7 @@
-"""A conformance suite: the promises that each trait must keep, with a check per promise.
+"""The conformance suite: the promises that each trait must keep, with a check per promise.
 
-Each check runs the trait in a process of its own. The positions are turns on generated maps, from the start, the middle and the
-last round of a game, and unusual boards. A failure names the position, the error, and a remedy.
+The checks run the trait in a separate process. The positions are turns on generated maps (from the start, the middle and the last
+round of a game) and turns on unusual boards. A failure names the position, the error, and what to do.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ LIMIT = 1.0
 TIMEOUT = 6.0
 #: Seconds after which the stop word is set for a trait without a budget of nodes.
 STOP_AFTER = 0.1
-#: Budgets of nodes under which traits are asked.
+#: The budgets of nodes with which traits are tested.
 NODES = (1, 500)
-#: A trait fails if it answers the same turn late this number of times, each time in a new process. One late answer may come
-#: from a busy machine.
+#: A trait fails if it answers the same turn late this number of times, each time in a new process. One late answer may only mean
+#: that the machine is busy.
 LATE = 3
 
 #: Unusual boards by name.
@@ -57,8 +57,7 @@ ODD_BOARDS = {
 
 
 class ConformanceError(AssertionError):
-    """The error of a trait that breaks a promise. `check` is the name of the check, `wrong` what was observed, `advice` what to
-    do."""
+    """A trait breaks a promise. `check` is the name of the check, `wrong` says what happened, `advice` says what to do."""
 
     def __init__(self, trait: Behaviour, check: str, wrong: str, advice: str) -> None:
         super().__init__(printable_lines(f"{trait!r} fails the check {check!r}: {wrong}\nwhat to do: {advice}"))
@@ -75,7 +74,7 @@ class _BrokenError(Exception):
 
 @dataclass(frozen=True)
 class Check:
-    """One promise, which can be called with a trait. The call raises `ConformanceError` if the trait breaks the promise.
+    """The check of one promise. Call it with a trait. It raises `ConformanceError` if the trait breaks the promise.
 
     The parameter `seconds` is the time limit for a turn. `boards` are additional boards (drawings or games) for the check.
     """
@@ -85,7 +84,7 @@ class Check:
     run: Callable[[Trial, Sequence[TrialPosition], float], None]
 
     def __call__(self, trait: Behaviour | type[Behaviour], *, seconds: float = LIMIT, boards: Iterable[str | Game] = ()) -> None:
-        __tracebackhide__ = True  # the failure is not in here
+        __tracebackhide__ = True  # hides this function in the report of pytest
         _run((self,), trait, seconds, boards)
 
     def __str__(self) -> str:
@@ -129,9 +128,9 @@ def _run(checks: Sequence[Check], trait: Behaviour | type[Behaviour], seconds: f
 def check_turn(trait: Behaviour, games: Game, me: int, *, nodes: int | None = 500, seed: int = 3) -> tuple[float, ...] | None:
     """Check a trait on one turn and return its last votes.
 
-    The votes must be valid, a second call must give the same votes, and the view must stay unchanged. The trait runs in this
-    process, so this function is fast enough for tests of many positions, but it does not stop a trait that hangs. `nodes` is
-    the budget of the trait. Raises `ConformanceError`.
+    The votes must be valid, a second call must give the same votes, and the view must stay unchanged. `nodes` is the budget of
+    the trait. The trait runs in this process. So this function is fast enough for tests of many positions, but it does not stop
+    a trait that hangs. Raises `ConformanceError`.
     """
     position = TrialPosition("the position given", games, me, seed=seed)
     check = "answers"
@@ -195,8 +194,10 @@ _BUILD = (
 
 
 def _check_build(trial: Trial, more: Sequence[TrialPosition], seconds: float) -> None:
-    """Check that a trait built from its parameters, converted to JSON and back, equals the original. The trial has already
-    built the trait in another process."""
+    """Check that a trait can be built again from its parameters, after a conversion to JSON and back.
+
+    The new trait must be equal to the original. The trial has already built the trait in another process.
+    """
     trait = trial.trait
     parameters = trait.model_dump(mode="json")
     try:
@@ -244,7 +245,7 @@ def _check_same(trial: Trial, more: Sequence[TrialPosition], seconds: float) -> 
         again = _ask(trial, position, NODES[-1])
         _same_answers(position, response, again, "when it was asked again after other positions")
     if any(response.died or not response.ended for response in first):
-        return  # other checks report it; here the trait could end this process
+        return  # other checks report a failure; here a failing trait could end this process
     for position, response in zip(positions, first, strict=True):
         here = ask(trial.trait, position.view(NODES[-1]))
         _same_answers(position, response, here, "in another process")
@@ -259,7 +260,7 @@ CHECKS = (
     Check("build", "it can be built in another process, from its class and its parameters", _check_build),
     Check("ends", "it ends in time: after its budget of nodes, or when the stop word is set", _check_end),
     Check("answers", "every answer is a valid vote", _check_answers),
-    Check("odd", "it survives unusual boards and the last round", _check_odd),
+    Check("odd", "it does not fail on unusual boards and in the last round", _check_odd),
     Check("same", "the same view and nodes give the same answer, in any process", _check_same),
     Check("view", "it leaves its view unchanged", _check_view),
 )
@@ -319,7 +320,7 @@ def _in_time(
     elif stop_after is not None:
         advice = "look at view.budget.expired() in every loop, and in kernels at view.budget.stop; write vote as a generator"
     else:
-        advice = "do less per node, or write vote as a generator that yields better answers until the budget has expired"
+        advice = "do less work per node, or write vote as a generator that yields better answers until the budget has expired"
     raise _BrokenError(f"it took {fastest:.2f} s for a turn, {budget}; {seconds:g} s are allowed, on {position}", advice)
 
 

@@ -1,4 +1,4 @@
-"""``vindibot doctor``: check that the bot will answer in time on this machine and with this server, and advise what to repair.
+"""``vindibot doctor``: check whether the bot will answer in time on this machine and with this server, and say what to repair.
 
 The bot runs on sample turns with the same agent, the same worker processes and the same deadline as in a game.
 """
@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 from rich.console import Console
 
-with warnings.catch_warnings(record=True) as _import_warnings:  # of an unwritable cache; see check_kernels
+with warnings.catch_warnings(record=True) as _import_warnings:  # of a cache that cannot be written; see check_kernels
     warnings.simplefilter("always", RuntimeWarning)
     from sim import kernels
 
@@ -40,11 +40,11 @@ Level = Literal["ok", "note", "broken"]
 #: Number of requests that measure the round trip to the server.
 REQUESTS = 20
 WITHIN = Within(connect=3.0, head=5.0, body=5.0)
-#: Number of sleeps, and seconds per sleep, that measure how late this machine wakes a process.
+#: To measure how late this machine wakes a process: the number of sleeps, and seconds per sleep.
 SLEEPS, SLEEP = 40, 0.005
-#: Number of consecutive turns from each sample position; 1 for a bot with an anytime trait.
+#: Number of consecutive turns that are played from each sample position. A bot with an anytime trait plays 1 turn.
 TURNS = 3
-#: Seconds per turn below which there is hardly time to think.
+#: If a turn has less than this number of seconds, there is hardly time to think.
 SHORT_TIME = 0.1
 #: Bytes that should be free in the folder of recordings: about 100 games.
 FREE_BYTES = 100 * 2**20
@@ -52,7 +52,7 @@ FREE_BYTES = 100 * 2**20
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check: a level ("ok", "note" for information, "broken" for a fault), the result in words, and advice."""
+    """The result of one check: a level ("ok", "note" for information, "broken" for a fault), the result as text, and advice."""
 
     what: str
     level: Level
@@ -104,7 +104,7 @@ def check_machine() -> Finding:
 
 
 def check_kernels(console: Console) -> Finding:
-    """Report the folder of compiled kernels, and compile those that are missing."""
+    """Report the folder of compiled kernels, and compile the missing kernels."""
     cached = kernels.cached()
     began = time.monotonic()
     with warnings.catch_warnings(record=True) as caught:
@@ -171,8 +171,7 @@ def _rounded(ms: float) -> int:
 
 
 async def check_server(settings: PlaySettings) -> tuple[list[Finding], float]:
-    """Report the round trip to the server, and whether there is a key for it. Return the findings and the round trip in
-    seconds."""
+    """Return findings about the round trip to the server and about the key, and the round trip in seconds."""
     if settings.embedded:
         async with EmbeddedServer() as server:
             finding, seconds = await _round_trip(ServerAddress.parse(server.url), "our own server")
@@ -201,7 +200,7 @@ async def _round_trip(address: ServerAddress, name: str) -> tuple[Finding, float
     try:
         await look_up(address)
         for number in range(REQUESTS):
-            if number % 5 == 0:  # connect again: the shortest time to connect counts
+            if number % 5 == 0:  # connect again, because the shortest time to connect counts
                 await transport.aclose()
             began = time.monotonic()
             reply = await transport.get(address.url("/"), WITHIN)
@@ -221,7 +220,7 @@ async def _round_trip(address: ServerAddress, name: str) -> tuple[Finding, float
 
 
 def check_time(settings: PlaySettings, network: float) -> Finding:
-    """Report how much of a turn's time is left for thinking. `network` is the round trip in seconds."""
+    """Report the part of a turn's time that is left for thinking. `network` is the round trip in seconds."""
     limit, margin = (settings.time.limit_ms or 1000) / 1000, settings.time.margin_ms / 1000
     left = Deadline(margin).moment(0.0, limit, network)
     words = f"{left * 1000:.0f} of {limit * 1000:.0f} ms to think: {network * 1000:.0f} for the network, {margin * 1000:g} margin"
@@ -299,7 +298,7 @@ def check_votes(label: str, entries: Sequence[BallotEntry], *, anytime: bool) ->
             what, "broken" if len(late) > turns / 2 else "note", f"late in {len(late)} of {counted(turns, 'turn')}{note}", advice
         )
     words = f"{statistics.median(times):.1f} ms, at worst {max(times):.1f} ms in {counted(turns, 'turn')}"
-    return Finding(what, "ok", f"uses all the time there is: {words}" if anytime else words)
+    return Finding(what, "ok", f"uses all available time: {words}" if anytime else words)
 
 
 def check_moves(ballots: Sequence[Ballot], settings: PlaySettings) -> Finding:

@@ -25,13 +25,16 @@ WIDEST = 44
 
 
 def _load(command: str, file: str | None) -> Config[Any]:
-    """Return the settings of a command without options: defaults and the file; for ``play`` also the environment."""
+    """Return the settings that a command has if it is called without options.
+
+    They come from defaults, the file, and for ``play`` the environment.
+    """
     from vindibot.config import Config, load_config, load_play
 
     if command == "play":
         return load_play(file)
     config: Config[Any] = load_config(_model(command), file, environ={})
-    if command == "serve":  # as the command `serve` does
+    if command == "serve":  # the command `serve` does the same
         from vindibot.server import COMMAND_DEFAULTS
 
         defaults = {key: value for key, value in COMMAND_DEFAULTS.items() if key not in config.origins}
@@ -60,7 +63,7 @@ def settings_lines(command: str, file: str | None) -> Iterator[Text]:
 
 
 def bot_lines(bot: Bot) -> Iterator[Text]:
-    """Yield the lines of one bot file without `extends`, with all traits of the bot and their parameters."""
+    """Yield the lines of a bot file that is equivalent to this bot: without `extends`, with all its traits and parameters."""
     from behaviours.registry import find
     from vindibot.config import short
     from vindibot.devtools.catalogue import configured, parameters, table_header, toml
@@ -82,7 +85,7 @@ def bot_lines(bot: Bot) -> Iterator[Text]:
 
 
 def is_bot(name: str) -> bool:
-    """Return whether `name` is a bot file, or the name of a bot, and not a configuration."""
+    """Return whether `name` is a bot file or the name of a bot. Otherwise it is a configuration."""
     path = look_up(name)
     if path is None:
         return look_up(name, folder="bots") is not None
@@ -90,8 +93,10 @@ def is_bot(name: str) -> bool:
 
 
 def schema_of(kind: str, bot: str | None) -> dict[str, Any]:
-    """Return a JSON schema. If `kind` is "bot", it is the schema of bot files, with the traits beside `bot`. Otherwise it is
-    the schema of the configuration files of the command `kind`."""
+    """Return a JSON schema: for bot files if `kind` is "bot", else for the configuration files of the command `kind`.
+
+    The schema of bot files includes the traits beside the file of `bot`.
+    """
     from vindibot.config import load_bot
     from vindibot.devtools.catalogue import all_traits
     from vindibot.devtools.schema import bot_schema, settings_schema

@@ -1,6 +1,7 @@
 """The explanation of a hero's move on a turn: the votes, their sums, and why another direction lost.
 
-All numbers are votes times the weight of the trait, so they add up to the sums. "-" stands for a direction without an effect.
+Each number is a vote times the weight of its trait, so the numbers of a direction add up to its sum. "-" stands for a direction
+without an effect.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def explain(
 
 
 def heading(recording: Recording, own: RecordedTurn) -> list[str]:
-    """Return two lines: the game, and the turn with the state of our hero."""
+    """Return two lines of text: the game, and the turn with the state of our hero."""
     hero, (played, total) = own.games[0]["hero"][recording.me], rounds(own.games)
     row, column = row_column(int(hero["pos"]))
     header, name = recording.header, recording.names[recording.me]
@@ -136,7 +137,7 @@ def remarks(ballot: Ballot) -> list[str]:
 
 
 def how_to_see(ballot: Ballot, recording: Recording, turn: int, bot: str = "") -> list[str]:
-    """Return a line per failed trait, with the command that shows the failure in the debugger. `bot` is as in `debug_command`."""
+    """Return a line per failed trait with the command that shows the failure in the debugger. For `bot` see `debug_command`."""
     return [
         f"to see {printable(entry.label)} fail: {printable(debug_command(recording.path, turn, entry.label, bot))}"
         for entry in ballot.entries
@@ -145,8 +146,10 @@ def how_to_see(ballot: Ballot, recording: Recording, turn: int, bot: str = "") -
 
 
 def info_words(info: SearchInfo) -> str:
-    """Return a search's depth, score, nodes, principal variation (a letter per ply, a group of letters per round) and target as
-    a text."""
+    """Return what a search reported, as text: depth, score, nodes, principal variation and target.
+
+    The principal variation has a letter per ply and a group of letters per round.
+    """
     words = []
     if info.depth is not None:
         words.append(f"depth {info.depth}")
@@ -183,8 +186,7 @@ def _explain_loss(console: Console, own: RecordedTurn, me: int, wanted: int) -> 
 
 
 def differences(ballot: Ballot, wanted: int) -> list[tuple[BallotEntry, float]]:
-    """Return each trait's weighted vote for `wanted` minus its weighted vote for the chosen move. The strongest opponent of
-    `wanted` comes first."""
+    """Return the weighted vote of each trait for `wanted` minus its weighted vote for the chosen move, smallest first."""
     pairs = [(entry, entry.weighted[wanted] - entry.weighted[ballot.direction]) for entry in ballot.entries]
     return sorted(pairs, key=lambda pair: pair[1])
 
@@ -220,7 +222,10 @@ def _obstacle(own: RecordedTurn, me: int, wanted: int) -> str:
 
 
 def _consequences(ballot: Ballot, wanted: int) -> list[str]:
-    """Return a line on each trait without which `wanted` would have won, and a line on the traits without votes."""
+    """Return lines about the result without single traits.
+
+    There is a line about the traits without which `wanted` would have won, and a line about the traits without votes.
+    """
     decisive, silent = [], []
     for entry in ballot.entries:
         if entry.votes is not None and _wins_without(ballot, entry, wanted):

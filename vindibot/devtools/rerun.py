@@ -18,7 +18,7 @@ from vindibot.devtools.explanation import heading, how_to_see, remarks, time_of,
 from vindibot.engine import TraitHealth, entry, warm
 from vindibot.games import NODES, Ballot, BallotEntry, RecordedTurn, Recording, tally, view
 
-#: Default time limit of a trait, in multiples of the game's time limit for a turn.
+#: Default time limit of a trait, as a multiple of the game's time limit for a turn.
 LIMIT_FACTOR = 10
 
 
@@ -35,10 +35,12 @@ def rerun_turn(
 ) -> Ballot | None:
     """Ask a bot's traits about a recorded turn, in this process. Print the old and the new votes, and return the new ballot.
 
-    With `nodes`, the traits have this budget; without it, they have the time of a turn. With `debugger`, they run under the
-    debugger, without a time limit. A trait that still runs after `limit_ms` is interrupted, and a message names it. The default
-    of `limit_ms` is 10 times the limit of the game, or 60,000 ms with `nodes`. `only` has the labels of the traits to ask;
-    empty for all. Returns None if the user quits the debugger. Raises `UsageError` for an unknown label.
+    - `nodes`: the budget of the traits in nodes. If it is None, they have the time of a turn.
+    - `debugger`: whether the traits run under the debugger. Then they have no time limit. If the user quits the debugger, this
+      function returns None.
+    - `limit_ms`: a trait that still runs after this time is interrupted, and a message names it. The default is 10 times the
+      limit of the game, or 60,000 ms with `nodes`.
+    - `only`: the labels of the traits to ask; empty for all traits. Raises `UsageError` for an unknown label.
     """
     traits = traits_of(bot, only)
     warm(console)
@@ -50,7 +52,7 @@ def rerun_turn(
         return view(recording, own.turn, nodes=NODES if debugger and nodes is None else nodes)
 
     here = new_view()
-    _ = here.map  # loaded now, so that the time of no trait includes it
+    _ = here.map  # loaded now, so that it does not add to the time of a trait
     if debugger:
         votes = []
         for number, (_, behaviour) in enumerate(traits):

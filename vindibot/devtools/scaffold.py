@@ -11,7 +11,7 @@ from vindibot.config import LONGEST_NAME, shipped, short
 
 #: The placeholder for the bot's name in the files. In TOML it is in quotes.
 PLACEHOLDER = "NAME"
-#: The folder in the package that has the files, and a description of each file.
+#: The folder of the files in the package, and a description of each file.
 FOLDER = "project"
 FILES = {
     "README.md": "the first three commands",
@@ -26,8 +26,8 @@ FILES = {
 def write_project(folder: Path) -> list[Path]:
     """Write the project into `folder` and return its files in the order of `FILES`. Create the folder if needed.
 
-    Existing files are never overwritten. If one of the files exists, or if the path is no folder, raises `UsageError` and
-    writes nothing. Raises `VindibotError` if a file cannot be written.
+    Existing files are never overwritten: if one of the files exists, or if the path is no folder, this function raises
+    `UsageError` and writes nothing. Raises `VindibotError` if a file cannot be written.
     """
     texts = {name: shipped(f"{FOLDER}/{name}").read_text("utf-8") for name in FILES}
     name = bot_name(folder)
@@ -54,7 +54,9 @@ def write_project(folder: Path) -> list[Path]:
 
 
 def bot_name(folder: Path) -> str:
-    """Return a name for a bot, made from the name of its folder. The name consists of letters, digits and ``_.-``, with at
-    least one letter or digit."""
+    """Return a name for a bot, made from the name of its folder.
+
+    The name consists of letters, digits and ``_.-``. It has at least one letter or digit.
+    """
     name = re.sub(r"[^\w.-]+", "-", folder.resolve().name).strip("-.")[:LONGEST_NAME]
     return name if name.isprintable() and any(character.isalnum() for character in name) else "mybot"

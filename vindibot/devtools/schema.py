@@ -23,8 +23,10 @@ def settings_schema(model: type[BaseModel], title: str) -> dict[str, Any]:
 
 
 def bot_schema(traits: Iterable[AvailableTrait]) -> dict[str, Any]:
-    """Return the schema of a bot file that uses these traits. It allows any parameters for other traits, which are named by
-    module:Class."""
+    """Return the schema of a bot file that uses these traits.
+
+    Other traits, which are named as module:Class, may have any parameters.
+    """
     known = [(trait, trait.kind) for trait in traits if trait.kind is not None]
     kinds = {kind for _, kind in known}
     schemas, defined = models_json_schema([(kind, "validation") for kind in kinds], ref_template="#/$defs/{model}")
@@ -36,7 +38,7 @@ def bot_schema(traits: Iterable[AvailableTrait]) -> dict[str, Any]:
         definitions[names[trait.use]] = _table(definitions[target], trait)
     used = {name for name in definitions if f'"#/$defs/{name}"' in str(definitions).replace("'", '"')}
     needed = {name: body for name, body in definitions.items() if name in used or name in names.values()}
-    # Without `use` the label of a table is the name of its trait.
+    # If a table has no `use`, its label is the name of the trait.
     by_use = [
         {"if": {"properties": {"use": {"const": use}}, "required": ["use"]}, "then": {"$ref": f"#/$defs/{name}"}}
         for use, name in names.items()

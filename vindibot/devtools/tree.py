@@ -1,4 +1,4 @@
-"""``vindibot tree``: show the top of the search tree of a recorded turn, as text and in the language of Graphviz."""
+"""``vindibot tree``: show the top of the search tree of a recorded turn, as text and as a Graphviz file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vindibot.devtools.explanation import heading
 from vindibot.engine import warm
 from vindibot.games import RecordedTurn, Recording, view
 
-#: The mark of our drawings: a comment at the beginning of the file.
+#: A comment at the beginning of each drawing, which marks the file as ours.
 MARK = "made by vindibot tree"
 #: Colours of the heroes 1..4 in drawings, and of the principal variation.
 _FILLS = ("#f6d5c4", "#cfe0f5", "#d5efd2", "#f3e9b5")
@@ -47,8 +47,8 @@ def show_tree(
 ) -> SearchTree:
     """Search a recorded turn with the bot's search, `depth` plies deep. Print the first `top` plies of the tree.
 
-    With `dot`, also write them to this file, in the language of Graphviz. Raises `UsageError` for a bot without a search, and for
-    a file that exists and is no drawing of this command. Raises `VindibotError` for a file that cannot be written.
+    With `dot`, also write them to this file, in Graphviz's language. Raises `UsageError` for a bot without a search, and if the
+    file exists and is not a drawing of this command. Raises `VindibotError` if the file cannot be written.
     """
     output = Output(dot, MARK, "vindibot tree", "--dot names another file") if dot is not None else None
     if output is not None:
@@ -69,7 +69,7 @@ def show_tree(
 
 
 def describe(tree: SearchTree, search: Search) -> str:
-    """Return a line on the search: mode, opponents, size."""
+    """Return a line about the search: its mode, opponents and size."""
     opponents = " and ".join(f"@{hero + 1}" for hero in range(4) if tree.params.active >> hero & 1)
     return (
         f"{search.mode} against {opponents or 'nobody'}, {tree.depth} plies deep, {tree.root.nodes:,} positions;"
@@ -78,7 +78,7 @@ def describe(tree: SearchTree, search: Search) -> str:
 
 
 def node_words(node: Node) -> str:
-    """Return a node in words, without the node's number and without the move that led to it."""
+    """Return a node as text, without its number and without the move that led to it."""
     score = f"{node.bound} {node.score / UNIT:+.2f}".strip()
     mover = "the game is over" if node.over else f"@{node.hero + 1} to move"
     return f"{score}, {mover}, {node.nodes:,} position{'s' * (node.nodes != 1)}"
@@ -92,7 +92,7 @@ def _moves(moves: tuple[int, ...]) -> str:
 
 
 def text_tree(root: Node) -> Tree:
-    """Return the tree for rich. The principal variation is green and has stars."""
+    """Return the tree for a terminal. The principal variation is green and has stars."""
     tree = Tree(_line(root), guide_style="dim")
     tree.children = [text_tree(child) for child in root.children]
     if root.cut:
@@ -109,8 +109,7 @@ def _line(node: Node) -> Text:
 
 
 def dot_lines(tree: SearchTree, title: str) -> Iterator[str]:
-    """Yield lines of the tree in the language of Graphviz. Each hero has a colour, our nodes are boxes, the principal variation
-    is red."""
+    """Yield the lines of a Graphviz file. Each hero has a colour. Our nodes are boxes. The principal variation is red."""
     yield "digraph search {"
     yield f"  label={_quoted(title)}; labelloc=t; fontname=Helvetica; rankdir=LR;"
     yield '  node [fontname=Helvetica, fontsize=11, style="filled,rounded"]; edge [fontname=Helvetica, fontsize=10];'

@@ -1,6 +1,6 @@
-"""Test runs of a trait: the trait votes on one position after the other, in this process or in a process of its own.
+"""Test runs of a trait: the trait votes on one position after the other, in this process or in another process.
 
-A process of its own may hang or crash. Then the trial reports the failure and starts a new process.
+If another process hangs or crashes, the trial reports the failure and starts a new process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from vindibot.engine import Needs, TraitPlan, context, parse_answer
 MOST_ANSWERS = 10_000
 #: Largest number of seconds for building a trait in another process. The build may have to compile kernels.
 BUILD_TIMEOUT = 300.0
-#: The attributes that a view has by itself. All others come from the trait.
+#: The attributes that each view has. A trait has added all others.
 _VIEW_ATTRIBUTES = {
     *vars(View(np.zeros(1, GAME), 0)),
     *(name for name, attribute in vars(View).items() if isinstance(attribute, cached_property)),
@@ -39,8 +39,7 @@ _VIEW_ATTRIBUTES = {
 
 @dataclass(frozen=True)
 class TrialPosition:
-    """A turn on which a trait is tested: its name, the game, the hero to move (0..3), and the hero's recent turns before this
-    turn."""
+    """A turn on which a trait is tested: its name, the game, the hero to move (0..3), and this hero's recent turns."""
 
     name: str
     games: Game
@@ -53,7 +52,7 @@ class TrialPosition:
         return View(self.games.copy(), self.me, recent=self.recent.copy(), budget=Budget(nodes=nodes), seed=self.seed)
 
     def __str__(self) -> str:
-        """Return a text with a drawing that `vindibot.testing.view` reads."""
+        """Return a drawing as text. `vindibot.testing.view` can read it."""
         return f"{self.name}, me={self.me}:\n{draw(self.games)}"
 
 
@@ -61,10 +60,11 @@ class TrialPosition:
 class Response:
     """The reaction of a trait to one position.
 
-    `answers` are the trait's votes, in the order in which it gave them. `problem` says how the trait failed; it is empty if
-    there was no failure. `trace` has the last lines of the traceback. `ended` is False for an anytime trait that was still
-    yielding after `MOST_ANSWERS`. `changed` says what the trait changed in its view. `seconds` is the time of the trait. `hung`
-    is True if its process was killed because it did not answer, `died` if its process ended by itself.
+    - `answers`: the trait's votes in their order of time. `ended` is False if an anytime trait gave more than `MOST_ANSWERS`.
+    - `problem`: how the trait failed, empty if it did not. `trace`: the last lines of the traceback.
+    - `changed`: what the trait changed in its view, empty if nothing.
+    - `seconds`: the time of the trait.
+    - `hung`: whether its process was killed because it did not answer. `died`: whether its process ended by itself.
     """
 
     answers: tuple[tuple[float, ...] | None, ...] = ()
@@ -84,9 +84,9 @@ class Response:
 
 @contextmanager
 def stopping(view: View, seconds: float | None) -> Iterator[None]:
-    """Return a context manager that sets the stop word of a view's budget `seconds` after its block begins (None: never).
+    """Return a context manager. It sets the stop word of a view's budget `seconds` after its block begins (None: never).
 
-    A kernel or a trait that finds its stop word set returns.
+    The stop word is a flag. A kernel or a trait returns when it sees that the flag is set.
     """
     timer = threading.Timer(seconds or 0.0, view.budget.stop.__setitem__, (0, 1))
     timer.daemon = True
@@ -101,8 +101,8 @@ def stopping(view: View, seconds: float | None) -> Iterator[None]:
 def ask(trait: Behaviour, view: View, stop_after: float | None = None) -> Response:
     """Ask a trait for all its answers, in this process. Nothing stops a trait that hangs.
 
-    After `stop_after` seconds (None: never) the stop word of the budget is set, as at the end of a turn. From then on an
-    anytime trait is asked for no more answers.
+    After `stop_after` seconds (None: never) the stop word of the budget is set, as at the end of a turn. Then an anytime trait is
+    not asked for more answers.
     """
     before, past = view.games.tobytes(), view.recent.tobytes()
     nodes, stop = view.budget.nodes, view.budget.stop
@@ -159,9 +159,9 @@ def _trace(error: BaseException) -> str:
 
 
 class Trial:
-    """A trait in a process of its own, for use with ``with``. It waits for an answer for at most `timeout` seconds.
+    """A trait in another process. Use it as a ``with`` block. It waits at most `timeout` seconds for an answer.
 
-    Entering the ``with`` block raises `TrialBuildError` if the process cannot build the trait from its class and parameters.
+    The ``with`` statement raises `TrialBuildError` if the process cannot build the trait from its class and parameters.
     """
 
     def __init__(self, trait: Behaviour, timeout: float) -> None:
@@ -229,11 +229,11 @@ class Trial:
 
 
 class TrialBuildError(Exception):
-    """The error of a trait that cannot be built in another process. The text says why."""
+    """A trait cannot be built in another process. The message says why."""
 
 
 def _run_trait(pipe: Any, plan: TraitPlan, timeout: float) -> None:
-    """Run the other process: build the trait, report whether this worked, then answer until the pipe is closed."""
+    """Work in the other process: build the trait, report whether this worked, then answer until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         trait = plan.build()

@@ -13,18 +13,18 @@ from vindibot.engine import OutOfTime, failures, runner
 
 #: Seconds between interruptions of a trait that catches `OutOfTime`.
 INTERVAL = 0.2
-#: Seconds after the limit until the process ends itself, because the trait is in compiled code that cannot be interrupted.
+#: Seconds after the limit until the process ends itself. This happens if the trait is in compiled code, which nothing interrupts.
 LAST_RESORT = 3.0
 #: Files whose code is on the stack while a debugger is open.
 _DEBUGGERS = ("bdb.py", "pydevd.py")
 
 
 class Watchdog:
-    """A timer, for use with ``with``, that raises `OutOfTime` in a trait that runs for more than `limit` seconds (None: never).
+    """A timer for a ``with`` block. It raises `OutOfTime` in a trait that runs for more than `limit` seconds (None: never).
 
     Call `watch` with a trait's number each time before the trait's code runs, as `vindibot.engine.runner.run` does. The timer
     stops when a debugger opens. Compiled code cannot be interrupted. If it does not return, the process prints its stack, which
-    shows the line of the trait, and ends with exit code 1. The timer has no effect outside the main thread.
+    shows the line of the trait, and ends with exit code 1. Outside the main thread the timer has no effect.
     """
 
     def __init__(self, limit: float | None) -> None:

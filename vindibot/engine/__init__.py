@@ -1,4 +1,4 @@
-"""Everything that chooses a move before the deadline: agent, process pool, deadline, health of the traits."""
+"""The parts that choose a move before the deadline: agent, process pool, deadline, health of the traits."""
 
 import lazy_loader
 

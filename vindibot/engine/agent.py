@@ -1,7 +1,7 @@
-"""The agent of one hero in one game: for each state, it makes a ballot before the deadline.
+"""The agent of one hero in one game. For each state, it makes a ballot (all votes and the move) before the deadline.
 
-The agent first computes a fallback move. Then the traits vote, and at the deadline the agent sums their votes. The agent, not the
-workers, stores the recent games that traits see. So nothing is lost when a worker is replaced.
+The agent first computes a fallback move. Then the traits vote, and at the deadline the agent sums their votes. The recent states
+that traits see are stored in the agent and not in the workers. So nothing is lost when a worker is replaced.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from vindibot.games import Ballot, BallotEntry, tally
 
 log = structlog.get_logger("vindibot.engine.agent")
 
-#: The traits, with weights, that choose the move if no vote comes in time. They drink if life is low, else take a mine.
+#: The traits, with weights, that choose the move if no vote comes in time. They drink if life is low, else go to a mine.
 FALLBACK = ((TavernFinder(), 1.0), (MineFinder(), 0.5))
 
 
@@ -59,8 +59,8 @@ class Agent:
     async def decide(self, games: Games, received_at: float, limit: float, network: float = 0.0) -> Ballot:
         """Return the ballot for a state that was received at `received_at` (of `time.monotonic`). Times are in seconds.
 
-        `limit` is the server's time limit for the move. `network` is the part of this time that the network takes to transport
-        the move and the answer.
+        `limit` is the server's time limit for the move. `network` is the part of this limit that the network needs for the move
+        and the answer.
         """
         view = self._view(games)
         prepared = fallback(view)
@@ -74,9 +74,9 @@ class Agent:
     def decide_now(self, games: Games, limit: float | None = None) -> Ballot:
         """Return the ballot for a state. The traits vote in the calling thread.
 
-        The stop word is set after `limit` seconds, or never if `limit` is None. A trait that ignores the stop word runs on. With
-        a budget in nodes and enough time, the ballot equals that of `decide`. Raises `TypeError` if the traits are in other
-        processes.
+        The stop word tells traits to stop. It is set after `limit` seconds, or never if `limit` is None. A trait that ignores the
+        stop word runs on. If there is a budget in nodes and enough time, the ballot is the same as from `decide`. Raises
+        `TypeError` if the traits are in other processes.
         """
         if not isinstance(self.voters, Inline):
             raise TypeError("only traits in this process can vote without an event loop")
@@ -116,20 +116,20 @@ def fallback(view: View) -> int:
 
 
 def health_records(bot: Bot, strikes: int) -> list[TraitHealth]:
-    """Return clean health records of a bot's traits. A trait is benched after `strikes` strikes."""
+    """Return new health records of a bot's traits. After `strikes` failures, a trait is benched: it is not asked any more."""
     return [TraitHealth.of(spec.label, spec.weight, behaviour, strikes) for spec, behaviour in bot.build()]
 
 
 def in_process_voters(bot: Bot, strikes: int = STRIKES) -> Inline:
-    """Return a bot's traits for votes in this process. A trait is benched after `strikes` strikes."""
+    """Return voters that run a bot's traits in this process. A trait is benched after `strikes` failures."""
     return Inline([behaviour for _, behaviour in bot.build()], health_records(bot, strikes))
 
 
 def voters(bot: Bot, *, workers: int, in_process: bool = False, grace: float = 0.1, strikes: int = STRIKES) -> Voters:
-    """Return a bot's traits for votes in `workers` worker processes, or in this process with `in_process`.
+    """Return voters that run a bot's traits in `workers` worker processes, or with `in_process` in this process.
 
-    Start them before the first turn, and close them at the end. A worker that has not answered `grace` seconds after the
-    deadline is killed. A trait is benched after `strikes` strikes.
+    Start the voters before the first turn, and close them at the end. A worker is killed if it has not answered `grace` seconds
+    after the deadline. A trait is benched after `strikes` failures.
     """
     if in_process:
         return in_process_voters(bot, strikes)

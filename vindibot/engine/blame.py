@@ -1,7 +1,7 @@
-"""The blame for the end of a worker. The trait that ran is at fault, or another trait that ran earlier and damaged the process.
+"""Finds the trait that made a worker end: the trait that ran then, or a trait that ran earlier and damaged the process.
 
-The trait that ran becomes a suspect: the pool runs it alone, in its own worker. If it answers there, it was innocent, and one of
-the traits that had run before it may have damaged the process. A trait that ran before two such ends of workers becomes a
+The trait that ran then becomes a suspect: the pool runs it alone, in its own worker. If it answers there, it is innocent, and one
+of the traits that had run before it may have damaged the process. A trait that ran before two such ends of workers becomes a
 suspect too.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 
 from vindibot.engine.health import TraitHealth
 
-#: A trait becomes a suspect after this number of ends of workers in which it ran before another trait that proved innocent.
+#: A trait becomes a suspect after this number of ends of workers, if it ran in them before a trait that proved innocent.
 COINCIDENCES = 2
 
 
@@ -25,9 +25,9 @@ class Blame:
         self._seen: Counter[int] = Counter()
 
     def worker_ended(self, running: int, ran: Collection[int], note: str) -> None:
-        """Record that a worker died or was killed while the trait `running` ran. The traits `ran` had run in it before.
+        """Record that a worker died or was killed while the trait `running` ran. `ran` are the traits that had run in it before.
 
-        `note` says what has happened.
+        `note` says what happened.
         """
         company = set(ran) - {running}
         self._health_records[running].lost_worker(note, alone=not company)

@@ -15,9 +15,9 @@ import numpy as np
 
 #: Number of past turns whose overruns count.
 OVERRUN_WINDOW = 50
-#: The largest overrun times this factor is added to the margin, since the next overrun may be longer.
+#: The margin grows by the largest overrun times this factor, since the next overrun may be longer.
 OVERRUN_FACTOR = 1.5
-#: Largest share of the time limit that is reserved for the margin, and largest share for the network time.
+#: Largest shares of the time limit that are reserved: for the margin, and for the network.
 LARGEST_SHARE = 0.5
 #: The stop word is set this number of seconds before the deadline, so that a trait can still publish its last votes.
 STOP_AHEAD = 0.010
@@ -39,7 +39,7 @@ class Deadline:
     overruns: deque[float] = field(default_factory=lambda: deque(maxlen=OVERRUN_WINDOW))
 
     def reserve(self, limit: float) -> float:
-        """Return the seconds of a turn that are reserved for margin and overruns, if its time limit is `limit` seconds."""
+        """Return the seconds that are reserved for margin and overruns in a turn with a time limit of `limit` seconds."""
         learned = OVERRUN_FACTOR * max(self.overruns, default=0.0)
         return max(min(self.margin + learned, LARGEST_SHARE * limit), 0.0)
 
@@ -52,7 +52,7 @@ class Deadline:
         return received_at + max(limit - min(network, LARGEST_SHARE * limit) - self.reserve(limit), 0.0)
 
     def decided(self, deadline: float, moment: float) -> None:
-        """Record the overrun of a turn that had this `deadline` and was decided at `moment`."""
+        """Record the overrun of a turn with this `deadline` that was decided at `moment`."""
         self.overruns.append(max(0.0, moment - deadline))
 
 

@@ -1,4 +1,4 @@
-"""The line of a trait's own code that raised an exception, and the command that stops at this line in the debugger."""
+"""Finds the line of a trait's own code that raised an exception, and the command that stops there in the debugger."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class OutOfTime(BaseException):
 def own_traceback(problem: BaseException, behaviour: Behaviour) -> TracebackType | None:
     """Return the traceback of a trait's exception up to the innermost frame of the trait's own code.
 
-    A trait's own code is the file with its `vote` (or `statistics`), and each file outside libraries and this project. Return
-    None if no frame belongs to the own code.
+    A trait's own code is the file with its `vote` (or `statistics`), and all files outside libraries and this project. Return
+    None if no frame is in the trait's own code.
     """
     chain = []
     trace = problem.__traceback__
@@ -46,9 +46,9 @@ def own_traceback(problem: BaseException, behaviour: Behaviour) -> TracebackType
 def location(problem: BaseException, behaviour: Behaviour) -> str:
     """Return the innermost line of a trait's own code in the traceback of an exception, such as ``coward.py:12``.
 
-    Return the first line of `vote` (or `statistics`) if the traceback has no such line, and "" if it is no Python function. The
-    path is relative to the current folder. For a file outside that folder it has only the last two parts, since other people may
-    read it and must not see the names of the folders above.
+    If the traceback has no such line, return the first line of `vote` (or `statistics`), or "" if this is no Python function. The
+    path is relative to the current folder. For a file outside this folder the path has only its last two parts. The result may
+    be shown to other people, who must not see the names of the folders above.
     """
     vote = _vote(behaviour)
     file, line = (vote.co_filename, vote.co_firstlineno) if vote is not None else ("", 0)

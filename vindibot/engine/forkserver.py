@@ -5,13 +5,13 @@ adopts the workers of a dead server. When the process that plays has ended, the 
 server forks a worker per request, reports the worker's process id, and later its exit code. When a worker has ended, the server
 kills the worker's descendants. Keeper and server have their own session, so Ctrl-C on a terminal does not reach them.
 
-A request is a message on a socket (see `request`), with these file descriptors: the reading end of the worker's requests, the
-writing end of its answers, the reading end of its leash, the writing end of its status, its memory, and the memory that all
-workers of the pool share. The worker dies when the other end of its leash is closed.
+A request is a message on a socket (see `request`) with six file descriptors. Four are ends of pipes: the worker reads requests,
+writes answers and reads the leash, and the server writes the worker's status. The others are the worker's memory, and the memory
+that all workers of the pool share. The worker dies when the other end of its leash is closed.
 
 The status pipe carries two integers. The first is the worker's process id. The second is its exit code (negative for a signal),
-sent when no descendant of the worker is left. If the pipe ends without an exit code, the server has ended and the worker lives
-on. On the socket, the keeper sends the process id of each server that it starts.
+sent when no descendant of the worker is left. If the pipe ends without an exit code, the server has ended and the worker still
+lives. On the socket, the keeper sends the process id of each server that it starts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from vindibot.base import adopt_orphans, children, kill_children, name_process
 
 #: Names of the processes, as ``ps`` shows them.
 KEEPER, SERVER, WORKER = "vindibot-keeper", "vindibot-forker", "vindibot-worker"
-#: Pauses before a server that died during its imports is started again, in milliseconds: the first and the longest one.
+#: Pauses in milliseconds before a server is started again after it died during its imports: the first and the longest pause.
 PAUSES = (50, 1000)
 #: The format of an integer on the status pipe.
 STATUS = struct.Struct("<i")
@@ -81,7 +81,7 @@ class _Children:
 
 
 def main(requests: int, told: dict[str, Any]) -> NoReturn:
-    """Run the keeper. `requests` is the server's end of the socket. `told` lists what the server loads (see `preload.load`)."""
+    """Run the keeper. `requests` is the server's end of the socket. `told` says what the server loads (see `preload.load`)."""
     name_process(KEEPER)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
@@ -99,7 +99,7 @@ def main(requests: int, told: dict[str, Any]) -> NoReturn:
         if _was_loaded(loaded):
             pause = PAUSES[0]
             continue
-        told = {**told, "needs": []}  # a module may have killed the server; without it, each worker reports the fault
+        told = {**told, "needs": []}  # a module may have killed the server; then each worker loads it and reports the fault
         select.select([], [], [], pause / 1000)
         pause = min(2 * pause, PAUSES[1])
 
@@ -123,7 +123,7 @@ def _living(born: _Children, gone: select.poll, requests: int, server: int, work
 
 
 def _was_loaded(loaded: int) -> bool:
-    """Return whether a server that has ended had loaded everything before its end. `loaded` is the pipe of `_start_server`."""
+    """Return whether a server had loaded everything before it ended. `loaded` is the pipe of `_start_server`."""
     with contextlib.suppress(BlockingIOError):
         told = os.read(loaded, 1)
         os.close(loaded)

@@ -1,4 +1,4 @@
-"""The health of the traits in a game: the strikes of each trait, whether it is benched, and the time that it takes.
+"""The health of the traits in a game: for each trait its strikes, whether it is benched, and the time that it takes.
 
 A strike is a turn on which a trait raised, or on which its worker died or was killed. A trait with too many strikes is benched:
 it is not asked for the rest of the game.
@@ -25,7 +25,7 @@ log = structlog.get_logger("vindibot.traits")
 WINDOW = 20
 #: Number of characters of a trait's output that the terminal shows.
 EXCERPT = 120
-#: The note in the ballot about a trait without votes that still ran at the end of the turn.
+#: The note in the ballot about a trait that had no votes and still ran at the end of the turn.
 STILL_RUNNING = "it was still running when the time of the turn was over"
 #: Number of strikes within `WINDOW` turns after which a trait is benched for the rest of the game.
 STRIKES = 3
@@ -80,7 +80,7 @@ class TraitHealth:
         self.mean_ms += (ms - self.mean_ms) * 0.2
 
     def voided(self, note: str) -> None:
-        """Record an answer that was no vote, and log it. It does not count as a strike."""
+        """Record an answer that was no valid vote, and log it. Such an answer is not a strike."""
         self._record(strike=False)
         self._warn("void vote", note)
 
@@ -105,7 +105,10 @@ class TraitHealth:
         self.suspect = not alone
 
     def prints(self, text: str) -> None:
-        """Log the trait's output of a turn in the log file. Show the start of the 1st, 2nd, 4th ... output on the terminal."""
+        """Write the trait's printed text of a turn to the log file. Show the start of the 1st, 2nd, 4th ...
+
+        text on the terminal.
+        """
         self.printed += 1
         if _is_power_of_two(self.printed):
             log.info("trait printed", trait=self.label, count=self.printed, text=_excerpt(text))

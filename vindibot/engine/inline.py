@@ -1,9 +1,9 @@
 """Traits that run in this process, without workers and pipes: for tests, for tournaments with a node budget, and for debugging.
 
-Unlike the pool, this module cannot stop a Python loop that ignores its budget. A turn is still decided in time: `ask` runs the
+The pool can stop a Python loop that ignores its budget; this module cannot. A turn is still decided in time: `ask` runs the
 traits in a thread and counts the votes that they published before the deadline. The program can end while the thread still runs.
-A compiled loop blocks all other threads and the handler of Ctrl-C. Then, `STUCK` seconds after the deadline, the process prints
-the line that called the loop, and ends itself.
+A compiled loop blocks all other threads and the handler of Ctrl-C. In this case, `STUCK` seconds after the deadline, the process
+prints the line that called the loop, and ends itself.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _deadlines: list[float] = []  # of the current turns
 class Inline:
     """Voters in this process (see `vindibot.engine.pool.Voters`).
 
-    `ask` runs the traits in a thread of their own, `vote_now` in the calling thread. The view for `vote_now` needs a budget that
-    `budget` has made.
+    `ask` runs the traits in a separate thread, `vote_now` in the calling thread. The view for `vote_now` needs a budget that the
+    method `budget` has made.
     """
 
     def __init__(self, behaviours: Sequence[Behaviour], health_records: Sequence[TraitHealth]) -> None:
@@ -55,7 +55,7 @@ class Inline:
         self.let_go()
 
     def let_go(self) -> None:
-        """End the thread that sets the stop word. If only `vote_now` was used, this can be called instead of `close`."""
+        """End the thread that sets the stop word. Call this instead of `close` if only `vote_now` was used."""
         self._stop.close()
 
     def begin_game(self) -> None:
@@ -88,7 +88,7 @@ class Inline:
         """See `Voters`."""
         view = View(games, me, recent=recent, budget=self.budget(nodes), seed=seed)
         votes: dict[int, Vote] = {}
-        free = self._busy is None or self._busy.done()  # else a trait still works on an earlier turn, and no trait can run now
+        free = self._busy is None or self._busy.done()  # else a trait still works on an earlier turn
         with _exit_if_stuck(deadline):
             if free:
                 self._stop.set_at(deadline - STOP_AHEAD)

@@ -1,8 +1,8 @@
-"""Split traits in worker processes: each worker plays a part, and one worker votes from the statistics of all parts.
+"""Split traits: several workers do a part of a trait's work each, and one worker votes from the statistics of all parts.
 
-The worker that votes is the leader. It plays part 0. A worker without other work is a helper. It plays another part, and
-publishes its statistics in a memory that all workers of the pool share. The leader reads them there. So the votes of a split
-trait come from one worker, as those of any other trait, and the process that plays never runs a trait's code.
+The worker that votes is the leader. It plays part 0. A worker without other work is a helper. It plays another part, and writes
+its statistics to a memory that all workers of the pool share. The leader reads them there. So all votes of a split trait come
+from one worker, as for any other trait, and the process that plays never runs a trait's code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from behaviours.base import MOST_DIMENSIONS, MOST_STATISTICS, SplitBehaviour, Vi
 #: When time is up, the leader waits at most this number of seconds for the last statistics of the helpers. It has already
 #: published votes by then, and the pool takes the votes `STOP_AHEAD` seconds after the stop word is set.
 LAST_WAIT = 0.003
-#: Seconds between two looks at the statistics during this wait.
+#: Seconds between two checks of the statistics during this wait.
 LAST_PAUSE = 0.0002
 
 #: The states of a slot: never used, statistics published, final statistics published.
@@ -27,7 +27,7 @@ _EMPTY, _PUBLISHED, _FINAL = range(3)
 
 
 class PartsLayout(NamedTuple):
-    """The numbers of the split traits and the number of workers of a pool. They determine the layout of `Parts`."""
+    """What determines the layout of `Parts`: the numbers of the split traits, and the number of workers of a pool."""
 
     traits: tuple[int, ...]
     workers: int
@@ -39,7 +39,7 @@ class PartsLayout(NamedTuple):
 
 
 class HelperPart(NamedTuple):
-    """The latest statistics of a helper. `final` says that no more follow."""
+    """The latest statistics of a helper. `final` says that no further statistics follow."""
 
     statistics: NDArray[np.float64]
     final: bool
@@ -48,7 +48,7 @@ class HelperPart(NamedTuple):
 class Parts:
     """The shared memory with the statistics of helpers: a slot per worker (0, 1, ...) and split trait.
 
-    A slot holds the latest statistics of its worker. Only this worker writes it. The layout is that of a slot of
+    A slot has the latest statistics of its worker. Only this worker writes the slot. The layout is the same as for a slot of
     `vindibot.engine.worker.Board`: a head of one word (request number, count of writes, state), and two bodies that are written
     alternately. The reader compares the head before and after it copies a body, so it never takes half-written statistics. The
     statistics stay when their worker dies.
@@ -93,7 +93,7 @@ class Parts:
             size = 1
             for length in shape:
                 size *= length
-            if size <= MOST_STATISTICS:  # else the worker writes at this moment, or a trait has overwritten the memory
+            if size <= MOST_STATISTICS:  # otherwise the worker writes at this moment, or a trait has overwritten the memory
                 start = body + 1 + MOST_DIMENSIONS
                 statistics = self._numbers[start : start + size].reshape(shape).copy()
                 if int(self._words[slot]) == head:
@@ -118,8 +118,8 @@ def part_of(worker: int) -> int:
 def lead(behaviour: SplitBehaviour, view: View, helpers: Callable[[], Sequence[HelperPart]]) -> Iterator[Any]:
     """Play part 0 of a split trait, and yield the votes from all parts each time that part 0 yields.
 
-    `helpers` returns the latest statistics of the helpers. When time is up, it is called until all of them are final, for at most
-    `LAST_WAIT` seconds. Without helpers, the answers are those of ``behaviour.vote(view)``.
+    `helpers` is a function that returns the latest statistics of the helpers. When time is up, it is called until all statistics
+    are final, for at most `LAST_WAIT` seconds. Without helpers, the answers are the same as from ``behaviour.vote(view)``.
     """
     own = None
     for statistics in behaviour.statistics(view, 0):
@@ -141,7 +141,7 @@ def _last(helpers: Callable[[], Sequence[HelperPart]]) -> Sequence[HelperPart]:
 
 
 def play_part(behaviour: SplitBehaviour, view: View, part: int, publish: Callable[[NDArray[np.float64]], None]) -> Iterator[None]:
-    """Play a part of a split trait as a helper, and call `publish` with its statistics. Yield None each time."""
+    """Play a part of a split trait as a helper. Call `publish` with new statistics, and yield None each time."""
     for statistics in behaviour.statistics(view, part):
         publish(plain_statistics(statistics))
         yield None

@@ -39,7 +39,7 @@ log = structlog.get_logger("vindibot.engine.pool")
 POLL_TIME = 0.001
 #: Seconds after which the pool gives the traits that wait behind a slow trait to idle workers.
 RESCUE_AFTER = 0.020
-#: Share of the remaining time during which the pool waits for a worker if none works on the turn. A replacement takes much less.
+#: If no worker works on the turn, the pool waits for one during this share of the remaining time. A replacement takes much less.
 IDLE_SHARE = 0.25
 #: Largest number of suspects that get a worker of their own. Further suspects share workers with the other traits.
 MAX_SUSPECTS = 8
@@ -58,10 +58,10 @@ class Voters(Protocol):
     async def ask(
         self, games: Games, me: int, recent: Games, *, deadline: float, seed: int, nodes: int | None = None
     ) -> list[BallotEntry]:
-        """Return one ballot entry per trait, with the latest votes that it published before `deadline` (monotonic seconds).
+        """Return one ballot entry per trait, with the latest votes of the trait before `deadline` (monotonic seconds).
 
-        It returns before the deadline if all votes are final. `me` is our hero (0..3). `recent` are the games of our last turns.
-        `nodes` is the search budget of each trait in nodes; with None, a trait may search until the deadline.
+        If all votes are final, this method returns before the deadline. `me` is our hero (0..3). `recent` has the states of our
+        last turns. `nodes` is the search budget of each trait in nodes; if it is None, a trait may search until the deadline.
         """
         raise NotImplementedError
 
@@ -141,7 +141,7 @@ class Pool:
 
     @property
     def preloaded(self) -> bool:
-        """Whether every worker so far came from a fork server that had already loaded all modules and kernels."""
+        """Whether each worker so far came from a fork server that had already loaded all modules and kernels."""
         return self._workers.preloaded
 
     async def start(self) -> None:
@@ -225,7 +225,7 @@ class Pool:
     # -- work for the workers --
 
     def _give_work(self, turn: _Turn) -> None:
-        """Give the waiting traits to the idle workers. The workers that are idle then help; if traits still wait, none helps."""
+        """Give the waiting traits to the idle workers. If no trait waits then, the workers that are still idle become helpers."""
         if self._assign(turn):
             for one in self._helping(turn):
                 one.board.stop[0] = 1
@@ -263,7 +263,7 @@ class Pool:
     def _help(self, turn: _Turn) -> None:
         """Let the idle workers play parts of the split traits that other workers lead. A suspect gets no help.
 
-        A worker plays at most one part of a trait per turn. So the statistics of a part that was ended stay in the shared memory.
+        A worker plays at most one part of a trait per turn. So no other part overwrites the statistics of a part that has ended.
         """
         led = {trait for one in self._working(turn) if one.only is None for trait in one.assigned}
         open_traits = [trait for trait in self._split if trait in led and not turn.is_final(trait)]
@@ -274,7 +274,10 @@ class Pool:
                 self._send(one, turn, traits, helps=True)
 
     def _workers_of_suspects(self) -> dict[int, WorkerProcess]:
-        """Return the own worker of each suspect. Start the missing ones, and end those whose trait is no suspect any more."""
+        """Return the worker of each suspect.
+
+        Start missing workers, and end the workers of traits that are no suspects any more.
+        """
         own = {one.only: one for one in self.workers if one.only is not None}
         if not own and not any(health.suspect for health in self.health_records):
             return {}
@@ -444,7 +447,8 @@ class Pool:
     def _begun(self, one: WorkerProcess, last: int) -> set[int]:
         """Return the traits of the last request that the worker had begun when trait `last` ran.
 
-        The order of a request tells that. Anytime traits run after all others and alternate, so then all traits had begun.
+        The traits of a request run in its order. Anytime traits run after all others and alternate. So if an anytime trait ran,
+        all traits had begun.
         """
         if last not in one.assigned:
             return set()

@@ -1,4 +1,4 @@
-"""The imports of a fork server: the project, the bots' traits and the compiled kernels, so that every worker starts warm.
+"""The imports of a fork server: the project, the bots' traits and the compiled kernels. So each new worker has them at once.
 
 Only fork servers import this module, before they fork. An error here must not end the fork server. Each worker repeats the
 import, gets the same error and reports it.
@@ -20,8 +20,8 @@ from typing import Any
 def load(told: dict[str, Any]) -> None:
     """Import the worker and the trait modules listed in `told`, and load the kernels. Errors are ignored.
 
-    Drop what the modules print: it would appear twice, since the parent imports them too. `told` comes from
-    `vindibot.engine.process`.
+    Text that the modules print is dropped. Otherwise it would appear twice, since the parent imports the modules too. `told`
+    comes from `vindibot.engine.process`.
     """
     with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         _load(told)
@@ -62,7 +62,8 @@ def _load(told: dict[str, Any]) -> None:
             fcntl.flock(gate, fcntl.LOCK_SH)
     kernels.warm()
     gc.collect()
-    gc.freeze()  # else the collector of a worker would visit these objects, and so copy the memory shared with this process
+    # Otherwise a worker's garbage collector would visit these objects, and so copy the memory that it shares with this process.
+    gc.freeze()
 
 
 def _import_main(path: str) -> None:

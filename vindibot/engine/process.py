@@ -29,7 +29,7 @@ from vindibot.engine import forkserver, worker
 from vindibot.engine.parts import PartsLayout
 from vindibot.engine.worker import TraitPlan
 
-#: Seconds to wait for the end of the keeper, and then again for the end of the fork server if the keeper was killed.
+#: Seconds to wait for the end of the keeper. If the keeper was killed, seconds to wait for the end of the fork server.
 END_TIMEOUT = 1.5
 #: The first module of a fork server. It makes the server import vindibot from the same place as this process.
 FIRST = "vindibot_first"
@@ -66,7 +66,7 @@ class ForkServer:
         self._lock = threading.Lock()
 
     def is_running(self) -> bool:
-        """Return whether the fork server runs: whether a process holds the other end of the socket for requests."""
+        """Return whether the fork server runs, that is, whether a process holds the other end of the socket for requests."""
         if self._socket is None:
             return False
         poll = select.poll()
@@ -74,7 +74,7 @@ class ForkServer:
         return not poll.poll(0)
 
     def start(self, gate: str | None = None) -> None:
-        """Start the server unless it runs. Takes milliseconds, since it does not wait for the imports of the server.
+        """Start the server unless it runs. This takes only milliseconds, because it does not wait for the imports of the server.
 
         If `gate` is given, the server loads the kernels only after the file `gate` is unlocked.
         """
@@ -153,7 +153,7 @@ _server: ForkServer | None = None
 
 
 def fork_server(*needs: Needs) -> ForkServer:
-    """Return the fork server of this process. It loads only the `needs` of the first call. Workers import other modules."""
+    """Return the fork server of this process. It loads the `needs` of the first call. Workers import all other modules."""
     global _server
     if _server is None:
         _server = ForkServer(needs)
@@ -163,7 +163,7 @@ def fork_server(*needs: Needs) -> ForkServer:
 
 @contextlib.contextmanager
 def loading_beside(*needs: Needs) -> Iterator[None]:
-    """Let the fork server import the modules that these bots need while the block imports the same modules in this process.
+    """Import these bots' modules in the fork server while the ``with`` block imports the same modules in this process.
 
     The server loads the kernels only after the block. So this process compiles them in the block, and can show the progress.
     """
@@ -288,8 +288,9 @@ def _shared_file() -> BinaryIO:
 def context(*needs: Needs) -> Any:
     """Return the `multiprocessing` context for processes other than the pool's workers.
 
-    Its start method is a fork server that has loaded the traits, or spawn on systems without fork servers. The first call starts
-    the one fork server of `multiprocessing` in this process. If a later bot needs other modules, each new process imports them.
+    New processes come from a fork server that has loaded the traits, or from "spawn" on systems without fork servers. The first
+    call starts the only fork server of `multiprocessing` in this process. If a later bot needs other modules, each new process
+    imports them.
     """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")

@@ -1,7 +1,7 @@
-"""The function that runs traits on a view. It works the same in a worker process and in the process that plays.
+"""The function that runs traits on a view, both in worker processes and in the process that plays.
 
-Each result of a trait, also an exception, becomes a `Vote` with a status. This module cannot stop a loop that ignores its budget.
-The pool can, since it can kill the worker process.
+Each result of a trait becomes a `Vote` with a status, even an exception. This module cannot stop a loop that ignores its budget.
+The pool can stop it by killing the worker process.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def run(
     """Let each trait (number, behaviour) vote on `view`, in this order. Call `publish` immediately with every vote.
 
     Plain traits answer first. Then anytime traits alternate, one ``yield`` each, until all have ended or the stop word is set.
-    Each trait publishes exactly one final vote, unless the process dies. `before` is called with the number of a trait each time
-    before the trait's code runs. `ask` calls `vote` of a trait, or something in its place.
+    Each trait publishes exactly one final vote, unless the process dies. Each time before a trait's code runs, `before` is called
+    with its number. `ask` is the function that calls a trait; usually it calls the trait's `vote`.
     """
     running: list[_Anytime] = []
     for number, behaviour in traits:

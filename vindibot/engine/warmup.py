@@ -1,4 +1,4 @@
-"""Warm-up: before the first move, load the compiled kernels from the cache, or compile them once and show the progress."""
+"""Warm-up before the first move: load the compiled kernels from the cache, or compile them once and show the progress."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sim import kernels
 from vindibot.base import UsageError
 
-#: Seconds until a lost `KeyboardInterrupt` is raised again.
+#: Seconds after which a lost `KeyboardInterrupt` is raised again.
 INTERRUPT_DELAY = 0.01
 
 

@@ -1,11 +1,11 @@
 """A worker process: it builds the bot's traits once, then answers each request with votes.
 
-Each request has all data of the turn. Between requests a worker keeps only compiled kernels and tables of the map, so a
-replacement knows as much as the worker that it replaces.
+Each request has all data of the turn. Between requests a worker stores only compiled kernels and tables of the map. So a new
+worker can replace it at any time.
 
-For a turn, the pool writes the game to the shared memory (`Board`), then a short request to a pipe. A trait publishes each vote
-at once in its slot of the shared memory. This needs no system call, and a trait that hangs later does not lose its votes. The
-worker reports the end of a request, exceptions and printed text through a second pipe.
+For a turn, the pool writes the game to the shared memory (`Board`), then a short request to a pipe. Each vote of a trait is
+immediately written to the trait's slot of the shared memory. This needs no system call, and no votes are lost if the trait hangs
+later. The worker reports the end of a request, exceptions and printed text through a second pipe.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from vindibot.engine.parts import Parts, PartsLayout, lead, part_of, play_part
 from vindibot.engine.runner import Vote, run
 from vindibot.games import Status
 
-#: Number of characters of a trait's output that are kept per turn. Further characters are only counted.
+#: Number of characters of a trait's output that are stored per turn. Further characters are only counted.
 OUTPUT_LIMIT = 4096
 #: Largest length of the text in a message, in bytes.
 LONGEST_TEXT = 1 << 15
-#: A worker that still runs this number of seconds after the grace period ends itself. It happens only if its parent is gone.
+#: A worker that still runs this number of seconds after the grace period ends itself. This happens only if its parent has ended.
 SELF_END_AFTER = 0.5
 
 _REQUEST = struct.Struct("<IddqQ??BBB")
@@ -80,16 +80,16 @@ class Board:
 
     The pool writes the turn (the game, then the games of our last turns) while the worker is idle. Only the worker writes slots.
 
-    A slot holds the latest vote of its trait: a head of one word (request number, count of writes, state), and two bodies that
-    are written alternately. The worker writes the body first, then the head in one step. The head says which body is valid. The
-    reader compares the head before and after it reads the body, so it never takes a half-written vote. If a worker dies while
-    it writes, the vote before stays valid.
+    A slot has the latest vote of its trait: a head of one word (request number, count of writes, state), and two bodies that are
+    written alternately. The worker writes the body first, then the head in one step. The head says which body is valid. The
+    reader compares the head before and after it reads the body, so it never takes a half-written vote. If a worker dies while it
+    writes, the previous vote stays valid.
     """
 
     WORDS = 2
     TURN = (1 + RECENT_TURNS) * GAME.itemsize
-    #: A body: milliseconds and votes, then the fields of the `SearchInfo`: score, nodes, depth, goal, a bit for each of these
-    #: four that is set, length of the pv, pv.
+    #: A body: milliseconds, votes, and the fields of the `SearchInfo`: score, nodes, depth, goal, bits that say which of these
+    #: four are set, length of the pv, pv.
     _BODY = struct.Struct(f"<d5ddqihBB{LONGEST_PV}s")
     _STATUS: tuple[Status, ...] = ("ok", "error", "void")
     _NO_INFO = (0.0, 0, 0, 0, 0, 0, b"")
@@ -125,7 +125,7 @@ class Board:
         self._heads[at // 8] = number << 32 | self._writes << 16 | (2 if vote.final else 1) << 8 | flags
 
     def get(self, number: int, trait: int) -> Vote | None:
-        """Return the latest vote of a trait for request `number`. Return None without a vote, or if the worker is writing it."""
+        """Return the latest vote of a trait for request `number`; None if there is no vote, or if the worker is writing it."""
         at = self._slots + trait * self.SLOT
         for _ in range(3):
             head = self._heads[at // 8]
@@ -175,11 +175,13 @@ def encode_turn(games: Games, recent: Games) -> tuple[int, bytes]:
 class TurnRequest(NamedTuple):
     """A request to a worker: let `traits` vote, in this order, for hero `me` (0..3).
 
-    `number` is the number of the request. The turn has `recent_count` recent games. The deadline is in `seconds` seconds. The
-    pool kills a worker that hangs, `grace` seconds after the deadline. If the pool is gone, the worker ends itself
-    `SELF_END_AFTER` seconds later. `nodes` is the search budget in nodes, None for no limit. With `trial`, the worker tests
-    itself after the traits have run, and ends if the test fails. With `helps`, the worker does not vote: it plays parts of the
-    split traits `traits`.
+    - `number`: the number of the request.
+    - `recent_count`: the number of earlier game states that are sent with the turn.
+    - `seconds`: the time until the deadline. If a worker has not answered `grace` seconds after the deadline, the pool kills it.
+      If the pool has ended, the worker ends itself `SELF_END_AFTER` seconds later.
+    - `nodes`: the search budget in nodes, None for no limit.
+    - `trial`: whether the worker tests itself after the traits have run. It ends if the test fails.
+    - `helps`: whether the worker plays parts of the split traits `traits` instead of voting.
     """
 
     number: int
@@ -194,7 +196,7 @@ class TurnRequest(NamedTuple):
     helps: bool = False
 
     def encode(self) -> bytes:
-        """Return the request as bytes, which are short enough for one atomic write to a pipe."""
+        """Return the request as bytes, few enough for one atomic write to a pipe."""
         nodes, seed = -1 if self.nodes is None else self.nodes, self.seed & 0xFFFFFFFFFFFFFFFF
         flags = self.trial, self.helps
         head = (self.number, self.seconds, self.grace, nodes, seed, *flags, self.me, self.recent_count, len(self.traits))
@@ -211,8 +213,8 @@ class TurnRequest(NamedTuple):
 def decode_messages(buffer: bytearray, traits: int) -> list[tuple[int, int, int, str]]:
     """Remove the complete messages from the front of `buffer`, and return each as (kind, request number, trait, text).
 
-    `traits` is the worker's number of traits. Raises `ValueError` for bytes that such a worker never sends. Then other code has
-    written to the pipe.
+    `traits` is the worker's number of traits. Raises `ValueError` for bytes that such a worker never sends, which means that
+    other code has written to the pipe.
     """
     found, start, size = [], 0, _MESSAGE.size
     while len(buffer) - start >= size:
@@ -368,7 +370,7 @@ class _Worker:
         self.board.running[0] = trait
 
     def _ask(self, trait: int, behaviour: Behaviour, view: View) -> Any:
-        """Return the answer of a trait. A split trait is led, unless it has a budget of nodes."""
+        """Return the answer of a trait. For a split trait without a budget of nodes, this worker is the leader (`parts.lead`)."""
         if isinstance(behaviour, SplitBehaviour) and self.parts is not None and view.budget.nodes is None:
             return lead(behaviour, view, partial(self.parts.get, self._number, trait))
         return behaviour.vote(view)

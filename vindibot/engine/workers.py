@@ -1,6 +1,6 @@
-"""The workers of a pool. `Workers` requests them from the fork server, reads their messages, replaces dead ones, and ends them.
+"""The workers of a pool. `Workers` gets them from the fork server, reads their messages, replaces dead ones, and ends them.
 
-Nothing here blocks the event loop, except `Workers.poll`: answers are read when they arrive.
+Answers are read when they arrive. Only `Workers.poll` blocks the event loop.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ log = structlog.get_logger("vindibot.engine.pool")
 
 #: Seconds that a worker may take to import and build the traits.
 START_TIMEOUT = 60.0
-#: If this number of workers in a row die before they are ready, the next replacement waits for a growing pause.
+#: If this number of workers in a row die before they are ready, a pause comes before the next replacement, and it grows.
 START_ATTEMPTS = 3
 #: Seconds to wait for a worker's exit code after its answer pipe has been closed.
 EXIT_CODE_TIMEOUT = 0.05
-#: Seconds after which a request is repeated if the fork server did not get or has lost it.
+#: Seconds after which a request is repeated if the fork server has not answered it.
 RETRY_AFTER = 0.1
 #: Seconds to wait for the end of all workers.
 END_TIMEOUT = 2.0
@@ -45,7 +45,7 @@ class WorkerEvents(Protocol):
         """Handle a message of a worker about request `number` (see `vindibot.engine.worker`)."""
 
     def on_death(self, one: WorkerProcess) -> bool:
-        """Handle the end of a worker, whether or not we have killed it. Return whether to replace the worker."""
+        """Handle the end of a worker, even if we have killed it. Return whether to replace the worker."""
         raise NotImplementedError
 
 
@@ -119,7 +119,10 @@ class Workers:
     # -- new workers --
 
     def add(self, index: int, only: int | None = None) -> WorkerProcess:
-        """Request a worker, and return its handle before it is `ready`. `only` is the one trait it may run, None for any."""
+        """Request a worker, and return its handle before it is `ready`.
+
+        `only` is the only trait that it may run, None for any.
+        """
         one = WorkerProcess(index, self.plans, self.folders, self._shared, only)
         self.all.append(one)
         loop = asyncio.get_running_loop()
@@ -133,7 +136,7 @@ class Workers:
         return one
 
     def _retry(self, one: WorkerProcess) -> None:
-        """Request a worker again. If the fork server has ended, start it first, in a thread."""
+        """Request a worker again. If the fork server has ended, first start a new one in a thread."""
         if self._closed or one.dead:
             return
         if self._server.is_running():
@@ -160,7 +163,7 @@ class Workers:
             asyncio.get_running_loop().run_in_executor(None, self._server.close)
 
     def _replace(self, one: WorkerProcess) -> None:
-        """Replace a worker that has died, at once. If workers repeatedly die before they are ready, wait for a growing pause."""
+        """Replace a worker that has died. If workers repeatedly die before they are ready, wait before that, each time longer."""
         self._died_at.setdefault(one.index, time.monotonic())
         failed = self._failed_starts[one.index] = 0 if one.ready else self._failed_starts.get(one.index, 0) + 1
         if failed < START_ATTEMPTS:

@@ -87,8 +87,8 @@ class GameRecord:
     def of(cls, game_map: Map, *, moves: Sequence[int], **fields: Any) -> GameRecord:
         """Return the record of a game on `game_map`. `fields` are the other fields of a record: `id`, `max_turns`, `names`...
 
-        Raises `GameRecordError` if the map cannot be stored as text, because a hero is missing, starts on another hero's square,
-        or starts on a tile that is not air.
+        Raises `GameRecordError` if the map cannot be stored as text. This happens if a hero is missing, or if it starts on
+        another hero's square or on a tile that is not air.
         """
         text, spawns = game_map.text(), tuple(game_map.spawns)
         try:

@@ -1,7 +1,7 @@
 """The history of one game: its states, moves and events, and our votes if they are known.
 
-A `GameHistory` can come from a recording, from a game record, from a game that is being played, or from states that a player or a
-spectator sees one after another.
+A `GameHistory` can come from a recording, a game record, or a game that is being played. It can also come from states that a
+player or a spectator sees one after another.
 """
 
 from __future__ import annotations

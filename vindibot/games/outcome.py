@@ -99,6 +99,8 @@ def result_text(name: str, gold: int, rivals: Sequence[tuple[str, int]]) -> str:
 
     `rivals` are the names and gold of the other heroes.
     """
-    rank = ranks([gold, *(other for _, other in rivals)])[0]
+    places = ranks([gold, *(other for _, other in rivals)])
+    place = _ORDINALS[places[0] - 1]
+    came = f"came equal {place}" if places.count(places[0]) > 1 else f"came {place}"
     others = ", ".join(f"{rival} {other}" for rival, other in sorted(rivals, key=lambda rival: -rival[1]))
-    return f"{name} came {_ORDINALS[rank - 1]} with {gold} gold ({others})"
+    return f"{name} {came} with {gold} gold ({others})"

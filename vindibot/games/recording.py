@@ -1,7 +1,7 @@
 """Recordings: the states, votes and moves of a bot in one game, as a file of JSON lines.
 
-The first line is the header (`Header`): bot, traits and weights, our hero, the server. Then there is one line per turn of ours,
-with the server's game object, the votes and milliseconds of every trait, the sums of the votes, and the move. The last line is
+The first line is the header (`Header`): bot, traits and weights, our hero, the server. Then there is one line per turn of ours.
+It has the server's game object, the votes and milliseconds of every trait, the sums of the votes, and the move. The last line is
 the outcome. Each line is written at once, so a crash loses only an unfinished line.
 
 The plies between two of our turns are not stored, since they follow from the heroes' last directions and the rules

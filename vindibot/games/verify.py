@@ -17,7 +17,7 @@ from rich.console import Console
 
 from sim.board import BoardError, draw, read_tiles, tile_text
 from sim.game import ALL_CRASHED, CRASH, DIRECTIONS, NO_DIRECTION, RUNNING, TURN_MAX, Games, place_heroes, row_column, square
-from vindibot.base import UsageError, VindibotError
+from vindibot.base import UsageError, VindibotError, counted
 from vindibot.games.game_file import kind_of
 from vindibot.games.game_record import read_records
 from vindibot.games.history import GameHistory
@@ -174,7 +174,9 @@ def report(tally: Tally) -> str:
         first = tally.differences[0]
         boards = side_by_side(first.expected, first.got)
         lines += [f"game {first.game}, ply {first.ply}: {first.move}", first.before, boards]
-    lines.append(f"{tally.games} games, {tally.states} states, {tally.mismatches} mismatches, {len(tally.skipped)} skipped")
+    games, states = counted(tally.games, "game"), counted(tally.states, "state")
+    mismatches = "1 mismatch" if tally.mismatches == 1 else f"{tally.mismatches} mismatches"
+    lines.append(f"{games}, {states}, {mismatches}, {len(tally.skipped)} skipped")
     return "\n".join(lines)
 
 

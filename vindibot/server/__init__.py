@@ -1,4 +1,4 @@
-"""The game server: rooms, matchmaking, leagues, and the HTTP that clients speak."""
+"""The game server: rooms (running games), matchmaking, leagues, and the HTTP interface for clients."""
 
 import lazy_loader
 

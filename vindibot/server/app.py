@@ -29,19 +29,19 @@ from vindibot.server.settings import ServerSettings
 from vindibot.server.site import add_site
 from vindibot.server.streams import SEND, Streams, add_streams
 
-#: Adds routes to the application.
+#: A function that adds routes to the application.
 AddRoutes = Callable[[FastAPI], None]
 
 NO_KEY = "Did you forget the key parameter?"
-#: HTTP status for a client that closed its connection before the answer. Only the server's own log can show it.
+#: HTTP status in the server's log if a client closed its connection before the answer. No client ever gets it.
 CLIENT_CLOSED = 499
-#: Limits on wrong tokens from one address: the number refused without a delay, the delay in seconds that each further one
-#: adds, and the longest delay in seconds. If the delay would be longer, the answer is a 429.
+#: Limits on wrong tokens from one address: the number of tokens that are refused without a delay, the seconds that each further
+#: token adds to the delay, and the longest delay in seconds. If the delay would be longer, the answer is a 429.
 WRONG_TOKENS_AT_ONCE, WRONG_TOKEN_SECONDS, LONGEST_DELAY = 10, 0.2, 2.0
 
 
 class StateResponse(Response):
-    """The answer to a player. Once the answer is written to the connection, it calls `Room.sent`."""
+    """The answer to a player. After the answer is written to the connection, this class calls `Room.sent`."""
 
     media_type = "application/json"
 
@@ -69,7 +69,7 @@ class StateResponse(Response):
 
 class _App(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope[SEND] = send  # no middleware has wrapped `send` yet: it is the connection's own
+        scope[SEND] = send  # no middleware has wrapped `send` yet, so this is the connection's own function
         await super().__call__(scope, receive, send)
 
 
@@ -78,8 +78,8 @@ def create_app(
 ) -> FastAPI:
     """Return a new server. Its lobby is ``app.state.lobby``. The server belongs to the event loop that serves its first request.
 
-    Each function in `routes` adds further routes to the server. Their paths have at least two parts, or one part that cannot
-    be the id of a game.
+    Each function in `routes` adds further routes to the server. The path of such a route has at least two parts, or one part
+    that cannot be the id of a game.
     """
     settings = settings or ServerSettings()
     app = _App(title="Vindinium", docs_url=None, redoc_url=None, redirect_slashes=False)
@@ -123,8 +123,10 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
 
     @app.post("/api/training", response_class=Response, openapi_extra=operation(key=KEY, turns=TURNS, map=MAP, required=("key",)))
     async def training(request: Request) -> Response:
-        """Play a training game against three random bots. Parameters: key, turns (number of rounds, at most 600), map (name
-        or text)."""
+        """Play a training game against three random bots.
+
+        Parameters: key, turns (number of rounds, at most 600), map (its name or its text).
+        """
         parameters = await read_parameters(request, settings)
         turns = read_int(parameters.get("turns", ""))
         if turns is None and parameters.get("turns"):
@@ -144,8 +146,10 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
         openapi_extra=operation("game_id", "token", dir=DIR, turn=TURN, required=("dir",)),
     )
     async def play(request: Request) -> Response:
-        """Make a move. The answer comes at your next turn. Parameters: dir, turn (optional: the turn that the move is for; a
-        second request for the same turn gets the answer to the first one)."""
+        """Make a move. The answer comes at your next turn.
+
+        Parameters: dir; turn (optional: the turn that the move is for. A second request for the same turn gets the same answer).
+        """
         parameters = await read_parameters(request, settings)
         if not parameters.get("dir", "").strip():
             raise Refusal(400, "")
@@ -162,10 +166,10 @@ def _add_game_routes(app: FastAPI, lobby: Lobby) -> None:
 
 
 async def _delay_wrong_token(limit: RateLimit, address: str) -> None:
-    """Wait before a wrong token is answered. The more wrong tokens came from this address, the longer the wait. Raises
-    `Refusal` if there were too many.
+    """Wait before a wrong token is answered. The wait is longer if more wrong tokens came from this address.
 
-    A request with a right token is never delayed. Otherwise a client could keep other clients at its address from playing.
+    Raises `Refusal` if there were too many. A request with a right token is never delayed. Otherwise a client could keep other
+    clients with the same address from playing.
     """
     wait = limit.wait(address)
     if wait > LONGEST_DELAY:
@@ -189,9 +193,9 @@ def _answer(request: Request, room: Room, seat: RoomSeat, outcome: Snapshot | Re
 
 
 async def _await_game(request: Request, lobby: Lobby, claim: Claim) -> Response:
-    """Wait until the game of this claim has begun and it is the client's turn, then return the answer.
+    """Wait until the client's game has begun and it is its turn, then return the answer.
 
-    If the client disconnects first, it loses its claim.
+    `claim` is the client's place among those that wait for a game. If the client disconnects first, it loses this place.
     """
     try:
         if not await _done_before_disconnect(request.receive, claim.waiter):
@@ -208,7 +212,7 @@ async def _await_game(request: Request, lobby: Lobby, claim: Claim) -> Response:
 async def _done_before_disconnect(receive: Receive, waiter: Waiter) -> bool:
     """Wait until the answer is there or the client disconnects, and return whether the answer is there.
 
-    The body of the request must be read to its end before.
+    Read the body of the request to its end before this call.
     """
     if not waiter.done():
         disconnect = asyncio.ensure_future(receive())

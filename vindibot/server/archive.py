@@ -1,4 +1,4 @@
-"""The archive: an observer of all rooms that rates their games and stores them as records."""
+"""The archive observes all rooms, rates their games, and stores the games as records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _log = structlog.get_logger("vindibot.archive")
 
 
 class Archive:
-    """Stores and rates games. `seed` decides which games get the rating bonus; None takes a random seed."""
+    """Stores and rates games. The random choice of games with a rating bonus depends on `seed`; None takes a random seed."""
 
     def __init__(self, database: Database, users: Users, seed: int | None = None) -> None:
         self._database = database
@@ -87,7 +87,7 @@ class Archive:
         def careful(connection: sqlite3.Connection) -> None:
             try:
                 work(connection)
-            except GameRecordError as problem:  # a map that cannot be written as text; only private matches can have one
+            except GameRecordError as problem:  # the map cannot be written as text; this happens only in private matches
                 _log.warning("a game cannot be stored", reason=problem.message)
 
         return self._database.write(f"{what}: {room.id}", careful)

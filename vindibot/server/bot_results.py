@@ -17,7 +17,7 @@ from vindibot.server.ratings import winner_of
 
 #: Number of a bot's latest games that count, games of training included.
 LATEST = 1000
-#: Largest number of rivals, those of the most games first.
+#: Largest number of rivals in the table. The rivals with the most games come first.
 RIVALS = 12
 
 _QUERY = """
@@ -32,11 +32,11 @@ ORDER BY games.number
 
 @dataclass(frozen=True)
 class ArchivedGame:
-    """A finished game that is not a training game. It ended at `finished`, in seconds since 1970. `size` is the side of the board
-    in squares.
+    """A finished game that is not a training game.
 
-    `gold` and `bots` have one entry per hero. `bots` has the ids of the bots, None for a random bot of the server. `elo` has the
-    new Elo of the bots by id; it is empty if the game was not rated.
+    `finished` is the time of its end in seconds since 1970. `size` is the side of the board in squares. `gold` and `bots` have
+    one entry per hero. `bots` has the ids of the bots, None for a random bot of the server. `elo` has the new Elo of the bots by
+    id. It is empty if the game was not rated.
     """
 
     finished: float
@@ -53,7 +53,7 @@ class ArchivedGame:
 
 @dataclass
 class SizeRow:
-    """The games of a bot on boards of one size: how many it has won, and the mean gold of its heroes."""
+    """The games of a bot on boards of one size: their number, how many the bot has won, and the mean gold of its heroes."""
 
     size: int
     games: int = 0
@@ -63,7 +63,7 @@ class SizeRow:
 
 @dataclass
 class RivalRow:
-    """The games of a bot with one rival, compared by gold. `lead` is the mean lead in gold, negative if the rival has more."""
+    """The games of a bot with one rival, compared by gold. `lead` is the bot's mean lead in gold, negative if the rival leads."""
 
     rival: str
     games: int = 0
@@ -84,7 +84,7 @@ class BotResults:
 
 
 def latest_games(connection: sqlite3.Connection, bot: str, limit: int = LATEST) -> list[ArchivedGame]:
-    """Return those of the `limit` latest games of a bot that are finished and no training games, oldest first."""
+    """Return a bot's finished games, oldest first. Only its latest `limit` games count. Training games are left out."""
     games = []
     for (_, finished, size, gold), rows in groupby(connection.execute(_QUERY, (bot, limit)), itemgetter(0, 1, 2, 3)):
         bots: list[str | None] = [None] * SEATS

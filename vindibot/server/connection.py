@@ -2,7 +2,7 @@
 
 - Time limits: a request gets a 408 if its head does not arrive in time, and a new connection is closed if no request comes.
   (uvicorn itself limits the time between two requests, and the application limits the time for a body.)
-- An answer goes out in one packet, although h11 writes it in pieces.
+- An answer is sent in one packet, although h11 writes it in pieces.
 - A request that states its length in two ways is refused.
 - The scope of each request says when the request arrived.
 """
@@ -15,15 +15,15 @@ from typing import Any, cast
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-#: Key in a request's scope: the loop's time at which the request's first byte arrived. It is missing if the request arrived
-#: while the answer to an earlier one was not sent yet.
+#: Key in a request's scope. Its value is the loop's time at which the request's first byte arrived. The key is missing if the
+#: request arrived before the answer to an earlier request was sent.
 ARRIVED = "vindibot.arrived"
 
 
 class StrictParser(h11.Connection):
     """h11's parser, but a request with both Content-Length and Transfer-Encoding is refused (RFC 9112, section 6.1).
 
-    A proxy and a server may disagree where such a request ends. Then its body can hide a second request from the proxy.
+    A proxy and a server may disagree about the end of such a request. Then its body can hide a second request from the proxy.
     """
 
     problem = ""
@@ -38,10 +38,10 @@ class StrictParser(h11.Connection):
 
 
 class JoiningTransport:
-    """A transport that joins all writes within one round of the event loop into one.
+    """A transport that joins all writes within one round of the event loop into one write.
 
-    h11 ends an answer of known length with an empty write. At this write the joined data is sent. The data of any other
-    answer (a stream) is sent in the next round.
+    h11 ends an answer of known length with an empty write. Then the joined data is sent. The data of any other answer (a stream)
+    is sent in the next round.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -107,14 +107,14 @@ class LimitedConnection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
-        # h11 is idle from the end of one request to the end of the next request's head. While an answer is not sent yet, h11
-        # is not idle: bytes that arrive then belong to a later request and get no time.
+        # h11 is idle from the end of one request to the end of the next request's head. It is not idle while an answer is still
+        # to be sent. Bytes that arrive then belong to a later request, and their time is not stored.
         if self._began is None and self.conn.their_state is h11.IDLE:
             self._began = self.loop.time()
         super().data_received(data)
 
     def handle_events(self) -> None:
-        """Handle the bytes that have arrived. Called for new bytes, and after an answer for bytes that arrived before it."""
+        """Handle the bytes that have arrived. Called when bytes arrive, and after an answer if bytes arrived before it."""
         super().handle_events()
         if self.conn.their_state is not h11.IDLE:
             self._stop_timer()

@@ -1,8 +1,8 @@
-"""The database: one SQLite file and one thread that reads and writes it, so that the event loop never waits for a disk.
+"""The database: one SQLite file, and one thread that reads and writes it. So the event loop never waits for a disk.
 
-Without a path everything is in memory and lost at the end. With a path, a lock file beside the database keeps other servers
-from writing it; other programs may read it. When a write is reported as done, it is on the disk. A write that fails, for
-example because the disk is full, is tried again together with the next write.
+Without a path, all data is in memory and lost at the end. With a path, a lock file beside the database keeps other servers from
+writing it; other programs may read it. When a write is reported as done, its data is on the disk. If a write fails, for example
+because the disk is full, it is tried again together with the next write.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Work = Callable[[sqlite3.Connection], None]
 
 
 class Database:
-    """An open database. `DatabaseError` is raised if it cannot be opened. Its methods may be called from any thread."""
+    """An open database. Raises `DatabaseError` if the file cannot be opened. Any thread may call its methods."""
 
     def __init__(self, path: Path | None = None, *, locked_seconds: float = LOCKED_SECONDS) -> None:
         self.path = path
@@ -92,7 +92,10 @@ class Database:
             raise DatabaseError(f"{self.path or 'the database'}: {_reason(error)}") from None
 
     def read_now(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """Return the result of `work` as `read` does, but block until it is there. Only for a server that does not run yet."""
+        """Return the result of `work` as `read` does, but block until the result is there.
+
+        Only for a server that does not run yet.
+        """
         return self._thread.submit(self._read, work).result()
 
     def _read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
@@ -100,10 +103,10 @@ class Database:
         return work(self._connection)
 
     def write(self, what: str, work: Work) -> Future[bool]:
-        """Do `work` later, completely or not at all. Return a future whose result is whether it is on the disk.
+        """Do `work` later, completely or not at all. Return a future whose result says whether the change is on the disk.
 
-        Several calls are done in their order. While the disk is busy, calls collect and are then written together. If `work`
-        fails, the log names it by `what`. It may be tried several times, each time from the start.
+        The work of several calls is done in the order of the calls. While the disk is busy, work waits, and is then written
+        together. `work` may be called several times, each time from the start. `what` names the work in the log if it fails.
         """
         stored = self._writer.put(what, work)
         self._thread.submit(self._writer.flush)
@@ -121,7 +124,7 @@ class Database:
 
 @dataclass
 class _Job:
-    """Work that waits to be written. The result of `stored` is whether the first attempt put it on the disk."""
+    """Work that waits to be written. `stored` is a future; its result says whether the first attempt put the work on the disk."""
 
     what: str
     work: Work
@@ -133,7 +136,7 @@ class _Job:
 
 
 class _Writer:
-    """Writes all waiting work in one transaction: on a slow disk the transactions become larger, but the queue does not.
+    """Writes all waiting work in one transaction. So on a slow disk, the transactions become larger, but the queue does not.
 
     Work that the disk refuses waits for the next attempt. `put` may be called from any thread, `flush` only from the
     database's thread.
@@ -144,9 +147,9 @@ class _Writer:
         self._waiting: deque[_Job] = deque()
 
     def put(self, what: str, work: Work) -> Future[bool]:
-        """Add work for the next `flush`. Return a future whose result is whether the work is on the disk."""
+        """Add work for the next `flush`. Return a future whose result says whether the change is on the disk."""
         job = _Job(what, work)
-        job.stored.set_running_or_notify_cancel()  # so that a caller that stops waiting does not cancel it
+        job.stored.set_running_or_notify_cancel()  # so that the future is not cancelled if its caller stops waiting
         self._waiting.append(job)
         return job.stored
 

@@ -1,4 +1,4 @@
-"""The description of the game's endpoints for ``/openapi.json``.
+"""The OpenAPI description of the game's endpoints, for ``/openapi.json``.
 
 The parameters of a request may come in the query string, a form, a multipart form or a JSON object. FastAPI's own
 declarations cannot express this, and FastAPI's parsing of parameters would take a tenth of the time for a ply.

@@ -19,8 +19,8 @@ from vindibot.server.match import Claim, Match
 from vindibot.server.room import Room, RoomObserver
 from vindibot.server.settings import ServerSettings
 
-#: Seconds that an idle connection stays open. Clients close idle connections earlier. So the server never closes a connection
-#: while a client sends a new request on it.
+#: Seconds for which an idle connection stays open. Clients close idle connections earlier. So the server never closes a
+#: connection while a client sends a new request on it.
 KEEP_ALIVE_SECONDS = 75
 
 
@@ -35,8 +35,8 @@ class EmbeddedServer:
             key = server.register("seed")
             ...  # play on server.url
 
-    Entering loads the kernels (`sim.kernels.warm`). This takes seconds if they are not compiled yet. Leaving ends all games
-    and answers all open requests. `server.lobby.arrange` makes private matches.
+    At the start of the ``async with`` block the kernels are loaded (`sim.kernels.warm`), which takes seconds if they are not
+    compiled yet. At its end all games end and all open requests are answered. `server.lobby.arrange` makes private matches.
     """
 
     def __init__(
@@ -63,7 +63,10 @@ class EmbeddedServer:
         return self.lobby.users.add(name, key)
 
     async def join(self, key: str) -> Claim:
-        """Take a seat in a private match that is reserved for this key, else a seat in the next arena game. Raises `Refusal`."""
+        """Take the seat in a private match that is reserved for this key. If there is none, take a seat in the next arena game.
+
+        Raises `Refusal`.
+        """
         return self.lobby.join_arena(await self.lobby.user(key))
 
     def room(self, game_id: str) -> Room:
@@ -75,7 +78,7 @@ class EmbeddedServer:
         return list(self.lobby.rooms.values())
 
     def end(self, match: Match) -> None:
-        """Cancel a match that has not begun. In a match that runs, make every hero crash on its next turn."""
+        """Cancel a match that has not begun. If the match runs already, each hero crashes on its next turn."""
         self.lobby.cancel(match)
         if match.room is not None:
             for seat in match.room.seats:
@@ -130,7 +133,7 @@ def _listen(settings: ServerSettings) -> socket.socket:
     listener = None
     try:
         family, kind, _, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
-        # With the protocol named, asyncio turns off the delay of small packets, which would cost 40 ms per ply.
+        # If the protocol is given, asyncio turns off the delay of small packets, which would cost 40 ms per ply.
         listener = socket.socket(family, kind, socket.IPPROTO_TCP)
         where += f", port {settings.port}"
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,6 +1,6 @@
-"""Encoders: they make the data of the events that spectators get.
+"""Encoders: an encoder makes the data of the events that spectators get.
 
-The data is either a whole state as players get it, or a patch for the game's page (docs/viewer-format.md).
+The data of an event is either a whole state, as players get it, or a patch for the game's page (docs/viewer-format.md).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vindibot.viewer import StateWriter, result_of
 class Encoder(Protocol):
     """Encodes the events of one game. `prelude` is sent at the start of a stream.
 
-    An encoder keeps no position, so that all readers of a game can share it.
+    An encoder stores nothing about its readers, so all readers of a game can share it.
     """
 
     prelude: bytes
@@ -49,7 +49,7 @@ class WireEncoder:
         return room.state()[1]
 
     def end(self, history: GameHistory) -> bytes | None:
-        """See `Encoder`. Return None: the last state already says that the game is over."""
+        """See `Encoder`. Return None, because the last state already says that the game is over."""
         return None
 
 

@@ -1,8 +1,8 @@
-"""Feeds: the events for spectators, encoded once for all readers. This module knows nothing of HTTP.
+"""Feeds: the events for spectators. Each event is encoded once for all readers. This module does not depend on HTTP.
 
-Each ply is an event. The event's number is the number of plies played. It is not the turn, since a crash that ends the game
-does not advance the turn. Readers that keep up share a buffer of the latest events. For a reader that is behind or comes late,
-the events are recomputed from the moves.
+Each ply is an event. The event's number is the number of plies played. This number may differ from the turn, since a crash that
+ends the game does not advance the turn. Fast readers share a buffer of the latest events. For a reader that is slow or comes
+late, the events are recomputed from the moves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vindibot.games import GameHistory, encode_json
 from vindibot.server.encoder import Encoder
 from vindibot.server.room import Room
 
-#: Size in bytes of the buffer of latest events, per watched game. A reader that is further behind gets recomputed events.
+#: Size in bytes of the buffer of latest events, per watched game. Events that are no longer in the buffer are recomputed.
 BUFFER_BYTES = 2_000_000
 #: Approximate size in bytes of the pieces in which events are sent to a reader.
 PIECE_BYTES = 64_000
@@ -24,7 +24,7 @@ PLIES_AT_ONCE = 12
 #: Seconds without an event after which a stream sends `HEARTBEAT`.
 QUIET_SECONDS = 15.0
 HEARTBEAT = b":\n\n"
-#: A reader's pause after a piece: seconds per connected reader, and the longest pause in seconds. With the first value all
+#: A reader's pause after a piece: seconds per connected reader, and the longest pause in seconds. With the first value, all
 #: readers together get about 500 pieces per second.
 SECONDS_PER_READER, LONGEST_PAUSE = 0.002, 0.25
 
@@ -39,9 +39,9 @@ def event(number: int | None, data: bytes, kind: str = "") -> bytes:
 
 
 async def replayed(history: GameHistory, encoder: Encoder, after: int) -> AsyncGenerator[tuple[int, bytes], None]:
-    """Yield the events of a game after event number `after`, in pieces: the number of a piece's last event, and the piece.
+    """Yield the events of a game after event number `after`, in pieces: (number of the piece's last event, the piece).
 
-    Plies that are played meanwhile are included: the last piece ends with the newest event.
+    Plies that are played during the call are included, so the last piece ends with the newest event.
     """
     pieces: list[bytes] = []
     size = 0
@@ -66,7 +66,7 @@ async def recorded(history: GameHistory, encoder: Encoder, after: int = 0) -> As
 
 
 class _Watched:
-    """Something that readers watch for changes until it ends."""
+    """An object whose changes readers follow until it ends."""
 
     def __init__(self) -> None:
         self._over = False
@@ -110,7 +110,7 @@ class Feed(_Watched):
     def _take(self, after: int) -> tuple[int, bytes]:
         """Return the number of a piece's last event, and the piece. The piece begins with the first event after `after`.
 
-        That event must be in the buffer or not played yet; in the latter case the piece is empty.
+        That event must be in the buffer or in the future. If it is in the future, the piece is empty.
         """
         taken: list[bytes] = []
         size = 0
@@ -174,7 +174,7 @@ class Listing(_Watched):
         return [room.id for room in self._rooms if user_id is None or room.has_user(user_id)]
 
     async def follow(self, user_id: str | None, pause: ReaderPause) -> AsyncGenerator[bytes, None]:
-        """Yield the list of ids as an event, first now and then at each change. With `user_id`, only this user's games count.
+        """Yield the list of ids as an event: immediately, and at each change. With `user_id`, only this user's games count.
 
         A slow reader gets only the newest list.
         """

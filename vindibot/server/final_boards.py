@@ -11,12 +11,12 @@ from vindibot.server.database import Database
 from vindibot.server.game_rows import find_record
 from vindibot.server.thumbnail import thumbnail
 
-#: Largest number of pictures in memory, of about 3 kB each. Beyond it, the ones that were used least recently are dropped.
+#: Largest number of pictures in memory, of about 3 kB each. If there are more, the least recently used pictures are dropped.
 STORED = 500
 
 
 class FinalBoards:
-    """Draws the last boards of archived games. A game is played again by its record, which takes about a millisecond."""
+    """Draws the last boards of archived games. It replays each game from its record, which takes about a millisecond."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -42,7 +42,7 @@ def _records(connection: sqlite3.Connection, game_ids: Iterable[str]) -> list[Ga
         try:
             record = find_record(connection, game_id)
         except GameRecordError:
-            continue  # the page of this game says what is wrong with it
+            continue  # the page of this game shows the error
         if record is not None:
             found.append(record)
     return found

@@ -48,13 +48,13 @@ class GameRow:
 
     @property
     def winner(self) -> int | None:
-        """The hero (1..4) with the most gold in a finished game, None if the two best have equal gold."""
+        """The hero (1..4) with the most gold in a finished game, None if the two best heroes have equal gold."""
         winner = winner_of(self.gold) if self.state == "finished" else None
         return None if winner is None else winner + 1
 
     @property
     def heroes(self) -> list[tuple[int, str, str | None, int | None]]:
-        """For each hero: its number (1..4), its name, the id of its registered bot or None, its gold or None if unknown."""
+        """A tuple per hero: number (1..4), name, id of its registered bot or None, gold or None if unknown."""
         return list(zip(range(1, 5), self.names, self.player_ids, self.gold or (None,) * 4, strict=True))
 
 
@@ -109,7 +109,7 @@ def end_game(connection: sqlite3.Connection, record: GameRecord, gold: Sequence[
 
 
 def forget_games(connection: sqlite3.Connection, keep: int) -> None:
-    """Delete all games except running games and, approximately, the `keep` newest ones."""
+    """Delete all archived games except about the `keep` newest games. Running games stay."""
     newest: int = connection.execute("SELECT coalesce(max(number), 0) FROM games").fetchone()[0]
     old = "SELECT number FROM games WHERE number <= ? AND state != 'running'"
     connection.execute(f"DELETE FROM seats WHERE game IN ({old})", (newest - keep,))  # noqa: S608  # `old` is ours

@@ -1,4 +1,4 @@
-"""The lobby: it finds a game for each client that wants to play, and it looks up a game by its id."""
+"""The lobby finds a game for each client that wants to play, and looks up games by their ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vindibot.server.room import GRACE_ROUNDS, Pacer, Room, RoomObserver, RoomSe
 from vindibot.server.settings import ServerSettings
 from vindibot.server.users import KEY_LENGTH, Users, random_word
 
-#: Name of the server's random bots. In a private match it marks the seats that they get.
+#: Name of the server's random bots. In the seats of a private match it stands for such a bot.
 RANDOM_BOT = "random"
 ID_LENGTH = 8
 MAX_TRAINING_ROUNDS = 600
@@ -29,9 +29,9 @@ FULL = "Vindinium - The server is full, try again later"
 
 
 def training_turns(turns: int | None, default: int) -> int:
-    """Return the number of plies in a training game of `turns` rounds; None means `default` rounds.
+    """Return the number of plies in a training game of `turns` rounds. If `turns` is None, the game has `default` rounds.
 
-    More than 600 rounds become 600. The product wraps around at 32 bits, as in the original server.
+    More than 600 rounds become 600. The multiplication overflows at 32 bits, as in the original server.
     """
     plies = PLIES_PER_ROUND * min(MAX_TRAINING_ROUNDS, default if turns is None else turns)
     return (plies + 2**31) % 2**32 - 2**31
@@ -63,8 +63,8 @@ class Lobby:
     async def user(self, key: str, address: str = "") -> User:
         """Return the user with this key. Raises `Refusal` if there is none.
 
-        With the setting keys = "any", an unknown key is registered. `address` is the client's address; the limits on
-        registrations count by it.
+        With the setting keys = "any", an unknown key is registered. `address` is the client's address. The limits on
+        registrations count per address.
         """
         user = await self.users.look_up(key)
         if len(key) == KEY_LENGTH:
@@ -109,10 +109,9 @@ class Lobby:
         return claim
 
     def join_arena(self, user: User) -> Claim:
-        """Take a seat in a private match that is reserved for this user. If there is none, wait at the matchmaker of this user
-        (a league). If it has none, wait for the next arena game.
+        """Find a game for this user: a private match that has a seat for it, else a game of its league, else an arena game.
 
-        Raises `Refusal`.
+        The client waits until this game begins. Raises `Refusal`.
         """
         claim = self._new_claim(user)
         if not self._take_reserved(claim) and not any(matchmaker.accept(claim) for matchmaker in self.matchmakers):
@@ -144,7 +143,7 @@ class Lobby:
         return taken
 
     def _match_later(self) -> None:
-        # Match some rounds of the loop later. By then the server has noticed clients that disconnected just now.
+        # Begin games some rounds of the loop later. Then the server has already noticed clients that have just disconnected.
         if not self._matching:
             self._matching = True
             asyncio.get_running_loop().call_soon(self._match, GRACE_ROUNDS)
@@ -185,7 +184,7 @@ class Lobby:
         before = self._latest_arena
         self._latest_arena = self._start(match)
         if before is not None and before.finished and before.id not in self._removals:
-            self._remove(before)  # it stayed longer than `keep_finished_seconds` only because it was the latest arena game
+            self._remove(before)  # it stayed longer than others as the latest arena game
 
     def _start(self, match: Match) -> Room:
         """Begin this match in a new room and return the room. All reserved seats of the match must be taken."""
@@ -216,7 +215,7 @@ class Lobby:
     def _new_match(self, game_map: Map | str | None, seats: tuple[User | None, ...], seed: int | None = None) -> Match:
         """Return a match with the server's settings. Raises `UsageError` if the map cannot be read or generated.
 
-        `game_map` is a map, its name or text, or None for a map generated from `seed`. A None `seed` is drawn at random.
+        `game_map` is a map, its name or text, or None for a map generated from `seed`. If `seed` is None, it is drawn at random.
         """
         seed = self._random.getrandbits(32) if seed is None else seed
         try:
@@ -252,9 +251,9 @@ class Lobby:
 
         - `map`: a map, its name or its text; None generates a map from `seed`.
         - `seats`: four entries. Each entry is a bot's key, a `User`, or `RANDOM_BOT` (a random bot of the server).
-        - `rounds`, `time_limit_ms`, `pace`: None takes the server's setting.
-        - `pacer`: it decides when each move is played; None: as soon as `pace` allows.
-        - `seed`: seed of the map and of the random bots; None draws one.
+        - `rounds`, `time_limit_ms`, `pace`: length of the game, time for a move, minimum times. None takes the server's setting.
+        - `pacer`: decides when each move is played. If it is None, moves are played as soon as `pace` allows.
+        - `seed`: seed of the map and of the random bots. None draws a seed.
         - `training`: whether the game ends as soon as any hero crashes.
         - `rated`: whether the game changes the ratings, as an arena game does.
         - `seat_limits_ms`: for each seat its own time limit in milliseconds, or None for the limit of the match.
@@ -286,14 +285,14 @@ class Lobby:
         return match
 
     def cancel(self, match: Match) -> None:
-        """Cancel a match that has not begun, and refuse the clients that wait for it. Do nothing if the match has begun."""
+        """Cancel a match that has not begun, and refuse the clients that wait for it. If the match has begun, do nothing."""
         for claim in self.withdraw(match):
             claim.waiter.set_result(game_error("The match was cancelled"))
 
     def withdraw(self, match: Match) -> list[Claim]:
         """Cancel a match that has not begun, and return the clients that wait for it. Their requests stay open.
 
-        Do nothing and return no clients if the match has begun.
+        If the match has begun, do nothing and return no clients.
         """
         if match not in self.matches:
             return []
@@ -318,8 +317,8 @@ class Lobby:
         loop = asyncio.get_running_loop()
         self._removals[room.id] = loop.call_later(self.settings.keep_finished_seconds, self._expire, room)
         if len(self.waiting) >= SEATS or self.matches:
-            self._match_later()  # these games may only have waited until a room was free
-        # This happens a round of the loop later, so that the players get the final state first.
+            self._match_later()  # clients may be waiting only because there was no free room
+        # Games begin one round of the loop later, so that the players get the final state first.
         loop.call_soon(self._running.pop(room).set_ended)
 
     def _expire(self, room: Room) -> None:

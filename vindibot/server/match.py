@@ -13,7 +13,7 @@ from vindibot.server.game_rows import User
 from vindibot.server.ratings import winner_of
 from vindibot.server.room import Pacer, Room, Waiter
 
-#: Seat limits for a match in which every seat has the time limit of the match.
+#: Time limits of the seats if every seat has the time limit of the match.
 NO_LIMITS: tuple[int | None, ...] = (None,) * SEATS
 
 
@@ -43,7 +43,7 @@ class MatchResult:
 
 @dataclass(eq=False)
 class Claim:
-    """A client that asked for a game. `waiter` is the client's open request. `room` and `seat` are set when its game begins."""
+    """A client that waits for a game. `waiter` is the client's open request. `room` and `seat` are set when the game begins."""
 
     user: User
     waiter: Waiter
@@ -53,16 +53,16 @@ class Claim:
 
 
 class Matchmaker(Protocol):
-    """Arranges games for the bots with certain keys, so that they do not play in the open arena. A league does this."""
+    """Arranges games for the bots with certain keys, in place of open arena games. A league is a matchmaker."""
 
     async def find_bot(self, key: str) -> str | None:
         """Return the name of the bot with this key, or None if this matchmaker does not know the key."""
 
     def bind(self, key: str, user: User) -> None:
-        """Remember that this key belongs to this user. Does nothing for a key that `find_bot` did not recognize."""
+        """Store that this key belongs to this user. Do nothing if `find_bot` does not know the key."""
 
     def accept(self, claim: Claim) -> bool:
-        """Let the client wait at this matchmaker if it knows the client's user, and return whether it does.
+        """Let the client wait at this matchmaker. Return False and do nothing if the matchmaker does not know the client's user.
 
         Raises `Refusal` for a client that must not wait here.
         """

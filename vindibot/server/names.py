@@ -1,4 +1,4 @@
-"""Names of bots: the check whether a server accepts a name."""
+"""Names of bots: a check that says whether a server accepts a name."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ SHORTEST_NAME, LONGEST_NAME = 3, 20
 
 
 def name_problem(name: str, shortest: int = SHORTEST_NAME) -> str | None:
-    """Return a message that says why the name of a bot is not valid, None if it is valid. `shortest` is the least number of
-    characters. The messages about the length are those of the original server."""
+    """Return a message that says why the name of a bot is not valid, None if it is valid.
+
+    `shortest` is the smallest number of characters. The messages about the length are those of the original server.
+    """
     if len(name) < shortest:
         return "Name is too short"
     if len(name) > LONGEST_NAME:

@@ -6,17 +6,16 @@ from collections.abc import Iterable, Sequence
 
 from vindibot.server.room import Room
 
-#: Mean ratings that differ by less than this number of Elo points are about equal. Then the closer game is chosen.
+#: Mean ratings within a step of this number of Elo points count as equal. Then the game with the closer score is chosen.
 RATING_STEP = 50
 
 
 def interest(ratings: Sequence[int | None], gold: Sequence[int]) -> tuple[int, int]:
-    """Return how interesting a game is; the larger tuple is more interesting.
+    """Return two numbers that say how interesting a game is. A larger tuple is more interesting.
 
-    `ratings` has the Elo of each hero, None for a random bot of the server, which counts as 0. `gold` has the gold of each hero.
-
-    The first number is the mean rating in steps of `RATING_STEP`. The second one is the difference between the two largest
-    amounts of gold, with a minus sign.
+    The first number is the mean rating in steps of `RATING_STEP`. The second number is the difference between the two largest
+    amounts of gold, with a minus sign. `ratings` has the Elo of each hero; None stands for a random bot of the server and counts
+    as 0. `gold` has the gold of each hero.
     """
     mean = sum(rating or 0 for rating in ratings) / len(ratings)
     second, first = sorted(gold)[-2:]

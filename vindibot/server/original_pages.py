@@ -1,4 +1,4 @@
-"""Pages of the original server that this server offers at the same addresses: manual, starter kits, live game, random map."""
+"""Pages that the original server had too, at the same addresses: manual, starter kits, live game, random map."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ LONGEST_DELAY, SHORTEST_DELAY = 86_400, 1
 
 
 def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
-    """Add the routes ``/doc``, ``/starters``, ``/tv`` and ``/map/DELAY``. Call this before routes are added that match any
-    word."""
+    """Add the routes ``/doc``, ``/starters``, ``/tv`` and ``/map/DELAY``.
+
+    Call this function before you add routes that match any word.
+    """
 
     @app.get("/doc", response_class=HTMLResponse)
     async def doc() -> Response:
@@ -43,7 +45,7 @@ def add_original_pages(app: FastAPI, lobby: Lobby, streams: Streams) -> None:
 
     @app.get("/map/{delay}", response_class=HTMLResponse)
     async def fresh_map(delay: str) -> Response:
-        """A new random map, made like the maps of the arena. The page shows another map after `delay` seconds."""
+        """A new random map, made like the maps of arena games. The page shows another map after `delay` seconds."""
         seconds = read_int(delay)
         if seconds is None:
             return not_found()

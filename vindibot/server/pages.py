@@ -1,6 +1,7 @@
-"""The server's pages: their headers, and the values for their templates (``templates/``). They work without scripts.
+"""The server's pages: their headers, and the values for their templates (``templates/``).
 
-With scripts, they are refreshed in place, have buttons that copy commands, and a switch between dark and light.
+The pages work without scripts. Scripts refresh the pages in place, and add buttons that copy commands and a switch between dark
+and light colours.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-#: Seconds after which a page that waits for something loads itself again.
+#: Seconds after which a page that waits for a game loads itself again.
 REFRESH_SECONDS = 3
 
 
@@ -39,7 +40,7 @@ def html(template: str, status: int = 200, headers: dict[str, str] | None = None
 
 
 def not_found() -> HTMLResponse:
-    """Return the page for an unknown address (404)."""
+    """Return the page for an unknown address (status 404)."""
     return html("missing.html", 404)
 
 
@@ -64,7 +65,8 @@ def game_page(
 ) -> HTMLResponse:
     """Return the page that shows one state of a game as plain text.
 
-    `games` is this state: the newest state of a `live` game, else the state after `ply` of the game's `plies` plies.
+    `games` is an array with this state. If the game is `live`, it is the newest state, else the state after `ply` of `plies`
+    plies.
     """
     return html(
         "game.html",

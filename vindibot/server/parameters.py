@@ -1,4 +1,4 @@
-"""Reads the parameters of a request as tolerantly as the original server (RULES section 12).
+"""Reads the parameters of a request. It accepts everything that the original server accepts (docs/protocol.md).
 
 Parameters may be in the query string and in the body, which may be a form, a multipart form or a JSON object. The query string
 overrides the body. If a parameter is repeated, its first value counts. A body of another content type is ignored.
@@ -46,7 +46,7 @@ async def read_parameters(request: Request, settings: ServerSettings) -> dict[st
 
 
 def read_int(text: str) -> int | None:
-    """Return the signed 32-bit integer that `text` consists of, or None if it is not one."""
+    """Return the signed 32-bit integer in `text`, or None if `text` is anything else."""
     if _INT.fullmatch(text):
         number = int(text)
         if -(2**31) <= number < 2**31:

@@ -1,4 +1,4 @@
-"""Rate limits, used for registrations and for wrong tokens."""
+"""Rate limits, for registrations and for wrong tokens."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MAX_KEYS = 10_000
 class RateLimit:
     """Allows each key `burst` events at once, and then one per `interval` seconds.
 
-    This is the generic cell rate algorithm. For each key it stores the time of the next event if all counted events came
-    `interval` seconds apart.
+    This is the generic cell rate algorithm. For each key it stores one time: when the next event would come if all events so far
+    had come `interval` seconds apart.
     """
 
     def __init__(self, interval: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -27,11 +27,11 @@ class RateLimit:
         self._even: dict[str, float] = {}
 
     def wait(self, key: str) -> float:
-        """Return the seconds until the next event of this key is allowed, 0 if it is allowed now. Do not count an event."""
+        """Return the seconds until the next event of this key is allowed, 0 if it is allowed now. This call counts no event."""
         return max(0.0, self._even.get(key, -math.inf) - self._tolerance - self._clock())
 
     def take(self, key: str) -> float:
-        """Count an event of this key, even if it is not allowed. Return what `wait` returned before this event."""
+        """Count an event of this key, even if it is not allowed. Return the seconds that `wait` gave before this event."""
         wait = self.wait(key)
         # The key moves to the end of the dict, so that the first key is the least recently used one.
         self._even[key] = max(self._clock(), self._even.pop(key, -math.inf)) + self._interval
@@ -41,8 +41,10 @@ class RateLimit:
 
 
 def client_address(request: Request) -> str:
-    """Return the address that a request comes from. For IPv6, return the network of its first 64 bits, since all addresses in
-    it belong to one customer. For a request through a proxy, return the address of the proxy.
+    """Return the address that a request comes from.
+
+    For IPv6, return the network of the address's first 64 bits, since all addresses in this network belong to one customer. For
+    a request through a proxy, return the address of the proxy.
     """
     host = request.client.host if request.client is not None else ""
     try:

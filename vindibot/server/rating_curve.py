@@ -10,9 +10,9 @@ from vindibot.base import render
 #: Width and height of the drawing, and the margins around the curve.
 WIDTH, HEIGHT = 460, 190
 LEFT, RIGHT, TOP, BOTTOM = 44, 10, 10, 24
-#: Largest number of points of the curve. If there are more ratings, points between are left out.
+#: Largest number of points of the curve. If there are more ratings, the curve leaves some of them out.
 POINTS = 240
-#: The least difference between the top and the bottom of the curve, in Elo points.
+#: Smallest height of the scale, in Elo points.
 SPAN = 40
 #: Possible differences between two lines of the grid, in Elo points.
 STEPS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
@@ -23,7 +23,8 @@ LINES = 5
 def rating_curve(ratings: Sequence[tuple[float, int]]) -> str:
     """Return the curve of these ratings as SVG, "" if there are fewer than two.
 
-    `ratings` has the time in seconds since 1970 and the Elo after each rated game, oldest first. Each game is equally wide.
+    `ratings` has (time in seconds since 1970, Elo) after each rated game, oldest first. The points have equal horizontal
+    distances.
     """
     if len(ratings) < 2:
         return ""

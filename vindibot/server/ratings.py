@@ -1,6 +1,6 @@
-"""Ratings after a game: Elo exactly as in the original server (RULES section 8), and openskill's ratings.
+"""Ratings after a game: Elo exactly as in the original server, and openskill's ratings.
 
-The functions have no state. They take the heroes with the ratings before the game, and return the users' ratings after it.
+The functions have no state. They take the heroes with their ratings before the game, and return the ratings after the game.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from openskill.models import PlackettLuce
 
 FIRST_ELO = 1200
-#: Share of games (0..1) that add 1 to the Elo of each player. Without it, Elo would fall in the long run.
+#: Share of games (0..1) that add 1 to the Elo of each player. Without this bonus, mean Elo would fall in the long run.
 BONUS_CHANCE = 0.1
 #: Mean and uncertainty of a new bot's openskill rating. A cautious estimate of the strength is mean - 3 * uncertainty.
 FIRST_MU, FIRST_SIGMA = 25.0, 25.0 / 3
@@ -39,12 +39,12 @@ def winner_of(gold: Sequence[int]) -> int | None:
 
 
 def counts(heroes: Sequence[Rated]) -> bool:
-    """Return whether a game is rated: it has at least one user, and not all heroes have the same name."""
+    """Return whether a game is rated, that is, it has at least one user, and at least two different names of heroes."""
     return len({hero.name for hero in heroes}) > 1 and any(hero.user is not None for hero in heroes)
 
 
 def elo_change(own: Rated, other: Rated) -> int:
-    """Return the change of `own`'s Elo that results from its comparison with one other hero.
+    """Return the change of the Elo `own` that results from a comparison with one other hero.
 
     The change is 16 * (score - expected), truncated toward zero. `score` is 1 for more gold, 0.5 for equal gold, 0 for less.
     """
@@ -68,7 +68,7 @@ def elo_after(heroes: Sequence[Rated], bonus: bool) -> dict[str, int]:
 
 @cache
 def load_model() -> PlackettLuce:
-    """Return the rating model for `skill_after`. The first call imports openskill, which takes as long as a hundred plies."""
+    """Return the rating model for `skill_after`. The first call is slow, since it imports openskill."""
     from openskill.models import PlackettLuce
 
     return PlackettLuce(mu=FIRST_MU, sigma=FIRST_SIGMA)

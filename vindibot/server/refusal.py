@@ -1,4 +1,4 @@
-"""Refusals: the answers to requests that the server refuses. The texts of the game's API are those of the original server."""
+"""Refusals: answers to requests that the server refuses. For the game's API, the texts are those of the original server."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from vindibot.server.refusal import Refusal
 from vindibot.server.settings import ServerSettings
 from vindibot.server.users import Users
 
-#: The Retry-After in seconds if the server has its largest number of bots.
+#: Seconds for the header Retry-After if the server already has its largest number of bots.
 FULL_SECONDS = 3600
 
 

@@ -1,8 +1,8 @@
-"""A room: one running game with its four seats and its clock. This module knows nothing of HTTP.
+"""A room: one running game with its four seats and its clock. This module does not depend on HTTP.
 
-The room hands out the state to the seat whose turn it is: it answers every open request of that seat and starts the clock.
-From then on it accepts one move of that seat. If the player does not move within its time limit, its hero crashes and stays
-in place for the rest of the game. At the end of the game every open request gets the final state.
+A turn begins when the room hands out the state: it answers every open request of the seat whose turn it is, and starts the
+clock. Then it accepts one move of this seat. If the player does not move within the time limit, its hero crashes and stays in
+place for the rest of the game. At the end of the game every open request gets the final state.
 
 Call all methods in one event loop. No method blocks. Times are in seconds on the loop's clock.
 """
@@ -24,18 +24,18 @@ from vindibot.server.users import random_word
 
 #: Characters of a token: 124 random bits. A token has only letters and digits, as clients expect.
 TOKEN_LENGTH = 24
-#: With the pace "original": the least time in seconds from handing out a state until the move takes effect, and the time in
-#: seconds that a random bot takes for a move.
+#: Times with the pace "original", in seconds: the shortest time between a state and the effect of the player's move, and the
+#: time of a random bot for a move.
 MIN_PLY_SECONDS = 0.060
 BOT_SECONDS = 0.150
-#: The least time in seconds between a move that names no turn and the seat's next state. If a client sends two moves at the
-#: same time, the second one arrives before that state and is refused.
+#: The shortest time in seconds between a move without a turn number and the seat's next state. If a client sends two moves at
+#: the same time, the second move arrives before the next state and is refused.
 SAME_INSTANT_SECONDS = 0.010
-#: Largest number of open requests of one seat (a client may repeat a move on new connections). Beyond it, the oldest request
-#: is refused.
+#: Largest number of open requests of one seat (a client may repeat a move on new connections). If there are more, the oldest
+#: request is refused.
 MAX_WAITERS = 4
-#: Rounds of the event loop between the end of the time limit and the crash. The server takes four or five rounds to accept a
-#: connection, read the request and start its task. So it can still read a move that arrived in time.
+#: Rounds of the event loop between the end of the time limit and the crash. The server needs four or five rounds to accept a
+#: connection, read the request and start its task. So a move that arrived in time is still read.
 GRACE_ROUNDS = 8
 #: The longest time in seconds for which the room waits for its observers before the players get the final state.
 MAX_END_SECONDS = 10.0
@@ -60,7 +60,7 @@ Waiter = asyncio.Future["Snapshot | Refusal"]
 
 @dataclass(eq=False)
 class RoomSeat:
-    """The seat of one hero. `bot` says whether a random bot of the server plays on it.
+    """The seat of one hero. `bot` says whether a random bot of the server has this seat.
 
     `moved_turn` is the turn of the seat's last move, -1 before the first move. `not_before` is the earliest time at which the
     seat may get its next state. `time_limit_ms` is this seat's own time limit for a move, None for the room's limit; an
@@ -104,19 +104,19 @@ class Scheduled(Protocol):
 
 
 class Pacer(Protocol):
-    """Decides when the moves of a game are played, such as slowly enough to watch them.
+    """Decides when the moves of a game are played. For example, it slows a game down so that people can watch it.
 
-    The player has sent its move already, so no pause makes a move late.
+    The player has already sent its move then, so a pause never makes a move late.
     """
 
     def schedule(self, play: Callable[[], None], since: float) -> Scheduled:
-        """Call `play` once, in the event loop. `since` is the time of the loop at the ply before."""
+        """Call `play` once, in the event loop. `since` is the loop's time of the previous ply."""
 
 
 class Room:
     """One game. Call `begin` once to start it.
 
-    The argument `games` is the state before the first ply (a `sim.game.Game`); the attribute `games` is the newest state.
+    The argument `games` is the state before the first ply (a `sim.game.Game`). The attribute `games` is the newest state.
     `history` is the game so far. `time_limit_ms` is the time limit for a move in milliseconds. A `pacer` delays each move; then
     `pace` has no effect.
     """
@@ -141,7 +141,7 @@ class Room:
         self.history = GameHistory(room_id, [seat.player for seat in self.seats], first=games, limit_ms=time_limit_ms)
         self.games = games = self.history.last
         self.training = bool(games["training"].item(0))
-        # These are views into the record. Each access through an element of the array would cost microseconds.
+        # These are views into the record, because each access through an element of the array would cost microseconds.
         self._turn, self._status, self._crashed = games["turn"], games["status"], games["hero"]["crashed"][0]
         self._paced = pace == "original"
         self._random = random.Random(seed)
@@ -149,7 +149,7 @@ class Room:
         self._loop = asyncio.get_running_loop()
         self._timer: Scheduled | None = None
         self._pacer, self._played_at = pacer, self._loop.time()
-        self._handed_out: float | None = None  # time at which the mover got this turn's state, None before
+        self._handed_out: float | None = None  # time at which the mover got this turn's state, None if it has not got it yet
         self._sent = False  # whether the answer with this turn's state is written to the mover's connection
         self._state: tuple[dict[str, Any], bytes] | None = None
         for seat in self.seats:
@@ -164,7 +164,7 @@ class Room:
 
     @property
     def turn(self) -> int:
-        """The present turn: the number of plies played, without a crash that ends the game."""
+        """The present turn: the number of plies played. A crash that ends the game is not counted."""
         return int(self._turn.item(0))
 
     @property
@@ -288,7 +288,7 @@ class Room:
             self._play_then_advance(direction)
 
     def sent(self, seat: RoomSeat, snapshot: Snapshot) -> None:
-        """Note that the answer with this snapshot is written to its connection. Start the clock anew, but once per turn only."""
+        """Note that the answer with this snapshot is written to its connection. The first call per turn starts the clock anew."""
         if self._sent or self._handed_out is None or snapshot.turn != self.turn or self._mover is not seat:
             return
         self._sent = True
@@ -365,8 +365,8 @@ class Room:
         self._timer = pacer.schedule(partial(self._play_then_advance, move), self._played_at)
 
     def _play_then_advance(self, move: int) -> None:
-        # The next state is handed out a round of the loop later. If a client sent two moves at once, the second one is already
-        # in the loop's queue. It comes before the next state and is refused.
+        # The next state is handed out a round of the loop later. If a client sent two moves at once, the second move is already
+        # in the loop's queue. So it comes before the next state and is refused.
         self._play(move)
         self._after(0.0, self._advance)
 

@@ -13,11 +13,11 @@ from vindibot.server.lobby import Lobby
 from vindibot.server.room import Room
 from vindibot.server.thumbnail import thumbnail
 
-#: Number of running games that are shown with their boards. Further games are rows of a table.
+#: Number of running games that a list shows with their boards. Further games are rows of a table.
 CARDS = 12
 #: Largest number of running games in a list.
 LISTED = 50
-#: Seconds for which all readers get the same picture of a game.
+#: Seconds after which the picture of a game is drawn again. Until then all readers get the same picture.
 FRESH_SECONDS = 0.4
 
 

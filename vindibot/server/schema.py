@@ -1,7 +1,7 @@
-"""The SQLite file of a server: its tables, the version of their layout, and the migrations from older versions.
+"""The SQLite file of a server: its tables, the version of their layout, and the migrations from older layouts.
 
 The version is stored in SQLite's ``user_version``. ``application_id`` marks a file as ours. Migration N leads from version
-N - 1 to version N. A released migration is never changed: for a new layout, add a migration at the end.
+N - 1 to version N. Never change a released migration. For a new layout, add a migration at the end.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class DatabaseError(VindibotError):
 
 
 def check_owner(connection: sqlite3.Connection, file: str) -> None:
-    """Raise `DatabaseError` if another program made this database. Nothing is written."""
+    """Raise `DatabaseError` if another program made this database. This function writes nothing."""
     present: int = connection.execute("PRAGMA user_version").fetchone()[0]
     mark: int = connection.execute("PRAGMA application_id").fetchone()[0]
     tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -109,7 +109,7 @@ def migrate(connection: sqlite3.Connection, file: str, version: int = VERSION) -
 
 
 def salt_of(connection: sqlite3.Connection) -> bytes:
-    """Return the salt for the digests in this database. The first call makes it and stores it."""
+    """Return the salt for the digests in this database. The first call makes the salt and stores it."""
     connection.execute("INSERT OR IGNORE INTO settings VALUES ('salt', ?)", (secrets.token_bytes(SALT_BYTES),))
     found: bytes = connection.execute("SELECT value FROM settings WHERE name = 'salt'").fetchone()[0]
     return found

@@ -24,11 +24,11 @@ class ServerSettings(Settings):
 
     model_config = ConfigDict(strict=False)
 
-    host: str = Field(default="127.0.0.1", min_length=1, description="address to listen on; the default is for this machine only")
+    host: str = Field(default="127.0.0.1", min_length=1, description="address to listen on; the default: only from this machine")
     port: int = Field(default=0, ge=0, le=65535, description="port to listen on; 0 takes a free one")
     time_limit_ms: int = Field(default=1000, ge=1, le=86_400_000, description="time for a move in milliseconds")
     pace: Literal["none", "original"] = Field(
-        default="none", description="minimum times of moves: none, or those of the original server"
+        default="none", description="shortest times of moves: none, or as on the original server"
     )
     seed: int | None = Field(default=None, ge=0, description="seed of maps and random bots; random if missing")
     rounds: int = Field(default=300, ge=1, le=100_000, description="number of rounds (four plies) of an arena game")
@@ -41,25 +41,25 @@ class ServerSettings(Settings):
     head_seconds: float = Field(
         default=10.0, gt=0, description="time for the head of a request to arrive, in seconds from its first byte"
     )
-    max_connections: int = Field(default=10_000, ge=1, description="largest number of connections; beyond it requests get a 503")
-    max_games: int = Field(default=2_000, ge=1, description="largest number of games in memory, running or lately finished")
+    max_connections: int = Field(default=10_000, ge=1, description="largest number of connections; further requests get a 503")
+    max_games: int = Field(default=2_000, ge=1, description="largest number of games in memory, running or recently finished")
     max_waiting: int = Field(default=1_000, ge=1, description="largest number of clients that wait for an arena game")
     registrations_per_address: int = Field(
         default=60,
         ge=1,
-        description="largest number of new bots per minute and address; beyond it requests get a 429",
+        description="largest number of new bots per minute and address; further requests get a 429",
     )
     registrations_per_minute: int = Field(
-        default=600, ge=1, description="largest number of new bots per minute; beyond it requests get a 429"
+        default=600, ge=1, description="largest number of new bots per minute; further requests get a 429"
     )
-    max_bots: int = Field(default=100_000, ge=1, description="largest number of registered bots; beyond it new ones get a 503")
+    max_bots: int = Field(default=100_000, ge=1, description="largest number of registered bots; further registrations get a 503")
     league: Path | None = Field(
         default=None, description="file of a league to play, or a folder of such files; see `vindibot league`"
     )
     admin_key: SecretStr | None = Field(
         default=None, description="the administrator's key, for /api/admin; without it there is no /api/admin"
     )
-    max_streams: int = Field(default=1_000, ge=1, description="largest number of event streams; beyond it requests get a 503")
+    max_streams: int = Field(default=1_000, ge=1, description="largest number of event streams; further requests get a 503")
     stalled_seconds: float = Field(
         default=10.0, gt=0, description="seconds after which a spectator that does not read its stream is disconnected"
     )

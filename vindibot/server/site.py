@@ -39,7 +39,7 @@ DAY = 86_400
 
 
 async def _archived(lobby: Lobby, limit: int, *, before: int | None = None, bot: str | None = None) -> dict[str, Any]:
-    """Return two values for a template: `archived`, at most `limit` games, newest first, and `more`.
+    """Return two values for a template: `archived` has at most `limit` games, newest first; `more` tells how to get older games.
 
     `more` is the value of `before` for the next older games, None if there are none.
     """
@@ -67,7 +67,10 @@ def add_site(app: FastAPI, lobby: Lobby, streams: Streams, leagues: LeagueRegist
 
     @app.get("/{game_id}", response_class=HTMLResponse, openapi_extra=queries(ply=PLY))
     async def game(request: Request, game_id: str) -> Response:
-        """The page of a running or archived game. Parameter: ply (show the state after this number of plies as plain text)."""
+        """The page of a running or archived game.
+
+        With the parameter ply, it shows the state after this number of plies as text.
+        """
         plain = "ply" in request.query_params
         if streams.feed(game_id) is not None and not plain:
             return viewer_page(lobby.rooms[game_id])
@@ -83,7 +86,7 @@ def add_site(app: FastAPI, lobby: Lobby, streams: Streams, leagues: LeagueRegist
 
 
 def viewer_page(room: Room, following: str = "") -> HTMLResponse:
-    """Return the page of a running game. If `following` is not empty, the browser goes to this address after the game."""
+    """Return the page of a running game. After the game, the browser goes to the address `following`, unless it is empty."""
     title = f"on air: game {room.id}" if following else ""
     return _viewer(room.history, title, live=True, **{"next": following} if following else {})
 
@@ -144,8 +147,10 @@ def _add_lists(app: FastAPI, lobby: Lobby, running: RunningGames, boards: FinalB
 
     @app.get("/running", response_class=HTMLResponse, openapi_extra=queries(ai=BOT))
     async def running_now(request: Request) -> Response:
-        """The running games with their boards, newest first. Pages load their lists from here. Parameter: ai (the id of a bot:
-        only its games)."""
+        """The running games with their boards, newest first. Pages load their lists from here.
+
+        Parameter: ai (the id of a bot; only its games are listed).
+        """
         user_id = request.query_params.get("ai")
         user = lobby.users.by_id(user_id)
         if user_id is not None and user is None:

@@ -1,4 +1,4 @@
-"""Streams of server-sent events: games, and lists of running games, for spectators (RULES section 14)."""
+"""Streams of server-sent events for spectators: games, and lists of running games (docs/protocol.md)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from vindibot.server.refusal import Refusal
 from vindibot.server.room import Room
 from vindibot.server.settings import ServerSettings
 
-#: Key in a request's scope: the connection's own `send`, without the middleware. Streams use it since it is faster and gives
-#: access to the transport.
+#: Key in a request's scope. Its value is the connection's own `send`, without the middleware. Streams use this function since it
+#: is faster and gives access to the transport.
 SEND = "vindibot.send"
 #: The encoders that each running game has: one for whole states, one for patches.
 ENCODERS = (WireEncoder, PageEncoder)
@@ -74,7 +74,7 @@ class Streams:
         self._feeds.clear()
 
     def response(self, pieces: AsyncIterator[bytes], prelude: bytes = b"") -> Response:
-        """Return a response that sends `prelude` and then these pieces. Raises `Refusal` if there are too many streams."""
+        """Return a response that sends `prelude`, then the pieces. Raises `Refusal` if there are too many streams."""
         if self._closed:
             raise Refusal(503, "The server is closing")
         if self.pace.readers >= self._settings.max_streams:
@@ -119,7 +119,7 @@ class EventResponse(Response):
     async def _stalled(self) -> None:
         """Wait until the sending of one piece takes longer than `stalled_seconds`.
 
-        This is cheaper than a timeout per piece, which would take as much time as the sending itself.
+        A timeout per piece would take as much time as the sending itself. This method is cheaper.
         """
         clock = asyncio.get_running_loop().time
         while self._since is None or clock() - self._since < self._stalled_seconds:
@@ -177,18 +177,23 @@ def add_streams(app: FastAPI, streams: Streams, database: Database) -> None:
 
     @app.get("/events/{game_id}", response_class=Response, responses=described)
     async def events(request: Request, game_id: str) -> Response:
-        """The states of a game as events, one per ply, to its end. With the header Last-Event-ID, only the plies after it."""
+        """The states of a game as events, one per ply, until the game ends.
+
+        With the header Last-Event-ID, the stream begins after that event.
+        """
         return await game_stream(request, game_id, WireEncoder)
 
     @app.get("/plies/{game_id}", response_class=Response, responses=described)
     async def plies(request: Request, game_id: str) -> Response:
-        """The plies of a game as events for the game's page, to its end (docs/viewer-format.md). With the header Last-Event-ID,
-        only the plies after it."""
+        """The plies of a game as events for the game's page (docs/viewer-format.md), until the game ends.
+
+        With the header Last-Event-ID, the stream begins after that event.
+        """
         return await game_stream(request, game_id, PageEncoder)
 
     @app.get("/now-playing", response_class=Response, responses=described)
     async def now_playing() -> Response:
-        """The ids of the running arena games, newest first, as an event: first now, then at each change."""
+        """The ids of the running arena games, newest first, as an event: immediately, and at each change."""
         return streams.response(streams.listing.follow(None, streams.pace))
 
     @app.get("/ai/{user_id}/now-playing", response_class=Response, responses=described)

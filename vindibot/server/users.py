@@ -1,8 +1,9 @@
 """Users: each has a name, ratings, and a digest of its key.
 
-All users are in memory. The database has a copy of each user, which is written later. A database file has only slow digests of
-the keys (scrypt with the file's salt). So a thief of the file cannot find the keys by trying all words of 8 characters. When a
-key is used for the first time since the start, the server also keeps a fast digest in memory, made with a secret of the process.
+All users are in memory. The database has a copy of each user, which is written later. A database file has no keys, only digests
+that are slow to compute (scrypt with the file's salt). So a person with a stolen file cannot find the keys by trying all words of
+8 characters. When a key is used for the first time since the start, the server also stores a fast digest of it in memory. The
+fast digest depends on a secret of the process.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from vindibot.server.names import name_problem
 ALPHABET = string.digits + string.ascii_lowercase
 #: Number of characters of a key, as clients expect.
 KEY_LENGTH = 8
-#: The cost of a slow digest: about ten milliseconds and four megabytes. To try all possible keys takes centuries.
+#: The cost of a slow digest: about ten milliseconds and four megabytes. With this cost, trying all possible keys takes centuries.
 SCRYPT_N, SCRYPT_R, SCRYPT_P = 2**12, 8, 1
 DIGEST_BYTES = 16
 
 
 class RegistrationError(VindibotError):
-    """The server refuses to register a bot. The message is the original server's if that server has one for this reason."""
+    """The server refuses to register a bot. If the original server has a message for the reason, the message is the same."""
 
 
 def random_word(length: int) -> str:
@@ -64,7 +65,7 @@ class Users:
         self._names.setdefault(user.name, user)
 
     def _remove(self, key: str) -> None:
-        """Remove a new user whose key nobody has got yet."""
+        """Remove a new user. Its key was not sent to anybody yet."""
         user = self._by_key.pop(self._digest(key))
         self._removed.add(user)
         del self._by_id[user.id]

@@ -1,4 +1,4 @@
-"""Whole games of one bot: each game is joined, played, recorded and shown."""
+"""Whole games of one bot: this room joins, plays, records and shows them."""
 
 import lazy_loader
 

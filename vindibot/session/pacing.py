@@ -1,4 +1,4 @@
-"""The pace of the games on our own server, for people who watch them. Keys change it."""
+"""The pace of the games on our own server, so that people can watch them. Keys change the pace."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 from sim.game import PLIES_PER_ROUND
 
-#: Seconds that a game takes, and the most seconds that a ply of a short game takes, at speed 1.
+#: Times at speed 1: seconds per game, and the largest number of seconds per ply in a short game.
 GAME_SECONDS, LONGEST_PLY = 60.0, 0.25
 #: The range of speeds.
 SLOWEST, FASTEST = 1 / 16, 64.0
 #: Largest number of seconds until the program stops after Ctrl-Z.
 REST_SECONDS = 2.0
-#: Number of plies that a key plays while the game is paused.
+#: For each key, the number of plies that it plays while the game is paused.
 STEPS = {"n": 1, "right": 1, "l": 1, ".": 1, "down": PLIES_PER_ROUND, "j": PLIES_PER_ROUND}
 #: The keys, in the line at the bottom of the terminal.
 KEYS = "space {pause}  + - speed  n one move  e to the end  q quit"
@@ -35,7 +35,7 @@ class GamePace:
     """The pace of games of `rounds` rounds. It is a `vindibot.server.room.Pacer`.
 
     At speed 1 a game takes about `GAME_SECONDS`. A game of few rounds takes less. No ply is played before `begin`. `changed` is
-    called after each change, `left` when the user presses the key to quit.
+    called after each change. `left` is called when the user presses the key to quit.
 
     - `paused`: whether plies wait for a key.
     - `at_once`: whether plies are played without pauses.
@@ -56,7 +56,7 @@ class GamePace:
     # ---- Plies ----
 
     def schedule(self, play: Callable[[], None], since: float) -> _HeldPly:
-        """Call `play` when the ply is due. `since` is the time of the loop at the ply before."""
+        """Call `play` when the ply is due. `since` is the loop's time of the previous ply."""
         ply = _HeldPly(self, play, since)
         self._held.append(ply)
         self._arrived.set()
@@ -64,7 +64,7 @@ class GamePace:
         return ply
 
     def drop(self, ply: _HeldPly) -> None:
-        """Never play this ply."""
+        """Remove this ply. It will not be played."""
         if ply in self._held:
             self._held.remove(ply)
             self._set_timer()
@@ -90,7 +90,7 @@ class GamePace:
     # ---- Control ----
 
     def wait_for(self, event: str) -> None:
-        """Set the text of the status until `begin`."""
+        """Set the status line until `begin` is called."""
         self._waiting_for = event
         self._changed()
 
@@ -100,7 +100,7 @@ class GamePace:
         self._change()
 
     def end(self) -> None:
-        """Play the rest without pauses. From now on, only the key to quit has an effect."""
+        """Play the remaining plies without pauses. From now on, only the key to quit has an effect."""
         self._ending = True
         self.at_once, self.paused = True, False
         self.begin()
@@ -132,7 +132,7 @@ class GamePace:
         self._changed()
 
     async def rest(self, done: Callable[[], None]) -> None:
-        """Play nothing until `go_on`. Call `done` as soon as no bot thinks, after `REST_SECONDS` in any case."""
+        """Play no ply until `go_on` is called. Call `done` when no bot thinks any more, at the latest after `REST_SECONDS`."""
         self._resting = True
         self._set_timer()
         self._arrived.clear()

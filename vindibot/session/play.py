@@ -1,4 +1,4 @@
-"""``vindibot play``: whole games of a bot, one after another or several at once, on any server or on our embedded server."""
+"""``vindibot play``: whole games of a bot, one after another or several at once, on a server or on our embedded server."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from vindibot.viewer import LiveViewer
 
 _log = structlog.get_logger("vindibot.session.play")
 
-#: If this number of games in a row cannot be joined because of an invalid answer, no more games are tried.
+#: The session ends if the server answers this number of attempts to join, one after another, with an invalid answer.
 MAX_INVALID_JOINS = 3
 #: Largest number of seconds to wait at the end until the browser has loaded the games.
 BROWSER_TIMEOUT = 15.0
-#: Largest number of seconds that the first move of a game with a pace for people waits for the page.
+#: In a game with a pace for people, the first move waits for the page at most this number of seconds.
 OPEN_TIMEOUT = 10.0
-#: Largest number of seconds between two of our turns in a game that can be paused.
+#: Largest number of seconds that our bot waits for its next turn in a game that can be paused.
 PAUSED_TIMEOUT = 7 * 86_400.0
 #: Number of lines that the command prints after the last board: the result (two lines if names are long) and the recording.
 LINES_BELOW = 4
@@ -200,8 +200,8 @@ class Session:
     def _arrange(self, server: EmbeddedServer, participants: list[Participant], seed: int, number: int) -> None:
         """Reserve the seats of the next game on our own server.
 
-        Without opponents, our bot is hero 1 and plays against random movers. Against other bots, the hero of our bot changes from
-        game to game.
+        Without opponents, our bot is hero 1 and plays against random bots. Against other bots, our bot gets another hero in each
+        game.
         """
         seats = [participant.key.get_secret_value() for participant in participants]
         training = len(seats) == 1
@@ -229,13 +229,13 @@ class Session:
                 await asyncio.gather(opening, return_exceptions=True)
 
     async def _open(self, viewer: LiveViewer) -> None:
-        """Open the page of the first game in the browser. A game with a pace for people begins when the page follows it."""
+        """Open the page of the first game in the browser. If the game has a pace for people, it begins when the page is open."""
         if self.pace is not None:
             self.pace.wait_for("the game waits for its page")
         await viewer.first.wait()
         page = viewer.page(next(iter(viewer.games)))
         if self.pace is not None:
-            self._note(f"the game begins as soon as its page is open, after {OPEN_TIMEOUT:.0f} s in any case")
+            self._note(f"the game begins as soon as its page is open, at the latest after {OPEN_TIMEOUT:.0f} s")
         async with asyncio.TaskGroup() as group:
             group.create_task(self._open_in_browser(page))
             if self.pace is not None:
@@ -252,7 +252,7 @@ class Session:
 
     @contextmanager
     def _paced(self) -> Iterator[GamePace]:
-        """Yield a pace for people. In a terminal, keys change it within the block."""
+        """Yield a pace for people. In a terminal, keys change the pace within the ``with`` block."""
         pace = GamePace(self.settings.rounds, self._show_pace, self._interrupt)
         with ExitStack() as stack:
             if self.console.is_terminal:
@@ -311,7 +311,7 @@ class Session:
 
 @dataclass
 class _PlyFeed:
-    """An observer of our own server: it tells each ply to the players of the game."""
+    """An observer of our own server. It gives each ply to the players of the game."""
 
     players: set[GamePlayer]
 
@@ -335,7 +335,7 @@ def _first(group: BaseExceptionGroup[VindibotError]) -> VindibotError:
 
 
 async def _finish(tasks: list[asyncio.Task[Report]]) -> None:
-    """Wait at most 2 s until the opponents have received the end of the game, then cancel the ones that still run."""
+    """Wait at most 2 s until the opponents have received the end of the game, then cancel those that still run."""
     if not tasks:
         return
     _, late = await asyncio.wait(tasks, timeout=2.0)
@@ -372,7 +372,7 @@ def play_games(config: Config[PlaySettings], console: Console) -> int:
             session.display = stack.enter_context(Display(live=settings.display != "lines", below=LINES_BELOW))
             session.console = session.display.console
             log.setup(settings.log.level, settings.log.file, session.console)
-        interrupts.at_once_again()  # for an interrupt before or after the time in which the session handles interrupts
+        interrupts.at_once_again()  # an interrupt may come before or after the time in which the session handles interrupts
         try:
             asyncio.run(session.run())
         except (KeyboardInterrupt, asyncio.CancelledError):
@@ -394,8 +394,6 @@ def _summary(session: Session) -> None:
         late = sum(report.late_turns for report in reports)
         table.add_row(str(len(finished)), *(str(ranks.count(rank)) for rank in range(1, 5)), mean, str(late))
         console.print(table)
-    if settings.recording.enabled and any(report.recording for report in reports):
-        console.print(f"recordings are in {settings.recording.folder}", markup=False, highlight=False, soft_wrap=True)
     if session.interrupted:
         left = settings.games - sum(report.outcome.finished for report in reports)
         again = f"; the same command with --games {left} plays the rest" if settings.games > 1 else ""

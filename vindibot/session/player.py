@@ -1,6 +1,6 @@
 """One game of a bot: the client receives states, the agent decides, and each turn is recorded, shown and logged.
 
-On each turn, the move is sent first. Then the turn is recorded and shown while the server waits for the other players.
+On each turn, the move is sent first. The turn is recorded and shown afterwards, while the server waits for the other players.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from vindibot.games import (
 from vindibot.terminal import Display, GameDisplay
 
 _log = structlog.get_logger("vindibot.session.player")
-#: Seconds between the decision of a move and the recording of its turn. In this time the client sends the move.
+#: Seconds from the decision of a move until its turn is recorded. In this time the client sends the move.
 RECORD_DELAY = 0.003
 
 
@@ -74,7 +74,7 @@ class Report:
         return ranks([hero.gold for hero in self.last.game.heroes])[self.last.hero.id - 1] if self.last is not None else 0
 
     def result(self, name: str) -> str:
-        """Return the result in words, with `name` for our hero. If the game was not completed: the outcome's message."""
+        """Return the result in words, with `name` for our hero. If the game was not completed, return the outcome's message."""
         if self.last is None or not self.completed:
             return self.outcome.message
         rivals = [(hero.name, hero.gold) for hero in self.last.game.heroes if hero.id != self.last.hero.id]
@@ -82,16 +82,19 @@ class Report:
 
 
 class GameObserver(Protocol):
-    """Receives the turns and votes of one of our games while it is played. Its methods must return quickly and not raise."""
+    """Receives the turns and votes of one of our games while it is played. The methods must return quickly and must not raise."""
 
     def turn(self, header: Header, state: GameState, games: Games, ballot: Ballot) -> None:
         """Handle one of our turns, shortly after its move was sent.
 
-        `header` is the header of the recording. `state` is the protocol's form of the state, `games` the same state as a game.
+        `header` is the header of the recording. `state` is in the form of the protocol, `games` is the same state as a game.
         """
 
     def played(self, ply: Ply) -> None:
-        """Handle a ply of any hero, at once. Only a game on our own server that has a pace for people calls this."""
+        """Handle a ply of any hero, immediately after it.
+
+        Only games on our own server with a pace for people call this method.
+        """
 
     def finished(self, outcome: Outcome, last: LastState | None) -> None:
         """Handle the end of the game for us. `last` is the last state, None if we received none."""
@@ -138,7 +141,7 @@ class GamePlayer(ClientEvents):
         self._header: Header | None = None
         self._recorder: Recorder | None = None
         self._decided: list[tuple[Answer, Games, Ballot]] = []  # turns that are not recorded yet
-        self._reported: set[tuple[str, str]] = set()  # label of a trait, kind of failure
+        self._reported: set[tuple[str, str]] = set()  # the failures so far: label of a trait, kind of failure
         self._late_turns = 0
 
     def stop_after_turn(self) -> None:

@@ -35,12 +35,12 @@ class StdioSettings:
     """The settings of a game by the line protocol. Times are in milliseconds.
 
     - `limit_ms`, `first_ms`: the time limit for a move, and the time limit for the first move.
-    - `margin_ms`: the safety margin, which is the unused part of each time limit.
-    - `rounds`: the number of rounds, which the protocol does not tell.
+    - `margin_ms`: the safety margin, that is, the part of each time limit that stays unused.
+    - `rounds`: the number of rounds. The protocol does not have this number.
     - `nodes`: the search budget of each trait per move, in nodes. With None, a trait may search until the deadline.
     - `workers`: the number of processes for the traits, None for one per core.
     - `seed`: the seed of all random choices, None for a random seed.
-    - `expert`: whether to ask the referee for the other heroes' last moves.
+    - `expert`: whether to ask the program at the other end for the other heroes' last moves.
     """
 
     limit_ms: float = 50.0
@@ -78,7 +78,7 @@ def play_stdio(name: str, settings: StdioSettings) -> None:
 
 @contextlib.contextmanager
 def _own_streams() -> Iterator[tuple[int, int]]:
-    """Yield descriptors of standard input and standard output that only the block knows.
+    """Yield descriptors of standard input and standard output for the ``with`` block alone.
 
     For all other code, standard input is empty within the block, and standard output goes to standard error.
     """

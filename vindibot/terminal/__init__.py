@@ -1,4 +1,4 @@
-"""Output in a terminal: the board, and games that are played or watched."""
+"""Output in a terminal: boards, and games that are played or watched."""
 
 import lazy_loader
 

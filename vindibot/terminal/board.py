@@ -70,11 +70,11 @@ _GAP = Segment("  ")
 class Frame:
     """The content of a layout: a state (`sim.game.Game`), our hero (0..3), and the names of heroes 1..4.
 
-    - `ballot`: our last ballot.
+    - `ballot`: our last ballot (the votes of all traits, their sums and the move).
     - `ms_left`: the number of milliseconds that were left after our decision.
-    - `ending`, `message`: a word and a sentence on how the game ended.
-    - `move`: a text on the last ply.
-    - `voted`: the turn of the ballot, None for the turn of the state.
+    - `ending`, `message`: a word and a sentence about the end of the game.
+    - `move`: a text about the last ply.
+    - `voted`: the turn of the ballot. None: the ballot belongs to this state.
     - `status`: the line at the bottom, "" for no such line.
     - `traits`: the number of traits for which the layout keeps space while there is no ballot.
     """
@@ -113,7 +113,7 @@ def rounds(games: Games) -> tuple[int, int]:
 
 
 def _tile(tile: int) -> tuple[str, Style, str]:
-    """Return the text and the style of a square without a hero, and the square's colour on the small board."""
+    """Return the text and the style of a square without a hero, and its colour on the small board."""
     owner = tile - MINE - 1
     if tile == TAVERN:
         text, background, small = _TAVERN_TEXT, _TAVERN, _TAVERN_TEXT
@@ -129,7 +129,7 @@ def _tile(tile: int) -> tuple[str, Style, str]:
 
 
 def _square(cell: int) -> tuple[str, Style, str]:
-    """Return the text, the style and the colour on the small board of a square. `cell` is a value of ``Game.cell``."""
+    """Return the text and the style of a square, and its colour on the small board. `cell` is a value of ``Game.cell``."""
     hero, tile = cell >> HERO_SHIFT, cell & TILE_BITS
     if 1 <= hero <= 4:
         return f"@{hero}", _HERO_STYLES[hero - 1], HERO_COLOURS[hero - 1]
@@ -219,9 +219,9 @@ def _decision(frame: Frame) -> list[tuple[str, Style]]:
 
 
 def _heading(frame: Frame, width: int) -> list[Line]:
-    """Return two lines. The first has the round, the turn, and the ending or our decision; the second the message.
+    """Return two lines. The first has the round, the turn, and the ending or our decision. The second has the message.
 
-    In a state in which we do not decide, and where there is no message, the lines show the last ply instead.
+    If we do not decide in this state, and if there is no message, the lines show the last ply instead.
     """
     played, total = rounds(frame.games)
     time = [(f"round {played}/{total}", _BOLD), (f"  turn {frame.turn}", _DIM)]
@@ -260,15 +260,20 @@ def _slim_heroes(frame: Frame, sign: str) -> list[Line]:
 
 
 def _amount(value: float, width: int) -> str:
-    """Return a number in `width` characters, the first of them a blank: .75, -.30, 1.25, -1.3, 250, 12720, -13k."""
+    """Return a number in `width` characters. The first character is a blank.
+
+    Examples: .75, -.30, 1.25, -1.3, 250, 12720, -13k.
+    """
     texts = [f"{value:z.2f}".replace("-0.", "-.").removeprefix("0"), f"{value:z.1f}", f"{value:z.0f}"]
     texts += [f"{value / 1e3:.0f}k", f"{value / 1e6:.0f}M", "-big" if value < 0 else "big"]
     return next(text for text in texts if len(text) < width).rjust(width)
 
 
 def _numbers(ballot: Ballot, values: Sequence[float], chosen: Style, column: int) -> list[tuple[str, Style]]:
-    """Return a number per direction, each `column` characters wide. A direction without an effect has "-". The move has the
-    style `chosen`."""
+    """Return a number per direction, each `column` characters wide. A direction without an effect has "-".
+
+    The number of the chosen move has the style `chosen`.
+    """
     pieces = []
     for direction, value in enumerate(values):
         style = chosen if direction == ballot.direction else _AGAINST if value < 0 else _PLAIN
@@ -284,7 +289,7 @@ def _numbers(ballot: Ballot, values: Sequence[float], chosen: Style, column: int
 def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int, with_times: bool) -> list[tuple[str, Style]]:
     """Return a line of the table of votes: label, weight, weighted votes, and milliseconds or status.
 
-    Without times, the status of a trait that has no votes is in the place of the votes.
+    If there is no column for times, the status of a trait without votes takes the place of the votes.
     """
     answered = entry.votes is not None
     weight = weight_text(entry.weight)
@@ -302,7 +307,7 @@ def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int, with_tim
 
 
 def _votes(frame: Frame, width: int, height: int) -> list[Line]:
-    """Return the table of weighted votes in at most `height` lines, [] if there is no space.
+    """Return the table of weighted votes in at most `height` lines, [] if the table does not fit.
 
     If the votes are those of an earlier turn, the first line says so. Otherwise it is empty.
     """
@@ -330,7 +335,8 @@ def _votes(frame: Frame, width: int, height: int) -> list[Line]:
 def layout(frame: Frame, width: int, height: int, *, colour: bool = True, ascii_only: bool = False) -> list[Line] | None:
     """Return the lines for a terminal of `width` columns and `height` lines, None if the terminal is too small.
 
-    The first of these layouts that shows all votes is used. If none does, the one with the most votes is used:
+    The function tries these layouts in turn and takes the first one that shows all votes. If no layout shows all votes, it takes
+    the layout with the most votes:
 
     - the board with two characters per square, and the wide panel beside it;
     - the same board with the slim panel beside it, and the votes below;

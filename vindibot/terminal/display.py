@@ -1,4 +1,4 @@
-"""A display of running games: a live board in a terminal, elsewhere a plain line per turn of ours.
+"""A display of running games. In a terminal it is a live board, elsewhere a plain line per turn of ours.
 
 ::
 
@@ -6,13 +6,13 @@
         game = display.game(names, me)
         ...
         game.turn(games, ballot, ms_left)
-        game.played(ply)  # where the plies between our turns are known at once
+        game.played(ply)  # if the plies between our turns are known immediately
         ...
         game.finished(outcome, games)
 
 The display never delays a game. `GameDisplay.turn` only queues a frame. A thread draws the newest frame and writes it, at most
-`RATE` times per second. If the terminal is stopped (Ctrl-S) or gone (a broken pipe), only this thread stops. The caller of a
-display gets no error. The same holds for other code that prints to `Display.console`, such as the log.
+`RATE` times per second. If the terminal is stopped (Ctrl-S) or closed (a broken pipe), only this thread stops. The caller of a
+display gets no error. Other code that prints to `Display.console`, such as the log, gets no error either.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ _log = structlog.get_logger("vindibot.terminal.display")
 class _QueuedFile:
     """A file for rich that wraps `file` and never raises an error.
 
-    While `threaded` is True, it never blocks: a thread calls `deliver`, which writes to `file`. While `threaded` is False, each
-    flush writes to `file` at once.
+    While `threaded` is True, this file never blocks: a thread calls `deliver`, which writes to `file`. While `threaded` is False,
+    each flush writes to `file` immediately.
     """
 
     def __init__(self, file: TextIO, wake: threading.Event) -> None:
@@ -112,7 +112,7 @@ class _QueuedFile:
 
 
 class GameDisplay:
-    """One game on a display. Its methods return at once and raise nothing.
+    """One game on a display. The methods return immediately and raise nothing.
 
     The votes of a turn are shown until our next turn. `traits` is the number of our traits.
     """
@@ -174,14 +174,13 @@ class _Event:
 
 
 class Display:
-    """A display that writes to `file`, None for standard output. A terminal of sufficient size gets a live board, all else gets
-    lines.
+    """A display that writes to `file`, None for standard output. A large terminal gets a live board, other files get lines.
 
-    If `live` is False, all output is lines. `width` and `height` replace the size of the terminal. If several games are shown
-    at once, the live board shows the first game until this game ends.
+    If `live` is False, all output is lines. `width` and `height` replace the size of the terminal. If there are several games at
+    the same time, the live board shows the first game until this game ends.
 
-    `below` is the number of lines that the caller prints after the last frame. The live board leaves space for them if the
-    terminal has enough lines, so that the whole last frame stays in sight.
+    `below` is the number of lines that the caller prints after the last frame. If the terminal has enough lines, the live board
+    leaves space for them, so that the whole last frame stays visible.
     """
 
     def __init__(
@@ -238,8 +237,7 @@ class Display:
             self._running.remove(game)
 
     def leave_board(self, seconds: float = LEAVE_SECONDS) -> None:
-        """End the live board, and wait until it has ended, at most `seconds`. The last frame stays. The next
-        frame begins a new board.
+        """End the live board, and wait at most `seconds` for this. The last frame stays. The next frame begins a new board.
 
         Call this before other programs write to the terminal.
         """

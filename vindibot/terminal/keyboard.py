@@ -1,6 +1,7 @@
-"""The keys of the terminal on standard input, one by one and without echo.
+"""Reads the keys of the terminal on standard input, one by one and without echo.
 
-The terminal gets its mode back at the end of the block, after an error too, and while the program is stopped (Ctrl-Z).
+The terminal gets its former mode back at the end of the ``with`` block of `keyboard`, even after an error. It also gets it back
+while the program is stopped (Ctrl-Z).
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def keyboard(
 ) -> Iterator[bool]:
     """Within this block, call `press` with each key (see `keys_in`). Yield whether standard input is a terminal.
 
-    If standard input is no terminal, nothing is read or changed. Ctrl-Z stops the program once `stopping` is done. `resumed` is
-    called when the program goes on. Needs a running event loop.
+    If standard input is no terminal, nothing is read or changed. After Ctrl-Z, the program calls `stopping`, then it stops.
+    `resumed` is called when the program goes on. There must be a running event loop.
     """
     try:
         import termios
@@ -91,14 +92,14 @@ class _Keys:
         self._release()
 
     def _in_foreground(self) -> bool:
-        """Return whether the terminal is ours. A background process that uses its terminal is stopped by the system."""
+        """Return whether the terminal is ours. The system stops a background process that uses its terminal."""
         try:
             return os.tcgetpgrp(self._number) == os.getpgrp()
         except OSError:  # a terminal without job control
             return True
 
     def _take(self) -> None:
-        """Read keys from now on. In the background, try again later."""
+        """Read keys from now on. If the program runs in the background, try again later."""
         import termios
         import tty
 

@@ -1,4 +1,4 @@
-"""A watched game as text: a line per state, and a text on how the game ended."""
+"""A watched game as text: a line per state, and a text about the end of the game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def move_word(move: int) -> str:
 
 
 def ending_text(history: GameHistory) -> str:
-    """Return a text on how a game ended, as far as its history knows; "" if no state is known."""
+    """Return a text about the end of a game, as far as its history knows the end; "" if no state is known."""
     if history.ending or not history:
         return history.ending or ""
     status = history.last["status"].item(0)
@@ -23,8 +23,10 @@ def ending_text(history: GameHistory) -> str:
 
 
 def lines_of(history: GameHistory, start: int = 0) -> Iterator[str]:
-    """Yield a line per state, from state number `start` on. It has the move that led to the state, and the hero that made the
-    move, after the move."""
+    """Yield a line per state, beginning with state number `start`.
+
+    A line has the move that led to the state, and the hero that made this move, as it is after the move.
+    """
     if start == 0 and history:
         known = "what came before is not known" if history.begins_late else "the first state"
         yield f"turn {history.turn(0)}: {known}"

@@ -17,7 +17,7 @@ from vindibot.base import Redactor, ServerAddress, UsageError, VindibotError
 from vindibot.client import Transport, TransportError
 from vindibot.games import GameState, read_game
 
-#: Seconds between two attempts to connect again. The time begins at `FIRST_BACKOFF` and doubles with each attempt, up to
+#: Seconds between two attempts to connect again. The pause is `FIRST_BACKOFF` at first. It doubles with each attempt, up to
 #: `LONGEST_BACKOFF`.
 FIRST_BACKOFF, LONGEST_BACKOFF = 0.25, 5.0
 #: Seconds without a connection after which no more attempts are made.
@@ -71,8 +71,7 @@ async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerSentEvent
 
 
 class Watcher:
-    """A watcher of games on one server. It calls `note` with a message when it has to wait for a connection, or until a game
-    begins."""
+    """A watcher of games on one server. It calls `note` with a message when it waits for a connection or for a game."""
 
     def __init__(self, server: ServerAddress, note: Callable[[str], None] = lambda text: None) -> None:
         self.server = server
@@ -117,8 +116,8 @@ class Watcher:
     async def _events(self, path: str, missing: str) -> AsyncGenerator[ServerSentEvent, None]:
         """Yield the events of a stream. After a broken connection, go on with the event after the last one received.
 
-        The stream is over when the server ends it and a second request brings no further event. If the events have no ids,
-        there is no second request. Raises `VindibotError` with the text `missing` if there is no such stream.
+        When the server ends the stream, a second request asks for further events. If none come, the stream is over. If the events
+        have no ids, there is no second request. Raises `VindibotError` with the text `missing` if there is no such stream.
         """
         last_id, began = "", False
         failing_since: float | None = None

@@ -33,10 +33,10 @@ LINES_BELOW = 2
 
 
 class Playback:
-    """The position in a game, and the speed of its playback. It uses neither a terminal nor a clock: `now` is a time in seconds.
+    """The position in a game, and the speed of its playback. This class needs no terminal and no clock: `now` is in seconds.
 
-    `position` is the number of the state that is shown. While `following` is True, this is always the newest state of a live
-    game. `turn` is the turn (the wire's number) at which playback begins and pauses. `quit` says that the user wants to leave.
+    `position` is the number of the state that is shown. While `following` is True, it is always the newest state of a live game.
+    `turn` is the turn (the protocol's number) at which playback begins and pauses. `quit` says that the user wants to leave.
     """
 
     def __init__(
@@ -142,8 +142,10 @@ async def _follow(history: GameHistory, watcher: Watcher, game: str, changed: as
 
 @asynccontextmanager
 async def _live_history(address: GameAddress, console: Console, changed: asyncio.Event) -> AsyncIterator[GameHistory]:
-    """Yield the history of a game on a server, which grows within this block. On exit, raise the error that ended the stream,
-    if any."""
+    """Yield the history of a game on a server. The history grows within the ``async with`` block.
+
+    If an error has ended the stream, the end of the block raises it.
+    """
     watcher = Watcher(address.server, lambda text: say(console, printable(text), "dim"))
     try:
         game = address.game or await watcher.newest()

@@ -1,4 +1,4 @@
-"""Bundles. A bundle is all data that the page of a game shows, as one JSON document (docs/viewer-format.md)."""
+"""Bundles: a bundle is one JSON document with all data that the page of a game shows (docs/viewer-format.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Patch = dict[str, Any]
 
 
 def empty_bundle(history: GameHistory, *, title: str, source: str, live: bool = False) -> Bundle:
-    """Return the bundle of a game without its plies. The history must have a state."""
+    """Return the bundle of a game without its plies. The history must have at least one state."""
     writer, started = StateWriter(history.first), history.started
     return {
         "format": FORMAT,
@@ -45,7 +45,7 @@ def empty_bundle(history: GameHistory, *, title: str, source: str, live: bool = 
 
 
 def bundle_of(game: Recording | GameRecord) -> Bundle:
-    """Return the complete bundle of a game. Raises `GameRecordError`, or `RecordingError` for a recording without any state."""
+    """Return the complete bundle of a game. Raises `GameRecordError`. Raises `RecordingError` for a recording without a state."""
     history = GameHistory.of(game)
     if not history and isinstance(game, Recording):
         raise RecordingError(f"{game.path}: there is nothing to show, the game ended before our first turn", 2)
@@ -55,7 +55,7 @@ def bundle_of(game: Recording | GameRecord) -> Bundle:
 
 
 class BundleWriter:
-    """A writer of a game's bundle, which grows with the game's history. The history must have a state.
+    """A writer of a game's bundle. The bundle grows with the game's history, which must have at least one state.
 
     `header` is the header of a bot's recording. Without `header`, the bundle has no votes.
     """
@@ -71,7 +71,7 @@ class BundleWriter:
             self.bundle["why"] = self._votes.head()
 
     def patch(self) -> Patch:
-        """Add to the bundle what the history has gained since the last call, and return these additions as a patch."""
+        """Add the history's new plies and votes since the last call to the bundle, and return these additions as a patch."""
         history, start = self._history, len(self.bundle["plies"])
         patch: Patch = {"from": start, "plies": [self._states.ply(ply) for ply in history.plies(start)]}
         self.bundle["plies"] += patch["plies"]

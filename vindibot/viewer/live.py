@@ -1,7 +1,8 @@
 """A server for the pages of our own running games, with the votes of our bot.
 
-The server runs in the process that plays, and only this machine can reach it. It knows games and votes, but no keys. A page is
-updated once per ply if the player knows every ply at once (on our own server), else once per turn of ours.
+The server runs in the process that plays, and only this machine can reach it. It knows games and votes, but no keys. On our own
+server, the player learns every ply immediately, and a page is updated once per ply. Otherwise it is updated once per turn of
+ours.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ _log = structlog.get_logger("vindibot.viewer")
 
 
 class LiveGame:
-    """One game of ours, as an observer of the player. Only one event loop may use it.
+    """One game of our bot. It observes the player. Only one event loop may use it.
 
-    `recording` is a copy of the recording so far, for the download; None before our first turn. `path` is the path of the
-    player's own recording for a command line.
+    `recording` is a copy of the recording so far, which people can download; None before our first turn. `path` is the path of
+    the player's own recording. The page shows it in command lines.
     """
 
     def __init__(self, viewer: LiveViewer, folder: Path | None) -> None:
@@ -130,13 +131,13 @@ class LiveGame:
             self._recorder.path.unlink(missing_ok=True)
 
     def start(self) -> Bundle:
-        """Return the bundle of the game before its first event. The events add the rest."""
+        """Return the bundle of the game as it was before the first event. The events add the rest."""
         assert self._writer is not None
         whole = self._writer.bundle
         return whole | {"plies": [], "why": whole["why"] | {"turns": []}, "ending": None, "results": None}
 
     async def follow(self, after: int) -> AsyncIterator[str]:
-        """Yield the events after the event with the number `after`, until the game ends."""
+        """Yield the events whose number is larger than `after`, until the game ends."""
         yield f"retry: {RETRY_MS}\n\n"
         after = max(0, min(after, len(self._events) - self.over))
         while True:
@@ -160,7 +161,7 @@ class LiveViewer:
             player = GamePlayer(..., observer=viewer.game())
             await viewer.first.wait()   # until the first game has begun
 
-    `readers` is the number of pages that follow a game. `opened` is set when the first page follows a game.
+    `readers` is the number of open pages that receive a game's events. `opened` is set when the first such page opens.
     """
 
     def __init__(self) -> None:
@@ -179,7 +180,7 @@ class LiveViewer:
             Route("/recordings/{id}", self._recording),
             Route("/viewer/{name}", self._file),
         ]
-        # Without this check, the page of another host whose name resolves to this machine could read our pages.
+        # Without this check, a page from another host could read our pages, if the host's name resolves to this machine.
         trusted = Middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost"])
         self._asgi = AsgiServer(Starlette(routes=routes, middleware=[trusted], exception_handlers={404: _missing}))
 
@@ -198,7 +199,7 @@ class LiveViewer:
         return Path(self._copies.name)
 
     def game(self, folder: Path | None = None) -> LiveGame:
-        """Return a new game, to observe a game that is about to begin. The list shows it from our first turn on.
+        """Return a new observer of a game. Call this before the game begins. The list shows the game after our first turn.
 
         `folder` is the folder of the player's recordings, None if there is none.
         """
@@ -230,8 +231,10 @@ class LiveViewer:
         self._copies.cleanup()
 
     async def all_sent(self, seconds: float) -> bool:
-        """Wait until a page has been opened and all open pages have received all events. Return whether this happened within
-        `seconds`."""
+        """Wait until a page has been opened and all open pages have received all events, but at most `seconds`.
+
+        Return whether this has happened.
+        """
         try:
             async with asyncio.timeout(seconds):
                 await self.opened.wait()
@@ -271,7 +274,7 @@ class LiveViewer:
         return FileResponse(path, media_type="application/jsonl", headers={"X-Content-Type-Options": "nosniff"})
 
     async def _counted(self, game: LiveGame, after: int) -> AsyncIterator[str]:
-        """Yield the events of a game. Meanwhile, count the reader in `readers`."""
+        """Yield the events of a game. While this runs, `readers` counts the reader."""
         self.readers += 1
         self.opened.set()
         try:

@@ -1,8 +1,8 @@
-"""The page of a game: one HTML file that needs no other file, or the same page served as several files.
+"""The page of a game, as one HTML file that needs no other file, or as several files from a server.
 
-The scripts are modules that import each other by names (``viewer/board.js``). An import map in the page gives the place of each
-module: on the server, or within the page. The page's content security policy allows only the page's own scripts, by digest, and
-nothing from other hosts.
+The scripts are modules that import each other by names (``viewer/board.js``). An import map in the page tells the browser where
+each module is: on the server, or within the page. The page's content security policy allows only scripts with the digests of
+the page's own scripts, and nothing from other hosts.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from typing import Any
 
 from vindibot.base import render
 
-#: The first module, and the style sheets. Pages of other rooms link ``theme.css`` too, so that all pages look alike.
+#: The module that starts the page, and the style sheets. Pages of other rooms link ``theme.css`` too, so that all pages look
+#: alike.
 MAIN, STYLES = "main.js", ("theme.css", "viewer.css")
 #: Media types by the suffix of a file.
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
-#: The mark in the first bytes of a page that is one file.
+#: This mark is in the first bytes of a page that is one file.
 MARK = '<meta name="generator" content="vindibot replay">'
 
 
 @cache
 def static_files(room: str = "viewer") -> dict[str, bytes]:
-    """Return the scripts and style sheets of a room by name. They are read once per process."""
+    """Return the scripts and style sheets of a room (a folder such as ``viewer``) by name. They are read once per process."""
     found = sorted((files(f"vindibot.{room}") / "static").iterdir(), key=lambda file: file.name)
     return {file.name: file.read_bytes() for file in found if PurePath(file.name).suffix in TYPES}
 
@@ -51,14 +52,14 @@ def _data_url(name: str) -> str:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """The file of a game, for the download from its page. `path` is the path for a command line, empty if it is not known."""
+    """The file of a game that its page offers for download. `path` is the file's path for command lines, empty if unknown."""
 
     name: str
     content: bytes
     path: str = ""
 
     def packed(self) -> str:
-        """Return the content, gzipped and in base64. Equal contents give equal texts."""
+        """Return the content as text: gzipped, then in base64. Equal contents give equal texts."""
         return base64.b64encode(gzip.compress(self.content, mtime=0)).decode()
 
 
@@ -86,18 +87,18 @@ def served_policy() -> str:
 
 
 def served_page(bundle: Mapping[str, Any], events: str, *, plain: str = "", **addresses: str) -> str:
-    """Return the page of a game for a server. The page adds the events from the address `events` to `bundle`.
+    """Return the page of a game for a server. The page shows `bundle`, and adds the events from the address `events`.
 
-    The server must serve the page's files below ``/viewer/``. `addresses` are further data attributes of the page: ``home``, and
-    ``record`` or ``recording`` for the download, with its ``path`` for a command line. `plain` is the address of a page without
-    scripts.
+    The server must serve the page's files below ``/viewer/``. `addresses` are further data attributes of the page: ``home``,
+    ``record`` or ``recording`` (the file for download), and ``path`` (the path of this file for command lines). `plain` is the
+    address of a page without scripts.
     """
     data = {"events": events, **addresses}
     return render("viewer/game.html", bundle=bundle, imports=served_imports(), main=f"/viewer/{MAIN}", data=data, plain=plain)
 
 
 def list_policy() -> str:
-    """Return the Content-Security-Policy of a page without an import map: styles and scripts from the same server only."""
+    """Return the Content-Security-Policy of a page without an import map. It allows only the server's own styles and scripts."""
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'"

@@ -29,20 +29,23 @@ def replay_file(path: Path, out: Path | None = None, game: str | None = None) ->
 
 
 def source_file(game: Recording | GameRecord) -> SourceFile:
-    """Return the file that the page of a game offers for download: the recording as it is, or a file with this game record."""
+    """Return the file that the page of a game offers for download: the unchanged recording, or a file with this game record."""
     if isinstance(game, GameRecord):
         return SourceFile(f"{re.sub(r'[^A-Za-z0-9_-]+', '-', game.id)[:60]}.games.jsonl", dumps(game) + b"\n")
     path = game.path
-    # The page may be sent to others: it has no absolute path of this machine.
+    # The user may send the page to others, so it has no absolute path of this machine.
     inside = not path.is_absolute() and ".." not in path.parts
     return SourceFile(path.name, path.read_bytes(), path.as_posix() if inside else path.name)
 
 
 def page_output(path: Path, instead: str) -> Output:
-    """Return the file of a page. Only an earlier page is replaced; `instead` says how to name another file."""
+    """Return the path of a page's file. Only an earlier page may be replaced.
+
+    `instead` tells the user how to name another file.
+    """
     return Output(path, MARK, "vindibot replay", instead)
 
 
 def record_page(record: GameRecord) -> str:
-    """Return the page of a game record. Raises `GameRecordError` if the game cannot be computed from it."""
+    """Return the page of a game record. Raises `GameRecordError` if the game cannot be computed from the record."""
     return whole_page(bundle_of(record), source_file(record))

@@ -1,4 +1,4 @@
-"""States and plies of a game in the form of a bundle (docs/viewer-format.md). The page shows them without knowing the rules."""
+"""States and plies of a game in the form of a bundle (docs/viewer-format.md). The page needs no rules to show them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ _NEW_OWNERS = {events.TOOK_MINE, events.INHERITED}
 
 @cache
 def squares_of(size: int) -> Callable[[int], int]:
-    """Return a function that converts a square of `sim.game` to a square of a bundle, for boards of this size. The function
-    returns -1 for a square that is not on the board."""
+    """Return a function that converts a square of `sim.game` to a square of a bundle, for boards of this size.
+
+    The function returns -1 for a square that is not on the board.
+    """
     table = [
         (square // STRIDE - 1) * size + square % STRIDE - 1
         if 0 < square // STRIDE <= size and 0 < square % STRIDE <= size
@@ -50,7 +52,7 @@ class StateWriter:
         self.at = squares_of(self.size)
 
     def start(self, gap: bool = False) -> dict[str, Any]:
-        """Return the first state. `gap` says that plies before it are missing."""
+        """Return the first state. `gap` says whether plies before it are missing."""
         heroes = [_hero(hero, self.at) for hero in self.first["hero"][0].tolist()]
         return {"turn": self.first["turn"].item(0), "heroes": heroes, "gap": gap}
 
@@ -123,10 +125,11 @@ def _owner_letter(tile: int) -> str:
 
 
 def result_of(history: GameHistory) -> dict[str, Any]:
-    """Return the ending and the results of a complete game.
+    """Return the ending and the results of a game that is over.
 
-    If the game is over by the rules, they give the ending; otherwise the history gives it. If the history does not know the
-    ending, the game counts as interrupted. The results list the heroes, best first. Heroes with equal gold share a rank.
+    If the rules ended the game, the ending follows from them. Otherwise the ending comes from the history. If the history does
+    not know the ending, the game counts as interrupted. The results list the heroes, best first. Heroes with equal gold share a
+    rank.
     """
     status, gold = history.last["status"].item(0), history.last["hero"]["gold"][0].tolist()
     kind = history.ending if status == RUNNING and history.ending else reason_of(status)

@@ -40,12 +40,12 @@ class VotesWriter:
         self._duel = bool(combat.parameters.get("duel", False)) if combat is not None else True
 
     def head(self) -> dict[str, Any]:
-        """Return the data of the votes before the first turn: the bot, its traits and an empty list of turns."""
+        """Return the votes' part of a bundle before the first turn: the bot, its traits and an empty list of turns."""
         traits = [trait.model_dump(mode="json") for trait in self.header.traits]
         return {"bot": self.header.bot, "traits": traits, "turns": []}
 
     def turn(self, ply: int, games: Games, ballot: Ballot) -> dict[str, Any]:
-        """Return one turn of the bot: the decision in the state with the number `ply`."""
+        """Return one turn of the bot: its votes and its move in the state with the number `ply`."""
         at = squares_of(games["size"].item(0))
         return {
             "ply": ply,
@@ -86,8 +86,10 @@ def _info(info: SearchInfo, games: Games, at: Callable[[int], int]) -> dict[str,
 
 
 def _path(info: SearchInfo, games: Games, at: Callable[[int], int]) -> list[int]:
-    """Return the squares of the principal variation: for each ply, the square of the mover after it. Stop at the first ply that
-    cannot be played."""
+    """Return the squares of the principal variation, the moves that a search expects.
+
+    There is one square per ply: where the ply's hero then stands. The list ends before the first ply that cannot be played.
+    """
     games = copy_of(games)
     path: list[int] = []
     for direction in info.pv:

@@ -306,6 +306,23 @@ async def test_a_league_that_cannot_be_stored_goes_on(tmp_path: Path) -> None:
         assert director.league.over
 
 
+async def test_a_game_that_cannot_begin_pauses_the_league_and_its_clients_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise UsageError("no map")
+
+    async with league_of(tmp_path, "ann", "bob", seatings=1) as (director, bots):
+        with monkeypatch.context() as patch:
+            patch.setattr(director._lobby, "arrange", refuse)
+            games = [asyncio.create_task(play_until_over(bot)) for bot in bots]
+            await until(lambda: director.league.state == "paused")
+            assert not director.running
+        director.set_state("running")
+        assert await asyncio.gather(*games) == [1, 1]
+        assert director.league.over
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

@@ -41,8 +41,8 @@ _log = structlog.get_logger("vindibot.league")
 class Presence:
     """The presence of one bot: `claims` are its waiting clients, and `playing` is the number of its running games.
 
-    `last_seen` is the time (of the event loop) at which the bot last played, or last had as many waiting clients as it has heroes
-    in a game.
+    `last_seen` is the time (of the event loop) at which the bot was last seen: it played, or had as many waiting clients as it
+    has heroes in a game.
     """
 
     claims: list[Claim] = field(default_factory=list)
