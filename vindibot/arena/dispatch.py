@@ -9,12 +9,13 @@ this game.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, field
 
 import structlog
 
+from vindibot.arena.hosts import MachineStatus
 from vindibot.arena.referee import GameRun, line_of
 from vindibot.arena.sandbox import PlayedGame, play_task
 from vindibot.arena.schedule import GameTask
@@ -40,18 +41,33 @@ class Stop:
     now: bool = False
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """Other machines that play the games: the factory of their executors, the number of games that they play at once, and their
+    present state. The functions may be called at any time."""
+
+    factory: Callable[[], Executor]
+    slots: Callable[[], int]
+    machines: Callable[[], Sequence[MachineStatus]]
+
+
 @dataclass
 class Dispatcher:
     """Plays games on the executors that `factory` makes. At most `slots` games run at a time.
 
-    The executors call `play` for each game. If something fails, the dispatcher calls `notify` with a line of text for people.
+    If `slots` is a function, the number that it returns may change during the tournament.
+
+    The executors call `play` for each game. If something fails, the dispatcher calls `notify` with a line of text for people. If
+    the executors play each game in a process of its own, a failed game is not the fault of the games beside it. Then `alone` is
+    False, and failed games are played again at once, beside others.
     """
 
     factory: Callable[[], Executor]
-    slots: int
+    slots: int | Callable[[], int]
     play: Callable[[GameTask], PlayedGame] = play_task
     notify: Callable[[str], None] = lambda text: None
     stop: Stop = field(default_factory=Stop)
+    alone: bool = True
     _lost: deque[GameTask] = field(default_factory=deque)
     _failures: Counter[str] = field(default_factory=Counter)
     _given_up: list[PlayedGame] = field(default_factory=list)
@@ -67,7 +83,9 @@ class Dispatcher:
         running: dict[Future[PlayedGame], GameTask] = {}
         try:
             while not self.stop.now:
-                if not self.stop.soon:
+                if self.stop.soon:
+                    _cancel_waiting(running)
+                else:
                     self._submit(remaining, running)
                 if running:
                     wait(running, timeout=CHECK_SECONDS, return_when=FIRST_COMPLETED)
@@ -79,13 +97,14 @@ class Dispatcher:
             self._close()
 
     def _submit(self, remaining: Iterator[GameTask], running: dict[Future[PlayedGame], GameTask]) -> None:
-        while len(running) < self.slots and not self.stop.soon:
-            if self._lost and running:
+        slots = self.slots() if callable(self.slots) else self.slots
+        while len(running) < slots and not self.stop.soon:
+            if self._lost and running and self.alone:
                 return  # a lost game is played alone, so it waits until no other game runs
             task = self._lost.popleft() if self._lost else next(remaining, None)
             if task is None:
                 return
-            alone = task.name in self._failures
+            alone = self.alone and task.name in self._failures
             if self._executor is None:
                 self._executor = self.factory()
             try:
@@ -128,7 +147,9 @@ class Dispatcher:
         self._restart()
         for task in lost:
             self._failures.setdefault(task.name, 0)
-        if len(lost) > 1:
+        if not self.alone:
+            self._lost.extend(lost)
+        elif len(lost) > 1:
             self.notify(f"a worker died: {len(lost)} games are played again, one at a time")
             self._lost.extend(sorted(lost, key=lambda task: task.name))
         else:
@@ -151,7 +172,7 @@ class Dispatcher:
             raise VindibotError(f"no game can be played: {why or 'the workers die'} again and again")
 
     def _close(self) -> None:
-        """Shut the executor down. Kill its running games if the stop is immediate or an executor has broken."""
+        """Shut the executor down. Kill its running games if the stop is immediate, or if an executor has broken."""
         executor, self._executor = self._executor, None
         if executor is None:
             return
@@ -159,6 +180,12 @@ class Dispatcher:
         if kill is not None and (self.stop.now or self._restarts or self._lost):
             kill()
         executor.shutdown(wait=not self.stop.now, cancel_futures=True)
+
+
+def _cancel_waiting(running: dict[Future[PlayedGame], GameTask]) -> None:
+    """Cancel the games that no worker has begun, and remove them."""
+    for future in [future for future in running if future.cancel()]:
+        del running[future]
 
 
 def given_up(task: GameTask, why: str) -> PlayedGame:

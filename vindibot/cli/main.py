@@ -23,6 +23,7 @@ COMMANDS = (
     "challenge",
     "arena",
     "tune",
+    "cluster",
     "stdio",
     "serve",
     "league",
