@@ -23,7 +23,7 @@ from vindibot.cli.parameters import PATH, RECORDING
     help="the bot whose playouts value the moves  [default: strong]; with --compare and --tests: the bot to ask  [default: the"
     " recording's]",
 )
-@click.option("--nodes", type=click.IntRange(min=1000), metavar="N", help="play out N plies per turn  [default: 1000000]")
+@click.option("--nodes", type=click.IntRange(min=1000), metavar="N", help="play out N plies per turn  [default: 750000]")
 @click.option(
     "--rounds", type=click.IntRange(min=0), metavar="N", help="length of a playout; 0: to the end of the game  [default: 40]"
 )

@@ -31,7 +31,7 @@ from vindibot.config import Bot
 from vindibot.games import LONGEST_LINE
 
 #: Default number of plies that are played out per turn, and default length of a playout in rounds.
-NODES, ROUNDS = 1_000_000, 40
+NODES, ROUNDS = 750_000, 40
 #: Share of the nodes that choose a plan for each move, and number of stages of this choice. A stage keeps a third of the plans.
 CHOICE, STAGES, BEST_SHARE = 0.35, 3, 3
 #: Least and largest number of scenarios in which the chosen plans are compared.
