@@ -8,10 +8,12 @@ this game.
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 
 import structlog
 
@@ -71,6 +73,7 @@ class Dispatcher:
     _lost: deque[GameTask] = field(default_factory=deque)
     _failures: Counter[str] = field(default_factory=Counter)
     _given_up: list[PlayedGame] = field(default_factory=list)
+    _done: SimpleQueue[Future[PlayedGame]] = field(default_factory=SimpleQueue)
     _executor: Executor | None = None
     _restarts: int = 0
 
@@ -88,8 +91,7 @@ class Dispatcher:
                 else:
                     self._submit(remaining, running)
                 if running:
-                    wait(running, timeout=CHECK_SECONDS, return_when=FIRST_COMPLETED)
-                    yield from self._collect(running)
+                    yield from self._collect(self._wait(), running)
                 elif self.stop.soon or not self._lost:
                     yield from self._given_up
                     return
@@ -108,20 +110,33 @@ class Dispatcher:
             if self._executor is None:
                 self._executor = self.factory()
             try:
-                running[self._executor.submit(self.play, task)] = task
+                future = self._executor.submit(self.play, task)
             except BrokenExecutor as problem:
                 self._lost.appendleft(task)
                 self._failures.setdefault(task.name, 0)
                 self.notify(f"{problem}; trying again")
                 self._restart(str(problem))
                 return
+            running[future] = task
+            future.add_done_callback(self._done.put)
             if alone:
                 return
 
-    def _collect(self, running: dict[Future[PlayedGame], GameTask]) -> Iterator[PlayedGame]:
+    def _wait(self) -> list[Future[PlayedGame]]:
+        """Return the games that have ended since the last call. Wait for the first one, at most `CHECK_SECONDS`."""
+        found = []
+        with contextlib.suppress(Empty):
+            found.append(self._done.get(timeout=CHECK_SECONDS))
+            while True:
+                found.append(self._done.get_nowait())
+        return found
+
+    def _collect(self, ended: Iterable[Future[PlayedGame]], running: dict[Future[PlayedGame], GameTask]) -> Iterator[PlayedGame]:
         broken: list[GameTask] = []
-        for future in [future for future in running if future.done()]:
-            task = running.pop(future)
+        for future in ended:
+            task = running.pop(future, None)
+            if task is None:  # the game was cancelled, or it is played again
+                continue
             try:
                 played = future.result()
             except (BrokenExecutor, CancelledError):

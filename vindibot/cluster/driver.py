@@ -308,6 +308,7 @@ class ClusterExecutor(Executor):
         if client is not None:
             with contextlib.suppress(Exception):
                 await _within(RELEASE_SECONDS, client.close())
+            client.status = "closed"  # else its destructor would try again, when the loop has ended
 
     async def _poll(self) -> None:
         """Ask the scheduler for its workers. If it is gone, wait for it."""
