@@ -44,7 +44,7 @@ class DistanceTable(NamedTuple):
 
 @kernel
 def distance(distances: DistanceTable, place: int, to: int) -> int:
-    """Return the number of moves from one place to another. Only the first place may be a start."""
+    """Return the number of moves between two places. `place` may be a start (see `DistanceTable`), `to` may not."""
     if place >= distances.known:
         return int64(distances.reach[place - distances.known, distances.places[to]])
     return int64(distances.table[distances.places[place], distances.places[to]])
