@@ -229,8 +229,8 @@ class Room:
         `turn` is the turn that the move is for, None if the client does not name it. A second move for the same turn is a
         repeat: it is not played and gets the same answer as the first one.
 
-        `arrived` is the time at which the first byte of the request arrived. None stands for the present time. Without `turn`, a request that
-        arrived before this turn's state was sent counts as a move for an earlier turn and is refused.
+        `arrived` is the time at which the first byte of the request arrived. None stands for the present time. Without `turn`, a
+        request that arrived before this turn's state was sent counts as a move for an earlier turn and is refused.
 
         Raises `Refusal` for a move that is refused.
         """
