@@ -22,6 +22,8 @@ COMMANDS = (
     "init",
     "challenge",
     "arena",
+    "tune",
+    "cluster",
     "stdio",
     "serve",
     "league",

@@ -88,6 +88,7 @@ from .review import (
     Thresholds as Thresholds,
     is_review_line as is_review_line,
     parse_review as parse_review,
+    read_review as read_review,
     read_reviews as read_reviews,
     review_path as review_path,
     write_review_line as write_review_line,
@@ -98,6 +99,7 @@ from .views import (
     view as view,
 )
 from .vote_line import (
+    PV_LETTERS as PV_LETTERS,
     write_entry as write_entry,
     write_pv as write_pv,
 )

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +23,11 @@ from sim.events import EVENT, Events
 from sim.game import CRASH, NO_DIRECTION, PLIES_PER_ROUND, RUNNING, STAY, Games, copy_of, equal
 from sim.replay import events_of, moves_of, play_moves
 from sim.rules import step
-from vindibot.base import printable
+from sim.svg import draw_svg
+from vindibot.base import printable, render
 from vindibot.games.ballot import Ballot
 from vindibot.games.between import first_state_before, moves_between
+from vindibot.games.curves import gold_curves
 from vindibot.games.game_file import read_game_file
 from vindibot.games.game_record import GameRecord, GameRecordError
 from vindibot.games.outcome import Reason, reason_of, status_of
@@ -365,3 +368,11 @@ class GameHistory:
     def __str__(self) -> str:
         """Return a drawing of the newest board (`sim.board.draw`)."""
         return repr(self) if self._last is None else draw(self._last)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the newest board, the gold of the four heroes over time, and the review."""
+        if self._last is None:
+            return escape(repr(self))
+        board = draw_svg(self._last, names=[printable(name) for name in self.names], me=self.me)
+        review = "" if self.review is None else self.review._repr_html_()
+        return str(render("games/history.html", summary=repr(self), board=board, curves=gold_curves(self), review=review))

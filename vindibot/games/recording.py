@@ -363,11 +363,11 @@ def _read_turn(text: bytes, header: Header, before: int) -> RecordedTurn:
     line = _TurnLine.model_validate_json(text)
     games = _games(line.state, header)
     if line.state.turn != line.turn:
-        raise RecordingError(f"the line is of turn {line.turn}, its state of turn {line.state.turn}")
+        raise RecordingError(f"the line is of turn {line.turn}, but its state is of turn {line.state.turn}")
     if line.turn <= before:
         raise RecordingError(f"turn {line.turn} comes after turn {before}")
     if line.turn % 4 != header.hero - 1:
-        raise RecordingError(f"turn {line.turn} is not one of hero {header.hero}, the recording's own")
+        raise RecordingError(f"turn {line.turn} is not a turn of hero {header.hero}, our hero in this recording")
     entries = [vote.entry() for vote in line.votes]
     direction, margin = DIRECTIONS.index(line.move), read_number(line.margin_ms)
     ballot = Ballot(entries, line.sums, line.candidates, direction, margin, line.fallback)

@@ -14,7 +14,8 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vindibot import __version__
-from vindibot.base import VindibotError
+from vindibot.base import VindibotError, render
+from vindibot.games.curves import expected_curves
 from vindibot.games.lines import fault, is_no_json, read_lines
 from vindibot.games.vote_line import PV_LETTERS
 
@@ -183,6 +184,11 @@ class Review:
         """Return the turns whose losses count, the largest loss first, at most `most` of them. `hero` (0..3) selects a hero."""
         counting = [one for one in self.turns if one.counts and hero in (None, one.hero - 1)]
         return sorted(counting, key=lambda one: (-one.loss, one.turn))[:most]
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the expected gold of the heroes over time, and the ten worst moves."""
+        curves = expected_curves(self.turns) if self.turns else None
+        return str(render("games/review.html", review=self, curves=curves, worst=self.worst(10)))
 
 
 def review_path(path: Path) -> Path:

@@ -315,7 +315,7 @@ def _trait(ballot: Ballot, entry: BallotEntry, label: int, column: int, with_tim
 def _votes(frame: Frame, width: int, height: int) -> list[Line]:
     """Return the table of weighted votes in at most `height` lines, [] if the table does not fit.
 
-    If the votes are those of an earlier turn, the first line says so. Otherwise it is empty.
+    If the votes are those of an earlier turn, the first line says so. Otherwise the first line is empty.
     """
     ballot = frame.ballot
     entries = ballot.entries if ballot is not None else []
