@@ -6,11 +6,17 @@ from .charts import (
 )
 from .dispatch import (
     Dispatcher as Dispatcher,
+    Elsewhere as Elsewhere,
     Stop as Stop,
 )
 from .entrants import (
     Entrant as Entrant,
     Limits as Limits,
+)
+from .hosts import (
+    CPU_VARIABLE as CPU_VARIABLE,
+    GENERIC as GENERIC,
+    MachineStatus as MachineStatus,
 )
 from .live import ConsoleReporter as ConsoleReporter
 from .local import local_workers as local_workers
@@ -18,9 +24,19 @@ from .mapsets import (
     MapSet as MapSet,
     read_map_set as read_map_set,
 )
+from .proof import BuildProof as BuildProof
 from .ratings import Rating as Rating
+from .remote import (
+    RemoteError as RemoteError,
+    RemotePlayer as RemotePlayer,
+    answer_of as answer_of,
+)
 from .report import write_report as write_report
-from .results import GameLine as GameLine
+from .results import (
+    GameLine as GameLine,
+    MachineLine as MachineLine,
+    read_results as read_results,
+)
 from .sandbox import (
     PlayedGame as PlayedGame,
     play_task as play_task,
@@ -33,10 +49,12 @@ from .schedule import (
 from .seeds import derive_seed as derive_seed
 from .settings import (
     ArenaSettings as ArenaSettings,
+    ClusterSettings as ClusterSettings,
     MapSettings as MapSettings,
     SprtSettings as SprtSettings,
 )
 from .store import (
+    LINE as LINE,
     records_path as records_path,
     setup_path as setup_path,
 )
@@ -50,5 +68,9 @@ from .tournament import (
     interruptible as interruptible,
     prepare as prepare,
     stopping as stopping,
+)
+from .travel import (
+    RemoteGame as RemoteGame,
+    pack_entrants as pack_entrants,
 )
 from .versions import mixed_versions as mixed_versions

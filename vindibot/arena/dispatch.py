@@ -8,13 +8,16 @@ this game.
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 
 import structlog
 
+from vindibot.arena.hosts import MachineStatus
 from vindibot.arena.referee import GameRun, line_of
 from vindibot.arena.sandbox import PlayedGame, play_task
 from vindibot.arena.schedule import GameTask
@@ -40,21 +43,37 @@ class Stop:
     now: bool = False
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """Other machines that play the games: the factory of their executors, the number of games that they play at once, and their
+    present state. The functions may be called at any time."""
+
+    factory: Callable[[], Executor]
+    slots: Callable[[], int]
+    machines: Callable[[], Sequence[MachineStatus]]
+
+
 @dataclass
 class Dispatcher:
     """Plays games on the executors that `factory` makes. At most `slots` games run at a time.
 
-    The executors call `play` for each game. If something fails, the dispatcher calls `notify` with a line of text for people.
+    If `slots` is a function, the number that it returns may change during the tournament.
+
+    The executors call `play` for each game. If something fails, the dispatcher calls `notify` with a line of text for people. If
+    the executors play each game in a process of its own, a failed game is not the fault of the games beside it. Then `alone` is
+    False, and failed games are played again at once, beside others.
     """
 
     factory: Callable[[], Executor]
-    slots: int
+    slots: int | Callable[[], int]
     play: Callable[[GameTask], PlayedGame] = play_task
     notify: Callable[[str], None] = lambda text: None
     stop: Stop = field(default_factory=Stop)
+    alone: bool = True
     _lost: deque[GameTask] = field(default_factory=deque)
     _failures: Counter[str] = field(default_factory=Counter)
     _given_up: list[PlayedGame] = field(default_factory=list)
+    _done: SimpleQueue[Future[PlayedGame]] = field(default_factory=SimpleQueue)
     _executor: Executor | None = None
     _restarts: int = 0
 
@@ -67,11 +86,12 @@ class Dispatcher:
         running: dict[Future[PlayedGame], GameTask] = {}
         try:
             while not self.stop.now:
-                if not self.stop.soon:
+                if self.stop.soon:
+                    _cancel_waiting(running)
+                else:
                     self._submit(remaining, running)
                 if running:
-                    wait(running, timeout=CHECK_SECONDS, return_when=FIRST_COMPLETED)
-                    yield from self._collect(running)
+                    yield from self._collect(self._wait(), running)
                 elif self.stop.soon or not self._lost:
                     yield from self._given_up
                     return
@@ -79,30 +99,44 @@ class Dispatcher:
             self._close()
 
     def _submit(self, remaining: Iterator[GameTask], running: dict[Future[PlayedGame], GameTask]) -> None:
-        while len(running) < self.slots and not self.stop.soon:
-            if self._lost and running:
+        slots = self.slots() if callable(self.slots) else self.slots
+        while len(running) < slots and not self.stop.soon:
+            if self._lost and running and self.alone:
                 return  # a lost game is played alone, so it waits until no other game runs
             task = self._lost.popleft() if self._lost else next(remaining, None)
             if task is None:
                 return
-            alone = task.name in self._failures
+            alone = self.alone and task.name in self._failures
             if self._executor is None:
                 self._executor = self.factory()
             try:
-                running[self._executor.submit(self.play, task)] = task
+                future = self._executor.submit(self.play, task)
             except BrokenExecutor as problem:
                 self._lost.appendleft(task)
                 self._failures.setdefault(task.name, 0)
                 self.notify(f"{problem}; trying again")
                 self._restart(str(problem))
                 return
+            running[future] = task
+            future.add_done_callback(self._done.put)
             if alone:
                 return
 
-    def _collect(self, running: dict[Future[PlayedGame], GameTask]) -> Iterator[PlayedGame]:
+    def _wait(self) -> list[Future[PlayedGame]]:
+        """Return the games that have ended since the last call. Wait for the first one, at most `CHECK_SECONDS`."""
+        found = []
+        with contextlib.suppress(Empty):
+            found.append(self._done.get(timeout=CHECK_SECONDS))
+            while True:
+                found.append(self._done.get_nowait())
+        return found
+
+    def _collect(self, ended: Iterable[Future[PlayedGame]], running: dict[Future[PlayedGame], GameTask]) -> Iterator[PlayedGame]:
         broken: list[GameTask] = []
-        for future in [future for future in running if future.done()]:
-            task = running.pop(future)
+        for future in ended:
+            task = running.pop(future, None)
+            if task is None:  # the game was cancelled, or it is played again
+                continue
             try:
                 played = future.result()
             except (BrokenExecutor, CancelledError):
@@ -128,7 +162,9 @@ class Dispatcher:
         self._restart()
         for task in lost:
             self._failures.setdefault(task.name, 0)
-        if len(lost) > 1:
+        if not self.alone:
+            self._lost.extend(lost)
+        elif len(lost) > 1:
             self.notify(f"a worker died: {len(lost)} games are played again, one at a time")
             self._lost.extend(sorted(lost, key=lambda task: task.name))
         else:
@@ -151,7 +187,7 @@ class Dispatcher:
             raise VindibotError(f"no game can be played: {why or 'the workers die'} again and again")
 
     def _close(self) -> None:
-        """Shut the executor down. Kill its running games if the stop is immediate or an executor has broken."""
+        """Shut the executor down. Kill its running games if the stop is immediate, or if an executor has broken."""
         executor, self._executor = self._executor, None
         if executor is None:
             return
@@ -159,6 +195,12 @@ class Dispatcher:
         if kill is not None and (self.stop.now or self._restarts or self._lost):
             kill()
         executor.shutdown(wait=not self.stop.now, cancel_futures=True)
+
+
+def _cancel_waiting(running: dict[Future[PlayedGame], GameTask]) -> None:
+    """Cancel the games that no worker has begun, and remove them."""
+    for future in [future for future in running if future.cancel()]:
+        del running[future]
 
 
 def given_up(task: GameTask, why: str) -> PlayedGame:

@@ -157,7 +157,7 @@ def _read(name: str, table: EntrantSettings, common: LimitSettings, beside: Path
             raise UsageError("nodes are for bot files: a program gets move_ms")
         folder = _working_folder(table.folder, beside)
         command = _command(table.command, folder)
-        label, files = _program_label(command, folder), _files_digest(command, folder)
+        label, files = _program_label(command, folder), files_digest(command, folder)
         return Entrant(label, table.protocol, limits, command=command, folder=str(folder), files=files)
     assert table.bot is not None
     for kind in BUILT_IN:
@@ -180,7 +180,7 @@ def _program_label(command: Sequence[str], folder: Path) -> str:
     return (Path((scripts or command)[0]).stem or "program")[:LONGEST_NAME]
 
 
-def _files_digest(command: Sequence[str], folder: Path) -> str:
+def files_digest(command: Sequence[str], folder: Path) -> str:
     """Return a digest of the files that a command names. It leaves out a program on the search path, such as an interpreter."""
     program, *rest = command
     words = rest if shutil.which(Path(program).name) == program else command

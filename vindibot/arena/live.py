@@ -101,8 +101,11 @@ class ConsoleReporter(Reporter):
         self._queue.put(line)
 
     def note(self, text: str) -> None:
-        """See `Reporter`."""
-        self._queue.put(text)
+        """See `Reporter`. Before the tournament begins, print at once."""
+        if self._thread is None:
+            self._print(text)
+        else:
+            self._queue.put(text)
 
     def end(self) -> None:
         """Wait for the last output, at most `TIMEOUT` seconds."""
@@ -169,11 +172,20 @@ class ConsoleReporter(Reporter):
                 found.append(f"block {line.block}, game {line.game}: @{number} {seat.bot} {seat.outcome.reason}{which}{note}")
         return found
 
+    def _machines(self) -> list[str]:
+        """Return a line per other machine: its rate, or why it does not play. Empty if this machine plays all games."""
+        found = self._info.machines() if self._info.machines is not None else ()
+        return [
+            f"  {one.name}: "
+            + (one.missing or f"{one.per_minute:.0f} games/min, {one.workers} at once, {counted(one.games, 'game')}")
+            for one in found
+        ]
+
     def _heading(self) -> str:
         info = self._info
         bots = ", ".join(info.bots[:NAMED]) + (f" and {len(info.bots) - NAMED} more" if len(info.bots) > NAMED else "")
         done = f"; {len(info.before)} of them are there already" if info.before else ""
-        at_once = f", {info.workers} at once" if info.workers > 1 else ""
+        at_once = f", {info.workers} at once" if info.workers > 1 and info.machines is None else ""
         return f"{info.title}: {counted(info.games, 'game')} in {counted(info.blocks, 'block')}{at_once}: {bots}{done}"
 
     def progress(self) -> str:
@@ -198,7 +210,7 @@ class ConsoleReporter(Reporter):
             if number and len(found) + len(part) > WIDTH:
                 break
             found += part
-        return [found, *(f"  {text}" for text in self._match())]
+        return [found, *(f"  {text}" for text in self._match()), *self._machines()]
 
     def _match(self) -> list[str]:
         """Return the state of a match of two bots in lines of text; no lines for other tournaments."""
@@ -219,4 +231,5 @@ class ConsoleReporter(Reporter):
         head = Table.grid(padding=(0, 1))
         head.add_row(bar, Text(progress, no_wrap=True))
         title = Text(printable(self._info.title), style="bold", no_wrap=True, overflow="ellipsis")
-        return Group(title, head, self._table)
+        machines = (Text(printable(line), no_wrap=True, overflow="ellipsis") for line in self._machines())
+        return Group(title, head, *machines, self._table)

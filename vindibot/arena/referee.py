@@ -19,6 +19,7 @@ from sim.events import RESPAWNED, TOOK_MINE
 from sim.game import BEER_COST, CRASH, RUNNING, SEATS, STAY, Games
 from sim.maps import Map
 from sim.rules import step
+from vindibot.arena.hosts import this_machine
 from vindibot.arena.journal import Journal
 from vindibot.arena.results import GameLine, MapLine, SeatLine, places
 from vindibot.arena.schedule import GameTask, map_of_task
@@ -173,6 +174,7 @@ def line_of(task: GameTask, run: GameRun) -> tuple[GameLine, bytes]:
     line = GameLine(
         tournament=task.tournament,
         build=task.build,
+        machine=this_machine(),
         format=task.format,
         block=task.block,
         game=task.game,

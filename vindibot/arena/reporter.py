@@ -12,9 +12,10 @@ The methods must return quickly and must not raise. `vindibot.arena.live` has th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from vindibot.arena.hosts import MachineStatus
 from vindibot.arena.results import GameLine
 from vindibot.arena.settings import SprtSettings
 
@@ -26,7 +27,7 @@ class TournamentInfo:
     `bots` are the labels in the order of the configuration. `games` and `blocks` are the numbers of games and blocks in the whole
     tournament; `workers` games run at once. `before` has the games that a resumed file has already. The rating of the bot
     `anchor` is 0; if `anchor` is None, the mean rating is 0. `sprt` has the settings of the sequential test of a match, else
-    None.
+    None. `machines` returns the state of the other machines that play; it is None if this machine plays.
     """
 
     title: str
@@ -37,6 +38,7 @@ class TournamentInfo:
     before: Sequence[GameLine] = field(default=(), repr=False)
     anchor: str | None = None
     sprt: SprtSettings | None = None
+    machines: Callable[[], Sequence[MachineStatus]] | None = field(default=None, repr=False)
 
 
 class Reporter:

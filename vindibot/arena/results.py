@@ -43,6 +43,15 @@ class MapLine(_Part):
     digest: str = ""
 
 
+class MachineLine(_Part):
+    """The machine that played a game: its name, the model of its processor, and the signature of its build (see
+    `vindibot.arena.proof`). The signature is empty for games that the arena's own machine played."""
+
+    name: str = ""
+    cpu: str = ""
+    signature: str = ""
+
+
 class SeatLine(_Part):
     """The result of one seat. The first seat of a game is hero 1.
 
@@ -83,6 +92,7 @@ class GameLine(_Part):
 
     - `tournament`: a digest of the configuration (bots, format, maps, seed, limits). It is the same in all lines of a file.
     - `build`: the build of vindibot that played the game, None if unknown.
+    - `machine`: the machine that played the game, None if unknown.
     - `block`: number of the block, from 0. A block is one map and seed with all its seatings.
     - `game`, `games`: number of the game in its block, from 0, and the number of games in a whole block.
     - `seed`: the seed of the game's randomness.
@@ -97,6 +107,7 @@ class GameLine(_Part):
     version: int = Field(VERSION, ge=VERSION, le=VERSION)
     tournament: str
     build: Build | None = None
+    machine: MachineLine | None = None
     format: Format = "all"
     block: _Count
     game: _Count

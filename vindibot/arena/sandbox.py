@@ -6,6 +6,9 @@ with the game's process: an endless kernel, a crash of the interpreter, much mem
 If the process dies or hangs, the seat whose turn it was is at fault. Then the game is played again: this seat repeats its moves
 so far and then forfeits. If the bots are deterministic, the second game is equal to the first up to this point. A game ends when
 it exceeds its limit of wall time.
+
+The kernel and users kill processes too (SIGKILL). So if a process is killed for the first time, no seat is at fault, and the same
+game is played again.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
-from posix import _exit  # not that of os: while modules of bots are imported, another stands in its place
+from posix import _exit  # not `os._exit`, which is replaced while modules of bots are imported
 from typing import NoReturn
 
 from sim import kernels
@@ -108,10 +111,16 @@ def play_task(task: GameTask) -> PlayedGame:
     journal = Journal(SEATS * task.rounds)
     scripts: dict[int, ScriptedSeat] = {}
     deadline = time.monotonic() + task.wall_s
+    was_killed = False
     try:
-        for _ in range(SEATS + 1):
+        for _ in range(SEATS + 2):
             journal.clear()
-            result = _Attempt(task, scripts, journal, deadline).run()
+            attempt = _Attempt(task, scripts, journal, deadline)
+            attempt.run()
+            if attempt.killed and not was_killed:
+                was_killed = True
+                continue
+            result = attempt.judge()
             if isinstance(result, GameRun):
                 if task.logs and not task.all_logs and not result.has_forfeits:
                     for path in Path(task.logs).glob(f"{task.name}-*.log"):
@@ -161,9 +170,12 @@ class _Attempt:
         self._result: GameRun | str | None = None
         self._output = bytearray()
         self._began = time.monotonic()
+        self._code = 0
+        self._too_late: Forfeit | None = None
+        self.killed = False  # whether another process has killed the game's process
 
-    def run(self) -> GameRun | tuple[int, Forfeit]:
-        """Play the game. Return it, or return the index of the seat at fault and its forfeit. Raises `GameError`."""
+    def run(self) -> None:
+        """Play the game. Afterwards `judge` returns the result."""
         answer, answer_end = Pipe(duplex=False)
         output, output_end = os.pipe()
         with warnings.catch_warnings():
@@ -176,9 +188,10 @@ class _Attempt:
         answer_end.close()
         os.close(output_end)
         try:
-            overdue = self._listen(answer, output)
+            self._too_late = self._listen(answer, output)
+            self.killed = self._result is None and self._too_late is None and _was_killed(pid)
         finally:
-            code = _kill(pid)
+            self._code = _kill(pid)
             answer.close()
             os.close(output)
         path = _log_path(self._task, "game")
@@ -186,7 +199,6 @@ class _Attempt:
             with contextlib.suppress(OSError):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(self._output)
-        return self._judge(code, overdue)
 
     def _listen(self, answer: Connection, output: int) -> Forfeit | None:
         """Wait until the game ends, and return None. If a time limit passes first, return the forfeit for it.
@@ -219,7 +231,9 @@ class _Attempt:
             return Forfeit(Reason.TIMEOUT, f"it did not come back in {waited:.1f} s and had to be killed")
         return None
 
-    def _judge(self, code: int, overdue: Forfeit | None) -> GameRun | tuple[int, Forfeit]:
+    def judge(self) -> GameRun | tuple[int, Forfeit]:
+        """Return the game, or return the index of the seat at fault and its forfeit. Raises `GameError`."""
+        code, overdue = self._code, self._too_late
         if isinstance(self._result, GameRun):
             return self._result
         if self._result is not None:
@@ -244,6 +258,14 @@ def _hang_seconds(entrant: Entrant) -> float:
         return HANG_SECONDS
     start = limits.start_s if entrant.kind == "stdio" else 0.0
     return start + max(limits.first_ms, limits.move_ms) / 1000 + limits.grace_ms / 1000 + HANG_MARGIN
+
+
+def _was_killed(pid: int) -> bool:
+    """Return whether a process that has closed its answer was killed by SIGKILL. Wait for its end, at most `CHECK_SECONDS`."""
+    limit = time.monotonic() + CHECK_SECONDS
+    while (ended := os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is None and time.monotonic() < limit:
+        time.sleep(0.001)
+    return ended is not None and (ended.si_code, ended.si_status) == (os.CLD_KILLED, signal.SIGKILL)
 
 
 def _kill(pid: int) -> int:

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from vindibot.arena.dispatch import Dispatcher, Stop
+from vindibot.arena.dispatch import Dispatcher, Elsewhere, Stop
 from vindibot.arena.entrants import BUILT_IN, Entrant, is_command, read_entrants, split_label
 from vindibot.arena.local import local_workers
 from vindibot.arena.mapsets import read_map_set
@@ -30,7 +30,7 @@ from vindibot.arena.settings import RESULTS_FOLDER, ArenaSettings
 from vindibot.arena.sprt import run_sprt
 from vindibot.arena.store import REPORT_MARK, Store, StoreError, check_names, logs_path, owned, report_path, setup_path
 from vindibot.arena.versions import changes
-from vindibot.base import UsageError, interrupts
+from vindibot.base import UsageError, VindibotError, interrupts
 from vindibot.config import Config, build, cores, look_up, short
 
 
@@ -60,8 +60,18 @@ class Tournament:
         """The bot whose rating is 0; None if the mean of all ratings is 0."""
         return self.settings.anchor or ("seed" if "seed" in self.bots else None)
 
-    def play(self, reporter: Reporter) -> None:
-        """Play the missing games. Return early if `stop` is requested or if results cannot be written."""
+    @property
+    def timed(self) -> bool:
+        """Whether any bot has a limit of time. Then the games depend on the speed of the machine that plays them."""
+        return any(
+            entrant.command or (entrant.bot is not None and entrant.limits.nodes is None) for entrant in self.schedule.entrants
+        )
+
+    def play(self, reporter: Reporter, elsewhere: Elsewhere | None = None) -> None:
+        """Play the missing games: on other machines if `elsewhere` has some, else on this machine.
+
+        Return early if `stop` is requested or if results cannot be written. Raises `VindibotError` if no game can be played.
+        """
         workers = self.settings.workers or cores()
         title = (" against " if self.settings.format == "ab" else ", ").join(self.bots)
         reporter.begin(
@@ -74,10 +84,12 @@ class Tournament:
                 tuple(self.lines),
                 self.anchor,
                 self.settings.sprt if self.settings.format == "ab" else None,
+                elsewhere.machines if elsewhere is not None else None,
             )
         )
-        factory = local_workers(self.schedule.entrants, workers)
-        dispatcher = Dispatcher(factory, workers, notify=reporter.note, stop=self.stop)
+        dispatcher = Dispatcher(local_workers(self.schedule.entrants, workers), workers, notify=reporter.note, stop=self.stop)
+        if elsewhere is not None:
+            dispatcher.factory, dispatcher.slots, dispatcher.alone = elsewhere.factory, elsewhere.slots, False
         try:
             for played in dispatcher.run(self._missing_games()):
                 try:
@@ -90,6 +102,10 @@ class Tournament:
                 reporter.finished(played.line)
                 if self._has_verdict():
                     self.stop.soon = True
+        except VindibotError as problem:
+            if elsewhere is None:
+                raise
+            self.error = problem.message
         finally:
             reporter.end()
             self.store.close()
@@ -106,7 +122,7 @@ class Tournament:
     def _has_verdict(self) -> bool:
         """Return whether the sequential test has a verdict that ends the match.
 
-        Without the setting sprt.stop, no verdict does.
+        Without the setting sprt.stop, no verdict ends the match.
         """
         sprt = self.settings.sprt
         return sprt.stop and run_sprt(self.lines, self.bots[0], sprt).verdict in ("H0", "H1")
@@ -183,6 +199,9 @@ def _setup(settings: ArenaSettings, config: Config[ArenaSettings], seed: int) ->
     found["seed"] = seed
     found["bots"] = [_absolute(text, config.origin("bots").folder, settings) for text in settings.bots]
     folder = config.origin("entrants").folder
+    for key in ("tls_ca_file", "tls_cert", "tls_key"):
+        if (path := getattr(settings.cluster, key)) is not None:
+            found["cluster"][key] = str(path.expanduser().resolve())
     for name, entrant in settings.entrants.items():
         table = found["entrants"][name]
         if entrant.bot is not None:

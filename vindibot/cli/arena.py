@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import sys
 from pathlib import Path
@@ -33,6 +34,15 @@ SPELLED = {
     "maps.set": "--maps",
     "maps.names": "--map",
     "maps.sizes": "--size",
+    "cluster.address": "--dask",
+    "cluster.insecure": "--insecure",
+    "cluster.tls_ca_file": "--tls-ca-file",
+    "cluster.tls_cert": "--tls-cert",
+    "cluster.tls_key": "--tls-key",
+    "cluster.mixed_machines": "--mixed-machines",
+    "cluster.generic_cpu": "--generic-cpu",
+    "cluster.lost_s": "--lost-s",
+    "cluster.wait_s": "--wait-s",
 }
 #: Settings (lists and tables) for which `settings_options` makes no option. `arena_command` declares options for some of them.
 HIDDEN = {"bots", "entrants", "maps.names", "maps.sizes"}
@@ -76,6 +86,10 @@ def run(
     from vindibot.engine import warm
 
     settings = config.settings
+    if settings.cluster.address:
+        from vindibot.cluster import check_cluster
+
+        check_cluster(settings.cluster)
     with log.configured(settings.log.level, settings.log.file, console):
         tournament = prepare(config, resume=resume, mix_versions=mix_versions, command=command)
         if settings.anchor and settings.anchor not in tournament.bots:
@@ -87,8 +101,15 @@ def run(
                 warm(console)
             watch = ConsoleReporter(console)
             words = f"interrupted: the finished games are saved; go on with: {tournament.resume_command()}"
-            with interrupts.saying(words), interruptible(tournament, watch):
-                tournament.play(watch)
+            with contextlib.ExitStack() as stack:
+                elsewhere = None
+                if settings.cluster.address:
+                    from vindibot.cluster import other_machines
+
+                    elsewhere = stack.enter_context(other_machines(tournament, watch.note))
+                stack.enter_context(interrupts.saying(words))
+                stack.enter_context(interruptible(tournament, watch))
+                tournament.play(watch, elsewhere)
             return show_results(tournament, console)
         except KeyboardInterrupt:  # while kernels are compiled, or while tables are computed
             return _conclusion(tournament, console, interrupted=True)
@@ -194,6 +215,7 @@ def arena_command(
       vindibot arena seed malvert random stay --blocks 20
       vindibot arena --match mybot seed --blocks 200 --sprt-stop
       vindibot arena seed "http:python3 client.py {key} {server}" "mine=stdio:./mine" stay --rounds 100
+      vindibot arena --match mybot seed --blocks 200 --nodes 100000 --dask tcp://127.0.0.1:8786
       vindibot arena --resume results/cup.jsonl
     """
     from vindibot.base import terminal

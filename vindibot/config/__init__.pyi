@@ -52,6 +52,7 @@ from .settings import (
 )
 from .signature import (
     Build as Build,
+    bot_digest as bot_digest,
     build as build,
     digest_of as digest_of,
     file_digest as file_digest,

@@ -1,0 +1,129 @@
+"""Tournaments on a real scheduler of Dask with two real workers on loopback: the same games as on one machine."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tests.support.arenabots import line_bot
+from tests.support.clusters import Cluster, Watch, no_players_left, play_on, same_games, tournament
+from tests.support.paths import TOP
+from vindibot.arena.hosts import MachineStatus
+from vindibot.arena.live import ConsoleReporter
+from vindibot.arena.reporter import TournamentInfo
+from vindibot.arena.results import MachineLine, read_results
+from vindibot.base import VindibotError
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster of two machines. A test that ends one of them starts it again."""
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        for name in ("alpha", "beta"):
+            cluster.join(name)
+        cluster.wait_joined("alpha", "beta")
+        yield cluster
+    finally:
+        cluster.close()
+
+
+def own_bot(folder: Path, name: str, votes: str) -> str:
+    """Write a bot with a trait of its own in a file coward.py, which reads a file beside it. Return the label and the path."""
+    place = folder / name
+    place.mkdir()
+    (place / "votes.txt").write_text(votes)
+    (place / "coward.py").write_text(
+        "from pathlib import Path\nfrom behaviours import Behaviour\n\n\nclass Coward(Behaviour):\n"
+        "    def vote(self, view):\n        return eval(Path(__file__).with_name('votes.txt').read_text())\n"
+    )
+    (place / "bot.toml").write_text(f'name = "{name}"\nextends = "seed"\n[traits.coward]\nuse = "coward:Coward"\nweight = 9\n')
+    return str(place / "bot.toml")
+
+
+def test_the_games_are_the_same_on_every_machine(shared: Cluster, tmp_path: Path) -> None:
+    bots = (
+        own_bot(tmp_path, "north", "{1: 1, 4: 0.5}"),
+        own_bot(tmp_path, "south", "{2: 1, 3: 0.5}"),
+        line_bot(),
+        "searcher",
+    )
+    settings = {"blocks": 3, "rounds": 15, "limits__nodes": 50, "maps__sizes": [10], "logs": "all"}
+    local, remote = (tournament(tmp_path / f"{name}.jsonl", *bots, **settings) for name in ("local", "remote"))
+    local.play(Watch())
+    with no_players_left():
+        watch = play_on(shared.address, remote)
+    assert same_games(local.path) == same_games(remote.path)
+    assert {line.machine.name for line in watch.lines if line.machine} == {"alpha", "beta"}
+    assert len({line.machine.signature for line in watch.lines if line.machine}) == 1
+    assert all(seat.outcome.finished for line in watch.lines for seat in line.seats)
+    records = [path.with_name(f"{path.stem}.games.jsonl").read_text().splitlines() for path in (local.path, remote.path)]
+    moves = [{record["id"]: record["moves"] for record in map(json.loads, one)} for one in records]
+    assert moves[0] == moves[1]
+    assert {one.name: one.games for one in watch.info.machines()}.keys() == {"alpha", "beta"}
+    assert sum(one.games for one in watch.info.machines()) == 12
+    assert read_results(remote.path)[0].build == read_results(local.path)[0].build
+
+
+def test_what_differs_is_refused_and_what_fails_is_given_up(shared: Cluster, tmp_path: Path) -> None:
+    """One tournament on three machines: one of them has other sources. A bot kills its player in one game."""
+    copy = tmp_path / "copy"
+    for package in ("sim", "behaviours", "vindibot", "config"):
+        shutil.copytree(TOP / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
+    with (copy / "vindibot" / "arena" / "seeds.py").open("a") as file:
+        file.write("# changed\n")
+    shared.join("gamma", environment={"PYTHONPATH": str(copy)}, folder=copy)
+    (tmp_path / "assassin.py").write_text(
+        "import os, signal\nfrom behaviours import Behaviour\n\n\nclass Assassin(Behaviour):\n    def vote(self, view):\n"
+        "        if view.me == 0 and view.turn == 8:\n            os.kill(os.getppid(), signal.SIGKILL)\n"
+        "            signal.pause()\n        return 0\n"
+    )
+    (tmp_path / "bot.toml").write_text('[traits.assassin]\nuse = "assassin:Assassin"\n')
+    shared.wait_joined("gamma")
+    found = tournament(
+        tmp_path / "results" / "cup.jsonl", str(tmp_path / "bot.toml"), "seed", "random", "stay", blocks=1, rounds=8
+    )
+    with no_players_left():
+        watch = play_on(shared.address, found)
+    shared.machines["gamma"].send_signal(signal.SIGINT)
+    assert shared.machines.pop("gamma").wait(20) == 130
+    (refusal,) = [note for note in watch.notes if "gamma" in note]
+    assert refusal.startswith("machine gamma is refused: the sources of vindibot have the digest ")
+    assert "gamma" not in {line.machine.name for line in watch.lines if line.machine}
+    assert [line.ending for line in sorted(watch.lines, key=lambda line: line.game)].count("aborted") == 1
+    assert len(watch.lines) == 4
+    assert any("is given up: its worker died" in note for note in watch.notes)
+
+
+def test_unlike_processors_play_no_games_with_time_limits(shared: Cluster, tmp_path: Path) -> None:
+    first = tournament(tmp_path / "cup.jsonl", "seed", "stay", blocks=1, rounds=2)
+    first.play(Watch())
+    line = first.lines[-1]
+    assert line.machine is not None
+    found = tournament(tmp_path / "cup.jsonl", "seed", "stay", blocks=2, rounds=2, resume=True)
+    found.lines[-1] = line.model_copy(update={"machine": MachineLine(name="old", cpu="Another One", signature="1")})
+    with pytest.raises(VindibotError, match="every machine of the cluster is refused") as caught, no_players_left():
+        play_on(shared.address, found)
+    assert (
+        "that of the other machines Another One, and bots have time limits: --mixed-machines allows this" in caught.value.message
+    )
+    assert caught.value.exit_code == 2
+
+
+def test_the_terminal_shows_the_machines() -> None:
+    states = [MachineStatus("alpha", 8, 41, 12.4), MachineStatus("beta", 0, 3, 0.0, "gone for 40 s")]
+    console = Console(file=io.StringIO(), width=100)
+    reporter = ConsoleReporter(console, live=True)
+    reporter.begin(TournamentInfo("cup", ("seed", "stay"), 100, 25, machines=lambda: states))
+    shown = ["  alpha: 12 games/min, 8 at once, 41 games", "  beta: gone for 40 s"]
+    assert reporter.lines()[-2:] == shown
+    reporter.end()
+    console.print(reporter._picture())
+    assert all(line in console.file.getvalue() for line in shown)

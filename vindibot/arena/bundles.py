@@ -1,0 +1,147 @@
+"""Bundles: the files of a bot's folder as one piece of bytes, which travels to the machines that play its games.
+
+A bundle is a zip file with sorted names and fixed times, so that equal files give equal bytes. It is unpacked into a folder named
+by its sha256 digest. So two bots with files of the same names never share a folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import shutil
+import stat
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from vindibot.base import UsageError, VindibotError
+from vindibot.config import short
+
+#: Largest number of files in a bundle, and largest number of bytes of all its files.
+MAX_FILES, MAX_BYTES = 2000, 32 << 20
+#: Files and folders that do not belong to a bot, beside those whose names begin with a dot.
+LEFT_OUT = {"__pycache__", "node_modules", "results", "recordings"}
+#: A file that marks a folder as a virtual environment of Python. Such a folder does not belong to a bot.
+ENVIRONMENT = "pyvenv.cfg"
+#: Seconds without use after which an unpacked bundle is removed.
+UNUSED_SECONDS = 30 * 86400.0
+
+_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+class BundleError(VindibotError):
+    """A bundle is damaged, unsafe or too large, or cannot be unpacked here."""
+
+
+def digest(data: bytes) -> str:
+    """Return the sha256 digest of a bundle, as 64 hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def pack(folder: Path) -> bytes:
+    """Return the bundle of a folder. Hidden files, caches, results and virtual environments are left out.
+
+    Links to files are followed. Raises `UsageError` if the folder is too large or cannot be read.
+    """
+    target, size, count = io.BytesIO(), 0, 0
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for path in _files(folder):
+            count += 1
+            try:
+                size += path.stat().st_size
+                content = path.read_bytes() if size <= MAX_BYTES else b""
+                executable = os.access(path, os.X_OK)
+            except OSError as problem:
+                raise UsageError(f"{short(path)}: cannot be read: {problem.strerror or problem}") from None
+            if count > MAX_FILES or size > MAX_BYTES:
+                limits = f"{MAX_FILES} files and {MAX_BYTES >> 20} MB"
+                words = f"more than {limits}, so it cannot travel to other machines: put the bot into a folder of its own"
+                raise UsageError(f"{short(folder)}, the folder of a bot, has {words}")
+            entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), _TIME)
+            entry.external_attr = (stat.S_IFREG | (0o555 if executable else 0o444)) << 16
+            bundle.writestr(entry, content, zipfile.ZIP_DEFLATED)
+    return target.getvalue()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a bot's folder, sorted by name."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as problem:
+        raise UsageError(f"{short(folder)}: cannot be read: {problem.strerror or problem}") from None
+    for path in entries:
+        if path.name.startswith(".") or path.name in LEFT_OUT:
+            continue
+        if path.is_dir():
+            if not path.is_symlink() and not (path / ENVIRONMENT).exists():
+                yield from _files(path)
+        elif path.is_file():
+            yield path
+
+
+def unpack(data: bytes, name: str, cache: Path) -> Path:
+    """Unpack a bundle with the sha256 digest `name` into the folder `cache`, unless it is there, and return its folder.
+
+    Raises `BundleError` if the bytes have another digest, if a name in it leaves the folder, if it is too large, or if the disk
+    refuses it. Nothing is left behind in these cases.
+    """
+    if digest(data) != name:
+        raise BundleError(f"the files of a bot were damaged on their way: their sha256 is not {name}")
+    folder = cache / name
+    if folder.is_dir():
+        with contextlib.suppress(OSError):
+            os.utime(folder)
+        return folder
+    draft = None
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        _remove_unused(cache)
+        draft = Path(tempfile.mkdtemp(prefix=f".{name[:16]}-", dir=cache))
+        _extract(data, draft)
+        draft.chmod(0o755)
+        with contextlib.suppress(FileExistsError):  # another process was faster
+            draft.rename(folder)
+    except (OSError, zipfile.BadZipFile) as problem:
+        if not folder.is_dir():
+            reason = getattr(problem, "strerror", None) or problem
+            raise BundleError(f"the files of a bot cannot be unpacked into {cache}: {reason}") from None
+    finally:
+        if draft is not None:
+            shutil.rmtree(draft, ignore_errors=True)
+    return folder
+
+
+def _extract(data: bytes, folder: Path) -> None:
+    with zipfile.ZipFile(io.BytesIO(data)) as bundle:
+        entries = bundle.infolist()
+        if len(entries) > MAX_FILES or sum(entry.file_size for entry in entries) > MAX_BYTES:
+            raise BundleError("the files of a bot are too many or too large")
+        for entry in entries:
+            path = safe_path(entry.filename, folder)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with bundle.open(entry) as source, path.open("xb") as target:
+                content = source.read(entry.file_size + 1)  # not more than it states: the rest may be a bomb
+                if len(content) != entry.file_size:
+                    raise BundleError(f"the file {entry.filename!r} of a bot has another size than stated")
+                target.write(content)
+            path.chmod(0o555 if entry.external_attr >> 16 & 0o111 else 0o444)
+
+
+def safe_path(name: str, folder: Path) -> Path:
+    """Return the path of a bundle's file in `folder`. Raises `BundleError` for an absolute name, or a name with ``..``."""
+    parts = PurePosixPath(name).parts
+    if not parts or name.startswith("/") or name.endswith("/") or ".." in parts or "\\" in name or "\0" in name:
+        raise BundleError(f"the file {name!r} of a bot would leave its folder")
+    return folder.joinpath(*parts)
+
+
+def _remove_unused(cache: Path) -> None:
+    """Remove the folders that no game has used for `UNUSED_SECONDS`."""
+    with contextlib.suppress(OSError):
+        for folder in cache.iterdir():
+            if time.time() - folder.stat().st_mtime > UNUSED_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,47 @@
+"""The machine that plays a game: its name and its processor, as a line of results names them."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from vindibot.arena.results import MachineLine
+
+#: The environment variable of numba that names the processor to compile for, and its value for code that runs on any processor.
+CPU_VARIABLE, GENERIC = "NUMBA_CPU_NAME", "generic"
+
+
+@dataclass(frozen=True)
+class MachineStatus:
+    """The state of a machine that plays games of a tournament, for people.
+
+    `workers` is the number of games that it plays at once, `games` the number of games that it has played, `per_minute` its rate.
+    `missing` says in words why it does not play, and is empty if it plays.
+    """
+
+    name: str
+    workers: int
+    games: int
+    per_minute: float
+    missing: str = ""
+
+
+@cache
+def processor() -> str:
+    """Return the model of this machine's processor; "generic" if kernels are compiled for any processor of this kind."""
+    if os.environ.get(CPU_VARIABLE) == GENERIC:
+        return f"{GENERIC} {platform.machine()}"
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        lines = []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "Model")))
+    return next(models, "") or platform.processor() or platform.machine()
+
+
+def this_machine() -> MachineLine:
+    """Return the line for this machine, without a signature."""
+    return MachineLine(name=platform.node(), cpu=processor())

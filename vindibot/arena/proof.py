@@ -1,0 +1,91 @@
+"""The proof of a build: what a machine shows before it plays games of a tournament.
+
+Two machines with equal proofs run the same program, and have played the same fixed games with the same moves. So processors that
+round numbers differently are found before they play.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from vindibot.arena.entrants import Entrant, Limits
+from vindibot.arena.sandbox import play_task
+from vindibot.arena.schedule import GameTask, SeatTask
+from vindibot.arena.seeds import derive_seed
+from vindibot.config import Build, build, digest_of, load_bot, shipped, standard_maps
+
+#: The packages whose sources are in the digest of the code.
+PACKAGES = ("sim", "behaviours", "vindibot")
+#: The bots of the fixed games (hero 1 first), and their limits.
+BOTS = ("strong", "searcher", "malvert", "seed")
+NODES, ROUNDS, GAMES = 2000, 40, 3
+
+
+@dataclass(frozen=True)
+class BuildProof:
+    """The versions of a build, a digest of its whole code, and a digest of the moves of the fixed games."""
+
+    build: Build
+    code: str
+    moves: str
+
+    @property
+    def signature(self) -> str:
+        """A digest of all fields, as 16 hexadecimal digits."""
+        return digest_of(asdict(self))
+
+    def differences(self, other: BuildProof) -> list[str]:
+        """Return in words how `other`, the proof of another machine, differs from this one. An empty list: they are equal.
+
+        If the code differs, the moves say nothing more, and are left out.
+        """
+        here, there = asdict(self.build), asdict(other.build)
+        found = [f"{name} is {there[name]} there and {here[name]} here" for name in here if here[name] != there[name]]
+        if self.code != other.code and here["sources"] == there["sources"]:
+            found.append(f"the sources of vindibot have the digest {other.code} there and {self.code} here")
+        if not found and self.moves != other.moves:
+            found.append(
+                "its moves in the fixed games differ, though its program is the same: its processor rounds numbers differently"
+            )
+        return found
+
+
+def code_digest() -> str:
+    """Return a digest of the names and contents of all Python files of `PACKAGES`, as 16 hexadecimal digits."""
+    found = hashlib.sha256()
+    top = Path(__file__).resolve().parents[2]
+    for package in PACKAGES:
+        for source in sorted((top / package).rglob("*.py")):
+            found.update(str(source.relative_to(top)).encode())
+            found.update(source.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def fixed_games() -> list[GameTask]:
+    """Return the fixed games. They depend on nothing but the package."""
+    limits = Limits(nodes=NODES)
+    entrants = [Entrant(name, "bot", limits, load_bot(shipped(f"bots/{name}.toml"))) for name in BOTS]
+    maps = standard_maps()
+    return [
+        GameTask(
+            tournament="",
+            format="all",
+            block=0,
+            game=number,
+            games=GAMES,
+            map_text=maps[9 * number].text(),
+            map_name=maps[9 * number].name,
+            seed=number,
+            rounds=ROUNDS,
+            seats=tuple(SeatTask(entrant, derive_seed(number, entrant.label)) for entrant in entrants),
+        )
+        for number in range(GAMES)
+    ]
+
+
+def prove() -> BuildProof:
+    """Play the fixed games, and return the proof of this machine's build. Takes some seconds."""
+    moves = [play_task(task).line.played for task in fixed_games()]
+    return BuildProof(build(), code_digest(), digest_of(moves))

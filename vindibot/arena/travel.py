@@ -1,0 +1,115 @@
+"""What travels to other machines: a tournament's bots with their files, and single games.
+
+`pack_entrants` makes the `Luggage` of a tournament, once. Another machine calls `unpack_entrants`, which also checks that every
+bot can play there. A `RemoteGame` then names its bots only by their labels.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sim import kernels
+from vindibot.arena.bundles import digest, pack, unpack
+from vindibot.arena.entrants import Entrant, files_digest
+from vindibot.arena.proof import PACKAGES
+from vindibot.arena.schedule import GameTask, SeatTask
+from vindibot.config import Bot, bot_digest, holds, shipped_folder
+
+
+@dataclass(frozen=True)
+class Luggage:
+    """The bots of a tournament with their files. `bundles` are the files by digest. `folders` maps the folder of a bot on the
+    arena's machine to the digest of its bundle."""
+
+    entrants: tuple[Entrant, ...]
+    bundles: Mapping[str, bytes]
+    folders: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class RemoteGame:
+    """A game for another machine: the task without its seats, and the label and the seed of each seat."""
+
+    task: GameTask
+    seats: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def of(cls, task: GameTask) -> RemoteGame:
+        """Return a game that travels."""
+        return cls(replace(task, seats=()), tuple((seat.entrant.label, seat.seed) for seat in task.seats))
+
+    def with_entrants(self, entrants: Mapping[str, Entrant], logs: str) -> GameTask:
+        """Return the task with its seats. `logs` is the folder for the output of bots."""
+        return replace(self.task, seats=tuple(SeatTask(entrants[label], seed) for label, seed in self.seats), logs=logs)
+
+
+def pack_entrants(entrants: Sequence[Entrant]) -> Luggage:
+    """Return the luggage of a tournament. A folder is packed only if a bot has traits of its own in it.
+
+    Raises `UsageError` if the folder of a bot is too large to travel.
+    """
+    bundles: dict[str, bytes] = {}
+    folders: dict[str, str] = {}
+    for entrant in entrants:
+        if entrant.bot is None or not _has_own_traits(entrant.bot):
+            continue
+        for folder in entrant.bot.folders:
+            if folder not in folders and not Path(folder).is_relative_to(shipped_folder()):
+                data = pack(Path(folder))
+                folders[folder] = digest(data)
+                bundles[folders[folder]] = data
+    bare = tuple(replace(one, bot=replace(one.bot, origins={})) if one.bot is not None else one for one in entrants)
+    return Luggage(bare, bundles, folders)
+
+
+def _has_own_traits(bot: Bot) -> bool:
+    """Return whether one of the bot's folders has a module of its traits."""
+    names = {module.partition(".")[0] for module in bot.modules} - set(PACKAGES)
+    return any(Path(folder, f"{name}.py").is_file() or Path(folder, name).is_dir() for name in names for folder in bot.folders)
+
+
+def cache_folder() -> Path:
+    """Return the folder on this machine in which bundles are unpacked."""
+    return kernels.cache_folder().parent / "bots"
+
+
+def unpack_entrants(luggage: Luggage) -> tuple[dict[str, Entrant], list[str]]:
+    """Unpack the files of all bots, and return the bots by label, and the reasons why some of them cannot play on this machine.
+
+    Raises `BundleError`.
+    """
+    found = {name: unpack(data, name, cache_folder()) for name, data in luggage.bundles.items()}
+    entrants, problems = {}, list[str]()
+    for entrant in luggage.entrants:
+        here = entrant
+        if entrant.bot is not None:
+            folders = (luggage.folders[folder] for folder in entrant.bot.folders if folder in luggage.folders)
+            here = replace(entrant, bot=replace(entrant.bot, folders=tuple(str(found[name]) for name in folders)))
+        entrants[entrant.label] = here
+        problems += [f"bot {entrant.label}: {problem}" for problem in _problems(here)]
+    return entrants, problems
+
+
+def _problems(entrant: Entrant) -> list[str]:
+    """Return the reasons why a bot cannot play on this machine."""
+    if entrant.bot is not None:
+        try:
+            entrant.bot.build()
+        except Exception as problem:  # modules of users may raise anything
+            return [f"it cannot be built: {type(problem).__name__}: {problem}"]
+        if bot_digest(entrant.bot.traits, entrant.bot.folders) != entrant.bot.digest:
+            return ["its traits come from a package that differs from the one on the arena's machine"]
+        return []
+    if not entrant.command:
+        return []
+    program, folder = entrant.command[0], Path(entrant.folder)
+    if not holds(folder.is_dir):
+        return [f"there is no folder {folder}"]
+    if shutil.which(program) is None:
+        return [f"there is no program {program}"]
+    if files_digest(entrant.command, folder) != entrant.files:
+        return ["the files that its command names differ from those on the arena's machine"]
+    return []
