@@ -25,6 +25,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from distributed import Client, LocalCluster
+
 from vindibot.arena import (
     CPU_VARIABLE,
     GENERIC,
@@ -60,6 +62,13 @@ ATTEMPTS = 3
 REST_SECONDS = 3.0
 #: Number of last games from whose ends the rate of a machine follows.
 PACE = 50
+
+
+class _ClusterClient(Client):  # type: ignore[misc]  # Dask has no types
+    """A client of Dask without a destructor, which would close it again when the loop has ended, and print a traceback."""
+
+    def __del__(self) -> None:
+        """Do nothing."""
 
 
 @dataclass
@@ -290,10 +299,8 @@ class ClusterExecutor(Executor):
 
     async def _connect(self) -> None:
         """Connect to the scheduler. Raises `VindibotError`."""
-        from distributed import Client
-
         try:
-            self._client = Client(
+            self._client = _ClusterClient(
                 self._address, security=security(self._settings), asynchronous=True, set_as_default=False, timeout=CONNECT_SECONDS
             )
             await _within(CONNECT_SECONDS + 1, self._client)
@@ -308,7 +315,6 @@ class ClusterExecutor(Executor):
         if client is not None:
             with contextlib.suppress(Exception):
                 await _within(RELEASE_SECONDS, client.close())
-            client.status = "closed"  # else its destructor would try again, when the loop has ended
 
     async def _poll(self) -> None:
         """Ask the scheduler for its workers. If it is gone, wait for it."""
@@ -575,8 +581,6 @@ def _write_logs(task: GameTask, logs: dict[str, bytes]) -> None:
 
 async def _local_cluster(stack: contextlib.AsyncExitStack, workers: int) -> Any:
     """Start a scheduler and a worker in this process, without ports that others can reach, and return them."""
-    from distributed import LocalCluster
-
     return await stack.enter_async_context(
         LocalCluster(
             n_workers=1,
