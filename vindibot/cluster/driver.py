@@ -18,6 +18,7 @@ import logging
 import secrets
 import threading
 import time
+import warnings
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from distributed import Client, LocalCluster
+from distributed.versions import VersionMismatchWarning
 
 from vindibot.arena import (
     CPU_VARIABLE,
@@ -52,7 +54,7 @@ from vindibot.config import cores
 #: Seconds between two questions to the scheduler, at least and at most, and seconds that it has to answer.
 POLL_SECONDS, LONGEST_POLL_SECONDS, ANSWER_SECONDS = 1.0, 5.0, 10.0
 #: Seconds to reach the scheduler at the start, and seconds to release the machines at the end.
-CONNECT_SECONDS, RELEASE_SECONDS = 10.0, 5.0
+CONNECT_SECONDS, RELEASE_SECONDS = 10.0, 10.0
 #: Number of times that a game may be lost with its machine. Then a machine plays it without other games. If the game is lost
 #: there too, the game itself is at fault.
 LOSSES = 3
@@ -603,6 +605,7 @@ def other_machines(tournament: Tournament, notify: Callable[[str], None]) -> Ite
     """
     settings = tournament.settings.cluster
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    warnings.simplefilter("ignore", VersionMismatchWarning)  # the proofs find what matters
     executor = ClusterExecutor(
         settings,
         pack_entrants(tournament.schedule.entrants),
